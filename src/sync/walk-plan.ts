@@ -171,7 +171,12 @@ function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: bool
     limit: page.nextOffset === null ? window.limit : Math.min(window.limit, page.nextOffset - window.offset),
   };
   const isStart = window.offset === 0;
-  const after = windowAfter(plan, state, served, page.nextOffset === null ? mayServe(state, served.limit) : served.limit);
+  const after = windowAfter(
+    plan,
+    state,
+    served,
+    page.nextOffset === null ? mayServe(state, served.limit) : served.limit,
+  );
   const tied = evidence.isOrdered ? countTied(page.times) : 0;
   const isLong = plan.overlap !== 0 && tied >= overlapOf(plan.overlap, mayServe(state, state.limit));
   const around = isLong ? windowAroundMoment(plan, state, served, page) : undefined;

@@ -18,6 +18,37 @@ it.each(
   expect(complete).toBeGreaterThan(walks * 0.9);
 });
 
+const tied = [2, 3].flatMap((momentRows) =>
+  (['turned', 'by answer'] as const).flatMap((order) =>
+    ([1, 2] as const).flatMap((inFlightMax) => [4, 5, 6, 7].map((rows) => ({ momentRows, order, inFlightMax, rows }))),
+  ),
+);
+
+it.each(tied)('no walk over moments of more rows says complete and misses a row: %o', (world) => {
+  const { walks, pages, complete, missing } = everyWalk({ ...world, changesMax: 2, serving: 'has_next' });
+  process.stdout.write(
+    `${world.rows} rows, ${world.momentRows} a moment, ${world.order}, ${world.inFlightMax} in flight, up to 2 changes: ${walks} walks, ${pages} pages, ${complete} complete\n`,
+  );
+  expect(missing).toBeUndefined();
+  expect(complete).toBeGreaterThan(walks * 0.9);
+});
+
+it.each([5, 6, 7])('no walk over a moment of %i rows, which no window shows whole, misses a row', (rows) => {
+  const { walks, pages, complete, missing } = everyWalk({
+    rows,
+    changesMax: 2,
+    inFlightMax: 1,
+    serving: 'next',
+    momentRows: rows,
+    widestRows: 3,
+  });
+  process.stdout.write(
+    `${rows} rows of one moment, 3 a window: ${walks} walks, ${pages} pages, ${complete} complete\n`,
+  );
+  expect(missing).toBeUndefined();
+  expect(complete).toBeGreaterThan(walks * 0.8);
+});
+
 it('no walk over pages of six rows with up to two changes says complete and misses a row', () => {
   const { walks, missing } = everyWalk({ rows: 14, changesMax: 2, inFlightMax: 2, serving: 'has_next', pageSize: 6 });
   process.stdout.write(`pages of six: ${walks} walks\n`);

@@ -38,7 +38,10 @@ export type EveryWalk = {
 };
 
 type Row = { key: string; time: bigint };
-type Change = { kind: 'delete'; at: number } | { kind: 'insert'; at: number } | { kind: 'merge'; survivor: number; loser: number };
+type Change =
+  | { kind: 'delete'; at: number }
+  | { kind: 'insert'; at: number }
+  | { kind: 'merge'; survivor: number; loser: number };
 
 type World = {
   list: readonly Row[];
@@ -125,8 +128,7 @@ export function everyWalk({
       step(state, { ...next, lastAnswer: view }, after, seen, left, requests + 1);
       trail.pop();
     };
-    const turned = (view: PageView): PageView =>
-      order === 'turned' && requests % 2 === 1 ? turnMoments(view) : view;
+    const turned = (view: PageView): PageView => (order === 'turned' && requests % 2 === 1 ? turnMoments(view) : view);
     const serve = (at: World, left: number, what: string): void => {
       const lists = order === 'by answer' ? arrangements(at.list) : [at.list];
       const views = new Map(
@@ -268,12 +270,12 @@ function arrangements(list: readonly Row[]): Row[][] {
   if (first === undefined) return [[]];
   const size = list.filter(({ time }) => time === first.time).length;
   const rests = arrangements(list.slice(size));
-  return permutations(list.slice(0, size)).flatMap((moment) => rests.map((rest) => [...moment, ...rest]));
+  return permutations(list.slice(0, size)).flatMap((moment) => rests.map((rest) => moment.concat(rest)));
 }
 
 function permutations(rows: readonly Row[]): Row[][] {
   if (rows.length < 2) return [[...rows]];
-  return rows.flatMap((row, at) => permutations(rows.toSpliced(at, 1)).map((rest) => [row, ...rest]));
+  return rows.flatMap((row, at) => permutations(rows.toSpliced(at, 1)).map((rest) => [row].concat(rest)));
 }
 
 /** The same page, with the rows of each moment in the other order. */

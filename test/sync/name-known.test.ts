@@ -16,7 +16,15 @@ function pageOf(from: number, to: number): PageView {
 
 function accepted(from: number, to: number): AcceptedPage {
   const rows = Array.from({ length: to - from + 1 }, (_row, index) => ({ key: uuid(from + index), time: null }));
-  return { window: { offset: 0, limit: 200 }, rows, isBarren: false, shown: rows.length, isLast: false, momentRows: 0, isWithinMoment: false };
+  return {
+    window: { offset: 0, limit: 200 },
+    rows,
+    isBarren: false,
+    shown: rows.length,
+    isLast: false,
+    momentRows: 0,
+    isWithinMoment: false,
+  };
 }
 
 it('names the rows of the page before and the last ones of the page, from memory as from the mirror', () => {

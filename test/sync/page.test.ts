@@ -106,7 +106,14 @@ describe('a page of a list', () => {
   });
 
   it('lets a walk go on over more unreadable rows in a row than the widest page has', () => {
-    const plan: WalkPlan = { pageSize: 50, widestRows: 800, overlap: 'auto', windowsMax: 1000, restartsMax: 3, roundsMax: 5 };
+    const plan: WalkPlan = {
+      pageSize: 50,
+      widestRows: 800,
+      overlap: 'auto',
+      windowsMax: 1000,
+      restartsMax: 3,
+      roundsMax: 5,
+    };
     const person = (number: number) => ({ ...personAt(number), name: number >= 100 && number < 1500 ? 5 : 'Ann' });
     let step: WalkStep = { next: 'window', state: beginWalk(plan) };
     while (step.next === 'window') {
@@ -125,7 +132,14 @@ describe('a page of a list', () => {
     ['shows fewer rows than it counts', 1040, 997],
     ['shows fewer rows than it counts, all on one page', 100, 97],
   ])('is walked to its end where the service tells only a count, and %s', (_how, count, shown) => {
-    const plan: WalkPlan = { pageSize: 2000, widestRows: 32_000, overlap: 'auto', windowsMax: 1000, restartsMax: 3, roundsMax: 1 };
+    const plan: WalkPlan = {
+      pageSize: 2000,
+      widestRows: 32_000,
+      overlap: 'auto',
+      windowsMax: 1000,
+      restartsMax: 3,
+      roundsMax: 1,
+    };
     const seen = new Set<unknown>();
     let step: WalkStep = { next: 'window', state: beginWalk(plan) };
     while (step.next === 'window') {

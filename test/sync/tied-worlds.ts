@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Moments, Serving } from './drifting-list.ts';
-import { drift, walkBy, type Outcome, type Run } from './walk-model.ts';
+import { drift, walkBy, type Judge, type Outcome, type Run } from './walk-model.ts';
 import { judgePage } from '../../src/sync/walk-plan.ts';
 
 /** A list of which many rows are of one moment, as after an import. */
@@ -16,7 +16,10 @@ export type TiedWorld = {
 };
 
 /** Walks a tied world, with pages that overlap as they do by default. */
-export function walkTied({ size, pageSize, moments, cap, changes, seed }: TiedWorld): Outcome {
+export function walkTied(
+  { size, pageSize, moments, cap, changes, seed }: TiedWorld,
+  judge: Judge = (plan, state, page, _isKnown, newRows) => judgePage(plan, state, page, newRows),
+): Outcome {
   const serving: Serving = { cap, hasEmptyLastPage: false, tellsNext: true, count: 'missing', untimed: 0, moments };
   const drifts = fc.sample(drift, { numRuns: changes, seed });
   const run: Run = {
@@ -27,5 +30,5 @@ export function walkTied({ size, pageSize, moments, cap, changes, seed }: TiedWo
     serving,
     events: drifts.map((each) => ({ drift: each, answers: 0, fails: false })),
   };
-  return walkBy(run, (plan, state, page, _isKnown, newRows) => judgePage(plan, state, page, newRows));
+  return walkBy(run, judge);
 }

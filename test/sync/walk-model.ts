@@ -69,7 +69,7 @@ export const anyRun: fc.Arbitrary<Run> = fc.record({
 });
 
 /** The plan that a run is walked by. */
-export function planOf({ pageSize, overlap }: Run): WalkPlan {
+export function planOf({ pageSize, overlap }: Pick<Run, 'pageSize' | 'overlap'>): WalkPlan {
   return { pageSize, widestRows: 16 * pageSize, overlap, windowsMax: 2000, restartsMax: 20, roundsMax: 4 };
 }
 
@@ -151,11 +151,7 @@ export function walkBy(run: Run, judge: Judge): Outcome {
     const step = judge(planOf(run), state, view, isKnown, takeNew(view, seen));
     state = step.state;
     if (step.next === 'end')
-      return {
-        reason: reasonOf(run, step.reason, state.evidence.momentRows),
-        missed: missedOf(list, seen),
-        requests,
-      };
+      return { reason: reasonOf(run, step.reason, state.evidence.momentRows), missed: missedOf(list, seen), requests };
   }
 }
 
@@ -180,6 +176,23 @@ export const mutants: Record<string, Judge> = {
     const known = page.keys.slice(0, 2).map((key, index) => ({ key, time: timeText(page.times[index]) }));
     const rows = [...known, ...previous.rows, { key: 'the end', time: '-1' }];
     return judgePage(plan, { ...state, previous: { ...previous, rows } }, page, newRows);
+  },
+};
+
+/** Walks that ask too much or too little of rows of one moment: they never prove a list that has many of them. */
+export const mutantsOfMoments: Record<string, Judge> = {
+  'wants the rows of a moment in the same order': (plan, state, page, _isKnown, newRows) => {
+    const { previous } = state;
+    const places = new Map(previous?.rows.map(({ key }, place) => [key, place]));
+    const shared = page.keys.flatMap((key) => places.get(key) ?? []);
+    const isInOrder = shared.every((place, index) => index === 0 || place > (shared[index - 1] ?? place));
+    return judgePage(plan, state, isInOrder ? page : { ...page, keys: page.keys.map((key) => `${key}?`) }, newRows);
+  },
+  'keeps a hundred rows of a page': (plan, state, page, _isKnown, newRows) => {
+    const step = judgePage(plan, state, page, newRows);
+    const { previous } = step.state;
+    if (step.next === 'end' || !previous) return step;
+    return { ...step, state: { ...step.state, previous: { ...previous, rows: previous.rows.slice(-20) } } };
   },
 };
 

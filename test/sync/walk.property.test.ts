@@ -47,7 +47,14 @@ describe('a walk over a list that changes while it is paged', () => {
   it('asks for no more than the overlaps cost, where the list does not move', async () => {
     await fc.assert(
       fc.asyncProperty(anyRun, async (run) => {
-        const serving = { cap: 1000, hasEmptyLastPage: false, tellsNext: true, count: 'right', untimed: 0, moments: { rows: 1, oldest: 0, order: 'kept' } } as const;
+        const serving = {
+          cap: 1000,
+          hasEmptyLastPage: false,
+          tellsNext: true,
+          count: 'right',
+          untimed: 0,
+          moments: { rows: 1, oldest: 0, order: 'kept' },
+        } as const;
         const { reason, requests } = await walkDrifting({ ...run, serving, events: [] });
         expect(reason).toBeNull();
         const further = Math.ceil(Math.max(0, run.size - run.pageSize) / (run.pageSize - run.overlap));
@@ -71,7 +78,8 @@ describe('a walk over a list that changes while it is paged', () => {
           const step = judgePage(planOf(run), state, page, seen.size - before);
           if (step.next === 'end') {
             const isTrusted = run.serving.moments.order === 'by answer' && step.state.evidence.momentRows > 0;
-            if (step.reason === null && !isTrusted) expect([...list.stable].filter((key) => !seen.has(key))).toEqual([]);
+            if (step.reason === null && !isTrusted)
+              expect([...list.stable].filter((key) => !seen.has(key))).toEqual([]);
             return;
           }
           const stored = parseWalkState(JSON.stringify(step.state));

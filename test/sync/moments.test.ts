@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { beginWalk, judgePage } from '../../src/sync/walk-plan.ts';
+import type { WalkState } from '../../src/sync/walk-state.ts';
+import { DriftingList } from './drifting-list.ts';
+import { walkTied, type TiedWorld } from './tied-worlds.ts';
+import { mutantsOfMoments, planOf } from './walk-model.ts';
+
+const oldests = [21, 40, 300, 900, 2500];
+
+const worlds = [100, 1000].flatMap((pageSize) =>
+  oldests.flatMap((oldest) =>
+    [0, 60].flatMap((changes) =>
+      // A live service serves 50,000 rows at once; others serve less than a moment.
+      [50_000, 500].map((cap) => ({ pageSize, oldest, changes, cap })),
+    ),
+  ),
+);
+
+function worldOf({ pageSize, oldest, changes, cap }: (typeof worlds)[number], seed: number): TiedWorld {
+  const moments = { rows: 1, oldest, order: 'by page' } as const;
+  return { size: 2500, pageSize, moments, cap, changes, seed };
+}
+
+describe('a list of 2,500 rows of which the oldest share one moment, each page sorted anew', () => {
+  it.each(worlds)('is walked to its end, and no row is missed: %o', (world) => {
+    for (let seed = 1; seed <= 5; seed += 1)
+      expect(walkTied(worldOf(world, seed))).toMatchObject({ reason: null, missed: [] });
+  });
+});
+
+describe('a list whose rows of one moment stand in another order at each answer', () => {
+  const moments = (oldest: number) => ({ rows: 1, oldest, order: 'by answer' }) as const;
+
+  it.each([21, 300, 900])('is walked to its end where a window holds the moment of %i rows', (oldest) => {
+    for (const changes of [0, 60])
+      expect(
+        walkTied({ size: 2500, pageSize: 100, moments: moments(oldest), cap: 50_000, changes, seed: 1 }),
+      ).toMatchObject({ reason: null, missed: [] });
+  });
+
+  it.each([
+    [100, 50_000],
+    [100, 500],
+    [1000, 500],
+  ])('ends with the moment as the reason where pages of %i of %i served at most do not hold it', (pageSize, cap) => {
+    const outcome = walkTied({ size: 2500, pageSize, moments: moments(2500), cap, changes: 0, seed: 1 });
+    expect(outcome.reason).toBe('moment_too_large');
+    expect(outcome.requests).toBeLessThan(400);
+  });
+});
+
+it('says of how many rows a moment is that fits into no window, and of none that does', () => {
+  const evidenceOf = (pageSize: number): WalkState['evidence'] => {
+    const moments = { rows: 1, oldest: 2500, order: 'by page' } as const;
+    const serving = {
+      cap: 500,
+      hasEmptyLastPage: false,
+      tellsNext: true,
+      count: 'missing',
+      untimed: 0,
+      moments,
+    } as const;
+    const plan = planOf({ pageSize, overlap: 20 });
+    const list = new DriftingList(3000, serving);
+    const seen = new Set<string>();
+    let state = beginWalk(plan);
+    for (;;) {
+      const page = list.page(state.window);
+      const before = seen.size;
+      for (const key of page.keys) seen.add(key);
+      const step = judgePage(plan, state, page, seen.size - before);
+      state = step.state;
+      if (step.next === 'end') return state.evidence;
+    }
+  };
+  expect(evidenceOf(1000)).toMatchObject({ momentRows: 2500, isOrdered: true, rounds: 1 });
+});
+
+it.each(Object.entries(mutantsOfMoments))('a walk that %s does not end complete', (_name, judge) => {
+  const world = { pageSize: 100, oldest: 300, changes: 0, cap: 500 };
+  expect(walkTied(worldOf(world, 1), judge).reason).not.toBeNull();
+});
