@@ -43,8 +43,7 @@ export function passRows(passes: readonly PassReport[], id: string, now: string)
       </details>`;
     })}
     ${remarksOf(passes).map(
-      ({ detail, fix }) =>
-        html`<p class="soft">${withCode(fix === undefined ? detail : `${detail}; \`${fix}\``)}</p>`,
+      ({ detail, fix }) => html`<p class="soft">${withCode(fix === undefined ? detail : `${detail}; \`${fix}\``)}</p>`,
     )}
   </div>`;
 }

@@ -159,17 +159,20 @@ function learnServed(state: WalkState, { nextOffset, isLast, received }: PageVie
   return isLast || received === 0 ? state : { ...state, longest: Math.max(longest ?? 0, received) };
 }
 
+/** How many positions a page covers: fewer than asked for, where the service serves no more. */
+function servedBy({ window, limit, stalls }: WalkState, { nextOffset, keys }: PageView): number {
+  if (nextOffset !== null) return Math.min(window.limit, nextOffset - window.offset);
+  // A wider window that led no further was not served whole.
+  return stalls > 0 && window.limit > limit ? Math.max(limit, keys.length) : window.limit;
+}
+
 /**
  * The state once a page is accepted: the next window begins before the end of this one. `known`: how many of its rows the pass had
  * seen before.
  */
 function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: boolean, known: number): WalkState {
   const { window, previous, apart, evidence } = state;
-  // Fewer positions than asked for, where the service serves no more.
-  const served: Window = {
-    ...window,
-    limit: page.nextOffset === null ? window.limit : Math.min(window.limit, page.nextOffset - window.offset),
-  };
+  const served: Window = { ...window, limit: servedBy(state, page) };
   const isStart = window.offset === 0;
   const after = windowAfter(
     plan,
@@ -187,11 +190,13 @@ function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: bool
   return {
     ...state,
     window: around ?? after,
-    cap: isWithinMoment && state.stalls > 0 ? (state.cap ?? state.longest) : state.cap,
+    cap: isWithinMoment && state.stalls > 0 ? (state.cap ?? served.limit) : state.cap,
     previous: {
       window: served,
       rows: page.keys.slice(start).map((key, index) => ({ key, time: timeText(page.times[start + index]) })),
-      isBarren: page.keys.length < 2 || (previous !== null && !endsBelow(previous, page, evidence.isOrdered)),
+      isBarren:
+        page.keys.length < 2 ||
+        (page.keys.length < served.limit && previous !== null && !endsBelow(previous, page, evidence.isOrdered)),
       shown: page.keys.length,
       isLast: page.isLast,
       momentRows: isInside && tied === page.times.length ? moment.rows : tied,
@@ -258,7 +263,7 @@ function lookForSeam(plan: WalkPlan, state: WalkState): WalkState {
   return {
     ...state,
     apart,
-    window: { offset, limit: isBarren ? widest : state.limit },
+    window: { offset, limit: isBarren ? widest : apart.limit },
     stepBackRows: isWidening ? stepBackRows : stepBackRows * 2,
     evidence: { ...evidence, stepBacks: evidence.stepBacks + 1 },
   };

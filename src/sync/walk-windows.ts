@@ -66,7 +66,7 @@ export function windowAfter(plan: WalkPlan, state: WalkState, window: Window, co
 }
 
 /**
- * The window after a page of a list that is newest first. It begins above the moment in which the page ends, so that its page shows
+ * The window after a page of a list that is newest first. It begins some rows above the moment in which the page ends, so that its page shows
  * this moment whole: a moment's rows may stand in another order at each answer. Where the moment takes most of a page, the
  * window is twice as wide. Undefined where it fits into no window, or where nothing above it was shown.
  */
@@ -80,7 +80,7 @@ export function windowAroundMoment(
   const widest = state.cap ?? plan.widestRows;
   const isShownWhole = tied < times.length || served.offset === 0;
   if (!isShownWhole || tied > momentRowsMax(widest) || state.stalls >= momentTriesMax) return undefined;
-  const offset = served.offset + Math.max(0, times.length - tied - 1);
+  const offset = served.offset + Math.max(0, times.length - tied - overlapOf(plan.overlap, state.limit));
   const limit = Math.min(widest, Math.max(state.limit, 2 * (tied + 1)));
   return offset + limit > served.offset + served.limit ? { offset, limit } : undefined;
 }

@@ -19,6 +19,8 @@ export type SmallWorld = {
   order?: 'turned' | 'by answer';
   /** The most rows of a window. */
   widestRows?: number;
+  /** Ends with the first walk that misses a row: for walks that are wrong, of which there may be very many. */
+  isSearch?: boolean;
 };
 
 /** What the service says beside its rows, and whether what it says of the end follows the offset asked for or its own. */
@@ -62,6 +64,7 @@ export function everyWalk({
   order = 'turned',
   pageSize = 3,
   widestRows = 16 * pageSize,
+  isSearch = false,
   isAnyOrder = false,
 }: SmallWorld): EveryWalk {
   const plan: WalkPlan = { pageSize, widestRows, overlap: 2, windowsMax: 400, restartsMax: 20, roundsMax: 4 };
@@ -88,6 +91,7 @@ export function everyWalk({
     changesLeft: number,
     requests: number,
   ): void => {
+    if (isSearch && result.wrong > 0) return;
     // Which of the requests in flight does the service answer now?
     const wanted = windowsAhead(plan, state, inFlightMax);
     let kept = 0;

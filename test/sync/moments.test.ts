@@ -3,7 +3,7 @@ import { beginWalk, judgePage } from '../../src/sync/walk-plan.ts';
 import type { WalkState } from '../../src/sync/walk-state.ts';
 import { DriftingList } from './drifting-list.ts';
 import { walkTied, type TiedWorld } from './tied-worlds.ts';
-import { mutantsOfMoments, planOf } from './walk-model.ts';
+import { believing, mutantsOfMoments, planOf } from './walk-model.ts';
 
 const oldests = [21, 40, 300, 900, 2500];
 
@@ -74,6 +74,14 @@ it('says of how many rows a moment is that fits into no window, and of none that
     }
   };
   expect(evidenceOf(1000)).toMatchObject({ momentRows: 2500, isOrdered: true, rounds: 1 });
+});
+
+it('misses rows, and does not know it, where a walk believes in an order within a moment', () => {
+  const moments = { rows: 270, oldest: 0, order: 'by answer' } as const;
+  const world = { size: 2500, pageSize: 100, moments, cap: 50_000, changes: 0 };
+  const outcomes = Array.from({ length: 20 }, (_, seed) => walkTied({ ...world, seed: seed + 1 }, believing));
+  expect(outcomes.some(({ missed }) => missed.length > 0)).toBe(true);
+  expect(outcomes.filter(({ missed, reason }) => missed.length > 0 && reason === 'trusted').length).toBeGreaterThan(0);
 });
 
 it.each(Object.entries(mutantsOfMoments))('a walk that %s does not end complete', (_name, judge) => {

@@ -15,13 +15,16 @@ export type TiedWorld = {
   seed: number;
 };
 
+/** Rows come, go and move; none stays in its place unseen. */
+const changing = drift.filter(({ kind }) => kind !== 'lose');
+
 /** Walks a tied world, with pages that overlap as they do by default. */
 export function walkTied(
   { size, pageSize, moments, cap, changes, seed }: TiedWorld,
   judge: Judge = (plan, state, page, _isKnown, newRows) => judgePage(plan, state, page, newRows),
 ): Outcome {
   const serving: Serving = { cap, hasEmptyLastPage: false, tellsNext: true, count: 'missing', untimed: 0, moments };
-  const drifts = fc.sample(drift, { numRuns: changes, seed });
+  const drifts = fc.sample(changing, { numRuns: changes, seed });
   const run: Run = {
     size,
     pageSize,

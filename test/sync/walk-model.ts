@@ -179,6 +179,16 @@ export const mutants: Record<string, Judge> = {
   },
 };
 
+/** A walk that believes in an order within a moment: it joins pages inside one, where another window would show it whole. */
+export const believing: Judge = (plan, state, page, _isKnown, newRows) => {
+  const believed = state.previous && { ...state.previous, isWithinMoment: true };
+  const step = judgePage(plan, { ...state, previous: believed, hasStrays: false }, page, newRows);
+  const { previous, apart } = step.state;
+  if (step.next === 'end' || !previous || previous.isLast || apart) return step;
+  const offset = previous.window.offset + Math.max(1, previous.shown - 5);
+  return { ...step, state: { ...step.state, window: { offset, limit: plan.pageSize }, hasStrays: false } };
+};
+
 /** Walks that ask too much or too little of rows of one moment: they never prove a list that has many of them. */
 export const mutantsOfMoments: Record<string, Judge> = {
   'wants the rows of a moment in the same order': (plan, state, page, _isKnown, newRows) => {
