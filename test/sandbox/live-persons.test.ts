@@ -242,7 +242,7 @@ it.each([
   let nowMs = Date.parse('2025-06-02T12:00:00Z');
   const moving = { ...clock, now: () => nowMs };
   await using live = await smallSandbox({ profile: 'live', clock: moving, live: { deletionRows: rows } });
-  const [person] = [...live.living()].filter(({ uuid }) => !uuid.endsWith('0'));
+  const person = [...live.living()].find(({ uuid }) => !uuid.endsWith('0'));
   const uuid = person?.uuid ?? '';
   const distinctId = person?.distinct_ids[0] ?? '';
   const event = (): void => live.store.events.add({ distinctId, event: 'seen', atMs: nowMs });

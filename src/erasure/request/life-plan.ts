@@ -13,6 +13,14 @@ export type LifeStep =
   /** It ends now. `settled`: not answered by the service. `unproved`: not proved here; then without a certificate. */
   | { do: 'end'; settled: SettledTarget[]; unproved: Target[]; isProved: boolean };
 
+/** When the time of a request is over, in milliseconds since 1970: since it came, or was opened again without identifiers. */
+export function lifeEndsAtMs(
+  { receivedAt, reopenedAt }: Pick<ErasureRequest, 'receivedAt' | 'reopenedAt'>,
+  daysMax: number,
+): number {
+  return Date.parse(reopenedAt ?? receivedAt) + daysMax * dayMs;
+}
+
 type SettledTarget = { target: Target; result: TargetResult; assurance: Assurance };
 
 type LifeFacts = Pick<
@@ -25,11 +33,12 @@ type LifeFacts = Pick<
  * been destroyed. A target unproved by then is not called reached.
  */
 export function planLife(
-  { receivedAt, reopenedAt, generation, fencedAt, verifiedAt, certifiedAt, sealedAt }: LifeFacts,
+  request: LifeFacts,
   targets: readonly Pick<ErasureTarget, 'target' | 'status' | 'seenAt'>[],
   { nowMs, daysMax }: { nowMs: number; daysMax: number },
 ): LifeStep {
-  if (nowMs - Date.parse(reopenedAt ?? receivedAt) < daysMax * dayMs) return { do: 'nothing' };
+  const { generation, fencedAt, verifiedAt, certifiedAt, sealedAt } = request;
+  if (nowMs < lifeEndsAtMs(request, daysMax)) return { do: 'nothing' };
   if (certifiedAt !== null || sealedAt !== null) return { do: 'nothing' };
   // A request that was fenced before, and opened again, cannot be cancelled.
   if (fencedAt === null && generation === 1) return { do: 'cancel' };
