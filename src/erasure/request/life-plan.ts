@@ -34,7 +34,7 @@ type LifeFacts = Pick<
  */
 export function planLife(
   request: LifeFacts,
-  targets: readonly Pick<ErasureTarget, 'target' | 'status' | 'seenAt'>[],
+  targets: readonly Pick<ErasureTarget, 'target' | 'status' | 'seenAt' | 'reason'>[],
   { nowMs, daysMax }: { nowMs: number; daysMax: number },
 ): LifeStep {
   const { generation, fencedAt, verifiedAt, certifiedAt, sealedAt } = request;
@@ -53,8 +53,9 @@ export function planLife(
   };
 }
 
-/** Where the service showed the person when it was last asked, the result says so. */
-function settledEnd({ target, seenAt }: Pick<ErasureTarget, 'target' | 'seenAt'>): SettledTarget {
+/** Where the service showed the person when it was last asked, or no deletion of the events, the result says so. */
+function settledEnd({ target, seenAt, reason }: Pick<ErasureTarget, 'target' | 'seenAt' | 'reason'>): SettledTarget {
+  if (reason === 'events_not_queued') return { target, result: 'not_queued', assurance: 'not_verifiable' };
   return seenAt === null
     ? { target, result: 'not_verifiable', assurance: 'not_verifiable' }
     : { target, result: 'still_present', assurance: 'observed' };

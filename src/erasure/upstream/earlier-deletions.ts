@@ -16,8 +16,11 @@ const target = 'upstream.events';
 /** How often the service is asked whether an earlier deletion is done. */
 const lookAgainAfterMs = 6 * 3_600_000;
 
-/** So long before a request is due, or its time is over, its person is deleted in any case. */
-const reserveMs = 86_400_000;
+const dayMs = 86_400_000;
+/** A person is deleted in any case so long before the request is due, */
+const beforeDueMs = dayMs;
+/** and so long before its time is over: the next batch has its day until then. */
+const beforeEndMs = 9 * dayMs;
 
 /**
  * Looks, before the first deletion of each request is sent, whether the service has deletions of the same events from before.
@@ -104,5 +107,6 @@ function isWaitEnded({ status }: ErasureTarget): boolean {
 function deadlineMs({ db, settings }: UpstreamContext, { subject }: Deletion): number {
   const request = findRequest(db, subject.id);
   if (!request) return 0;
-  return Math.min(Date.parse(request.dueAt), lifeEndsAtMs(request, settings.erasure.maxRequestDays)) - reserveMs;
+  const endsAtMs = lifeEndsAtMs(request, settings.erasure.maxRequestDays);
+  return Math.min(Date.parse(request.dueAt) - beforeDueMs, endsAtMs - beforeEndMs);
 }
