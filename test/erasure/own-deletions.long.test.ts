@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { readCertificate, type Certificate } from '../../src/erasure/proof/certificate.ts';
 import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
 import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
+import { planErasure } from '../../src/erasure/plan.ts';
 import { approveRequest } from '../../src/erasure/receive.ts';
 import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
 import { listRequests, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
@@ -62,6 +63,15 @@ async function saidOf(world: ErasureWorld): Promise<{ result: string | undefined
   return { result: events?.result, summary, left: world.sandbox.store.events.count(name) };
 }
 
+async function approve(world: ErasureWorld, id: string): Promise<void> {
+  await world.look((context) =>
+    runEraseJob(context, (parts) => {
+      approveRequest(parts, id);
+      return Promise.resolve({ outcome: 'done', counts: {} });
+    }),
+  );
+}
+
 const deleted = /events deleted, as the service says/;
 
 it('of a row of three weeks ago that is done, a certificate does not say that events were deleted', async () => {
@@ -72,18 +82,26 @@ it('of a row of three weeks ago that is done, a certificate does not say that ev
   expect(summary).not.toMatch(deleted);
 });
 
+it('of events of which none is queued, an operator can end the request at once', async () => {
+  const { world } = await openWorld({ rows: 'one_ever', queuedDaysBefore: 21 });
+  for (let step = 0; step < 4; step += 1) await world.reconcile();
+  const { id, reason } = onlyRequest(world);
+  expect(reason).toBe('events_not_queued');
+  await approve(world, id);
+  await world.reconcile();
+  expect(onlyRequest(world).state).toBe('sealed');
+  expect(await saidOf(world)).toMatchObject({ result: 'not_queued', left: 1 });
+});
+
 it('of a row of Monday that waits on Thursday, and that an operator does not wait for, neither', async () => {
   const { world } = await openWorld({ rows: 'one_waiting', queuedDaysBefore: 3 });
   await world.reconcile();
   const { id, state, reason, eventsExpectedBy } = onlyRequest(world);
   expect({ state, reason }).toEqual({ state: 'attention', reason: 'events_queued_before' });
   expect(eventsExpectedBy).toBe('2026-11-30T05:00:00.000Z');
-  await world.look((context) =>
-    runEraseJob(context, (parts) => {
-      approveRequest(parts, id);
-      return Promise.resolve({ outcome: 'done', counts: {} });
-    }),
-  );
+  const { plan } = await world.look((context) => planErasure(context));
+  expect(plan.requests).toMatchObject([{ decision: 'continue', reason: 'events_queued_before' }]);
+  await approve(world, id);
   const { result, summary, left } = await saidOf(world);
   expect({ result, left }).toEqual({ result: 'partly_deleted', left: 1 });
   expect(summary).toMatch(/; only a part of the events was deleted, as the service says;/);
