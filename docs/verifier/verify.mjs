@@ -67,7 +67,7 @@ const fields = {
   held_reason: oneOf('shared_identifier several_persons too_many'),
   refused_reason: oneOf('unknown_subject already_erased'),
   attention_reason: oneOf(
-    'events_unconfirmed events_overdue reader_holds_wal residue_found outcome_unknown ' +
+    'events_unconfirmed events_overdue events_queued_before events_not_queued reader_holds_wal residue_found outcome_unknown ' +
       'upstream_refuses recreated life_exceeded restored listed_again file_differs ' +
       'bucket_unreachable bucket_refuses bucket_locked copy_elsewhere',
   ),
@@ -75,8 +75,8 @@ const fields = {
   kind: oneOf('person_uuid person_id distinct_id recording_id'),
   target: (value) => isFixedTarget(value) || isFileTarget(value),
   result: oneOf(
-    'deleted already_absent still_present confirmed not_verifiable unconfirmed kept absent not_deletable_via_api ' +
-      'deletion_requested removed purged rewritten file_gone locked not_applicable',
+    'deleted already_absent still_present confirmed not_verifiable unconfirmed partly_deleted not_queued kept absent ' +
+      'not_deletable_via_api deletion_requested removed purged rewritten file_gone locked not_applicable',
   ),
   assurance: oneOf('not_verifiable asserted_by_upstream observed verified'),
   phase: oneOf('control verify'),
@@ -808,16 +808,30 @@ const sentences = {
   5: bucketSentences,
   6: {
     ...bucketSentences,
+    partly_deleted:
+      'This target was reached in part only. The service says that it deleted events up to the given time. It showed no deletion of the other events for this request. The person is gone there, so none can be requested any more.',
+    not_queued:
+      'This target was not reached, as far as the service shows. It took the request to delete the events, and then showed no deletion of them for this request. The person is gone there, so none can be requested any more.',
+    summary: {
+      ...bucketSentences.summary,
+      'upstream.events partly_deleted': 'only a part of the events was deleted, as the service says',
+      'upstream.events not_queued': 'no deletion of the events shown by the service',
+    },
     consumers:
       'Recipients (Art. 19 GDPR): "consumers" names those that load the published files and had to delete the person too, and when an operator recorded that each of them has. Where it has no time, nothing was recorded before this certificate. The ledger holds what was recorded later. This program has not seen the copies of consumers.',
   },
 };
 
 /** Results of a target that was left as it was, where a version has a sentence for them. */
-const notReached = words('not_deletable_via_api kept still_present deletion_requested locked');
+const notReached = words(
+  'not_deletable_via_api kept still_present deletion_requested locked partly_deleted not_queued',
+);
+
+/** Of these, results that are said together with a time. */
+const dated = words('locked partly_deleted');
 
 /** Results of a target that version 4, and later ones, say was not reached. */
-const left = words('not_deletable_via_api kept still_present locked');
+const left = words('not_deletable_via_api kept still_present locked partly_deleted not_queued');
 const evidences = words('not_reached not_verifiable asserted_by_upstream observed verified');
 const methods = words('clear below_clear by_service');
 
@@ -949,7 +963,7 @@ function deriveCertificate(history, { version, until, origin, stated }) {
       return [
         {
           ...{ code: 'target_not_reached', target, result, says: said[result] },
-          ...(result === 'locked' ? { until: history.until.get(target) } : {}),
+          ...(dated.includes(result) ? { until: history.until.get(target) } : {}),
         },
       ];
     if (assurance === 'verified') return [];

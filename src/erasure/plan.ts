@@ -86,12 +86,12 @@ function plannedNew({ request, scope, decision }: DecidedRequest): PlannedReques
   };
 }
 
-function plannedFenced({ id, generation, certifiedAt, ...found }: ErasureRequest): PlannedRequest {
+function plannedFenced({ id, generation, certifiedAt, reason, ...found }: ErasureRequest): PlannedRequest {
   return {
     id,
     generation,
     decision: certifiedAt === null ? 'continue' : 'seal',
-    reason: null,
+    reason,
     persons: found.persons ?? 0,
     distinctIds: found.distinctIds ?? 0,
     recordings: found.recordings ?? 0,

@@ -1,4 +1,4 @@
-import { basisCode, type Origin } from '../ledger/vocabulary.ts';
+import { basisCode, type AttentionReason, type Origin } from '../ledger/vocabulary.ts';
 import { randomUUID } from 'node:crypto';
 import type { PagedDataset } from '../contract/datasets.ts';
 import { isoTime } from '../core/clock.ts';
@@ -36,6 +36,7 @@ import { requireReferences } from './request/reference.ts';
 import { reopenIfRecreated } from './request/reopen.ts';
 import { settle } from './request/target-journal.ts';
 import { eachTogether } from './request/together.ts';
+import { endWait } from './upstream/earlier-deletions.ts';
 
 /** Who allows the erasure and on which legal basis, and whether the events are deleted too. */
 export type Authority = { basis: string; by: string; deleteEvents: boolean };
@@ -192,20 +193,35 @@ export function cancelRequest({ db, ledger, clock }: ReceiveContext, idOrPrefix:
   return requireRequest(db, request.id);
 }
 
+/** Why it is in doubt whether a person's events were, or will be, deleted. */
+const doubts: readonly AttentionReason[] = [
+  'events_unconfirmed',
+  'events_overdue',
+  'events_queued_before',
+  'events_not_queued',
+];
+
 /**
- * Lets a held request go on at the next reconciliation. Or, where it is in doubt whether a person's events were deleted,
- * accepts that the doubt stays, so that the request can end; its certificate says so. Throws `usage` for any other request.
+ * Lets a held request go on at the next reconciliation, or one that waits for an earlier deletion of the person's events. Or,
+ * where it is in doubt whether these were deleted, accepts that the doubt stays, so that the request can end; its certificate
+ * says so. Throws `usage` for any other request.
  */
 export function approveRequest(context: ReceiveContext, idOrPrefix: string): ErasureRequest {
   const { db, ledger, clock } = context;
   const request = requireRequest(db, idOrPrefix);
   const { id, generation } = request;
-  const doubted = listTargets(db, id).find(
-    ({ target, reason }) =>
-      target === 'upstream.events' && (reason === 'events_unconfirmed' || reason === 'events_overdue'),
+  const targets = listTargets(db, id);
+  const doubted = targets.find(
+    ({ target, reason }) => target === 'upstream.events' && reason !== null && doubts.includes(reason),
   );
+  const person = targets.find(({ target }) => target === 'upstream.person');
   if (request.state === 'attention' && doubted) {
-    settle(context, [request], 'upstream.events', { result: 'unconfirmed', assurance: 'not_verifiable' });
+    // Nothing was sent yet: the person is there, and waits for an earlier deletion of the events.
+    if (person?.attempts === 0 && person.status !== 'done') endWait(context, request);
+    else {
+      const result = doubted.reason === 'events_not_queued' ? 'not_queued' : 'unconfirmed';
+      settle(context, [request], 'upstream.events', { result, assurance: 'not_verifiable' });
+    }
     updateRequest(db, id, {});
   } else if (request.state === 'held') {
     ledger().append([{ type: 'approved', request: id, generation }]);

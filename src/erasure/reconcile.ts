@@ -132,7 +132,8 @@ export async function advanceUpstream(
   return {
     awaiting: subjects.flatMap((subject) => {
       const events = openTarget(context, subject, 'upstream.events');
-      if (events?.status !== 'waiting' || events.notBefore === null) return [];
+      const waits = events?.status === 'waiting' || events?.reason === 'events_queued_before';
+      if (!events || !waits || events.notBefore === null) return [];
       return [{ requestId: subject.id, eventsExpectedBy: events.notBefore }];
     }),
     failed: context.failed,

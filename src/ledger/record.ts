@@ -109,7 +109,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     rows_before: count.optional(),
     rows_removed: count.optional(),
     rows_each: count.optional(),
-    /** Of what is `locked`: until when, where that is known. */
+    /** Of what is `locked`: until when, where that is known. Of `partly_deleted`: up to when events were deleted. */
     until: Time.optional(),
     /** Of `copies`: the machines that held the project since the request was received, in order. */
     machines: z.array(MachineName).min(1).max(1000).optional(),

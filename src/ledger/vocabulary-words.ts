@@ -92,6 +92,8 @@ const resultWords: Readonly<Record<TargetResult, string>> = {
   confirmed: 'confirmed by the service',
   not_verifiable: 'cannot be verified',
   unconfirmed: 'not confirmed',
+  partly_deleted: 'deleted in part only, as the service says',
+  not_queued: 'the service shows no deletion for this request',
   kept: 'kept, as the request said',
   absent: 'no longer there',
   not_deletable_via_api: 'still there: this program was given no way to delete it',
@@ -114,7 +116,7 @@ export const evidenceWords: Readonly<Record<Evidence, { name: string; means: str
   not_reached: {
     name: 'Not reached',
     means:
-      'The data are still there. The request left them, or the service offers no way to delete them, or it still had the person when last asked, or a lock in the bucket keeps them.',
+      'The data, or a part of them, are still there. The request left them, or the service offers no way to delete them, or it shows no deletion of all of them, or it still had the person when last asked, or a lock in the bucket keeps them.',
   },
   not_verifiable: { name: 'Not verifiable', means: 'This program cannot check it: there is nothing to look at.' },
   asserted_by_upstream: {
@@ -167,6 +169,10 @@ const advice: Readonly<Record<RequestReason, string>> = {
     'the person is gone at the service, but the answer to the deletion was lost. Ask the service about the events. `erase approve` ends the request as unconfirmed',
   events_overdue:
     'the weekly batch should have run twice. Ask the service why the events are still there. `erase approve` ends the request as unconfirmed',
+  events_queued_before:
+    'the service has a deletion of these events from before this request. While that one waits, or on older releases for ever, the service queues no other one, although it answers that it has; and once the person is gone, none can be queued. The program waits for the earlier one, and then deletes the person. `erase approve` lets it go on at once: then only the events up to the earlier deletion may be deleted',
+  events_not_queued:
+    'the service took the deletion and shows none of the events that belongs to this request. The person is gone there, so none can be queued any more. Ask the service to delete the events. The request ends by itself; `erase approve` ends it now',
   reader_holds_wal: 'another process reads mirror.db. End it and reconcile again',
   residue_found: 'the data folder still holds texts of the person. `erase scan` says where. Reconcile again',
   outcome_unknown: 'the service does not show what was expected. Look at the person there and reconcile again',

@@ -54,6 +54,8 @@ export const targetResults = [
   'confirmed',
   'not_verifiable',
   'unconfirmed',
+  'partly_deleted',
+  'not_queued',
   'kept',
   // upstream.recordings
   'absent',
@@ -81,9 +83,16 @@ export type Assurance = (typeof assurances)[number];
 export const evidences = ['not_reached', ...assurances] as const;
 export type Evidence = (typeof evidences)[number];
 
-const leaving: readonly TargetResult[] = ['kept', 'not_deletable_via_api', 'still_present', 'locked'];
+const leaving: readonly TargetResult[] = [
+  'kept',
+  'not_deletable_via_api',
+  'still_present',
+  'locked',
+  'partly_deleted',
+  'not_queued',
+];
 
-/** The evidence for a target. A target that was left as it was is not reached, however sure that is. */
+/** The evidence for a target. A target that was left as it was, or in part, is not reached, however sure that is. */
 export function evidenceOf({ result, assurance }: { result: TargetResult; assurance: Evidence }): Evidence {
   return leaving.includes(result) ? 'not_reached' : assurance;
 }
@@ -100,6 +109,8 @@ export type RefusalReason = (typeof refusalReasons)[number];
 export const attentionReasons = [
   'events_unconfirmed',
   'events_overdue',
+  'events_queued_before',
+  'events_not_queued',
   'reader_holds_wal',
   'residue_found',
   'outcome_unknown',

@@ -35,6 +35,8 @@ export const Action = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('merge'), loser: person, survivor: person }),
   z.strictObject({ do: z.literal('split'), uuid: person }),
   z.strictObject({ do: z.literal('delete'), uuid: person, delete_events: z.boolean().optional() }),
+  /** Queues the deletion of a person's events, and keeps the person. */
+  z.strictObject({ do: z.literal('delete_events'), uuid: person }),
   /** Brings the uuid back under a new id, as later events do. */
   z.strictObject({ do: z.literal('resurrect'), uuid: person }),
   /** Forgets the recordings that started before a time. */
@@ -64,6 +66,7 @@ const performers: { [Do in Parsed['do']]: (action: Extract<Parsed, { do: Do }>, 
   split: ({ uuid }, { store, change }) => void store.persons.split(idOf(store, uuid), change),
   delete: ({ uuid, delete_events: deleteEvents = false }, { store, change }) =>
     void store.persons.delete(idOf(store, uuid), deleteEvents, change),
+  delete_events: ({ uuid }, { store, change }) => void store.persons.deleteEvents(idOf(store, uuid), change),
   resurrect: ({ uuid }, { store, change }) => refuseUnless(store.lifecycle.resurrect(uuid, change) !== undefined),
   expire_recordings: ({ before }, { store }) => store.recordings.expireBefore(before),
   set_scopes: ({ key, scopes: given }, { store }) => {

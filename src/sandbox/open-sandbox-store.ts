@@ -34,7 +34,8 @@ export type Filling = {
 export function openSandboxStore(dir: string | undefined, { amounts, style, live, nowMs }: Filling): Store {
   try {
     if (dir !== undefined) makeFolder(dir);
-    return openStore(dir === undefined ? ':memory:' : join(dir, 'sandbox.db'), (store) => {
+    const path = dir === undefined ? ':memory:' : join(dir, 'sandbox.db');
+    return openStore(path, live?.deletionRows ?? 'always', (store) => {
       fillStore(store, amounts, style);
       if (live) haunt(store, amounts, live, nowMs);
       const { apiKey, readOnlyKey } = keysOf(amounts.seed);

@@ -119,7 +119,7 @@ CREATE TABLE erasure_targets (
   confirmations INTEGER NOT NULL DEFAULT 0,
   confirmed_at TEXT,
   not_before TEXT,
-  updated_at TEXT NOT NULL, seen_at TEXT, sent_created_at TEXT,
+  updated_at TEXT NOT NULL, seen_at TEXT, sent_created_at TEXT, own_after TEXT, persons_sent INTEGER,
   PRIMARY KEY (request_id, target)
 ) STRICT, WITHOUT ROWID;
 

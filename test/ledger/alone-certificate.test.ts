@@ -117,6 +117,27 @@ describe('the verifier alone, given a certificate', () => {
   });
 });
 
+test.each([
+  ['partly_deleted', '2026-11-16T09:00:00.000Z', /only a part of the events was deleted, as the service says/],
+  ['partly_deleted', undefined, /only a part of the events was deleted, as the service says/],
+  ['not_queued', undefined, /no deletion of the events shown by the service/],
+] as const)('the verifier alone derives a certificate of events that are %s, until %s', (result, until, summary) => {
+  const life = lifeOf(1, 1).flat();
+  const at = life.findIndex(({ type }) => type === 'certified');
+  const end = { result, assurance: 'asserted_by_upstream', ...(until === undefined ? {} : { until }) } as const;
+  const record: LedgerRecord = { type: 'result', requests: [requestId(1)], target: 'upstream.events', ...end };
+  const { folder, file } = certified({ records: life.toSpliced(at, 0, record) });
+  const certificate = JSON.parse(readFileSync(file, 'utf8')) as { not_proven: Json[] };
+  expect(certificate).toMatchObject({
+    weakest_assurance: 'not_reached',
+    summary: expect.stringMatching(summary) as string,
+  });
+  const told = certificate.not_proven.find(({ target }) => target === 'upstream.events');
+  expect(told).toMatchObject({ code: 'target_not_reached', result });
+  expect(told?.['until']).toBe(result === 'partly_deleted' ? (until ?? null) : undefined);
+  expect(verifyAlone(folder, '--certificate', file)).toMatchObject({ code: 0 });
+});
+
 test('the verifier alone tells which consumers have acknowledged since a certificate, by the ledger', () => {
   const acknowledged = (consumer: string): LedgerRecord => ({
     type: 'acknowledged',

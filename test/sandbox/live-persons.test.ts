@@ -227,3 +227,40 @@ it.each(['one', 'bulk'] as const)('deletes recordings with their person where th
   await wait();
   expect(all()).toEqual(others);
 });
+
+const statusOf = (sandbox: Sandbox, uuid: string): Promise<{ created_at: string; status: string }[]> =>
+  ask(sandbox, `/persons/deletion_status/?person_uuid=${uuid}`).then(
+    ({ text }) => (JSON.parse(text) as { results: { created_at: string; status: string }[] }).results,
+  );
+
+// Fact 2 of the service, as read in November 2026: rows are unique, and its answer does not tell.
+it.each([
+  ['one_waiting', 1, 2],
+  ['one_ever', 1, 1],
+  ['always', 2, 3],
+] as const)('rows of deletions of events, %s: %d before the batch, and %d after it', async (rows, before, after) => {
+  let nowMs = Date.parse('2025-06-02T12:00:00Z');
+  const moving = { ...clock, now: () => nowMs };
+  await using live = await smallSandbox({ profile: 'live', clock: moving, live: { deletionRows: rows } });
+  const person = [...live.living()].find(({ uuid }) => !uuid.endsWith('0'));
+  const uuid = person?.uuid ?? '';
+  const distinctId = person?.distinct_ids[0] ?? '';
+  const event = (): void => live.store.events.add({ distinctId, event: 'seen', atMs: nowMs });
+  const bulk = async (body: object): Promise<unknown> =>
+    JSON.parse((await ask(live, '/persons/bulk_delete/', { method: 'POST', body: { ids: [uuid], ...body } })).text);
+  event();
+  // By its presence, whatever its value.
+  expect(await bulk({ delete_events: true, keep_person: false })).toMatchObject({
+    persons_deleted: 0,
+    events_queued_for_deletion: true,
+  });
+  nowMs += 3 * 86_400_000;
+  event();
+  expect(await bulk({ delete_events: true, keep_person: true })).toMatchObject({ events_queued_for_deletion: true });
+  expect(await statusOf(live, uuid)).toHaveLength(before);
+  live.clock.moveTo(Date.parse('2025-06-08T05:00:00Z'));
+  expect(live.store.events.count(distinctId)).toBe(rows === 'always' ? 0 : 1);
+  expect((await statusOf(live, uuid)).every((row) => row.status === 'completed')).toBe(true);
+  expect(await bulk({ delete_events: true })).toMatchObject({ persons_deleted: 1, events_queued_for_deletion: true });
+  expect(await statusOf(live, uuid)).toHaveLength(after);
+});

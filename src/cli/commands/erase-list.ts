@@ -111,6 +111,9 @@ function defineShow(command: Command): CommandAction {
             ['basis', basisText(request.basis)],
             ['received', secondText(request.receivedAt)],
             ['due', secondText(request.dueAt)],
+            ...(request.eventsExpectedBy === null
+              ? []
+              : [['service batch by', secondText(request.eventsExpectedBy)] as const]),
             [
               'found',
               `${request.persons ?? 0} persons, ${request.distinctIds ?? 0} distinct ids, ${request.recordings ?? 0} recordings`,

@@ -5,6 +5,10 @@ import type { Assurance, bases, Origin, TargetResult } from '../../ledger/vocabu
 export const methods = ['clear', 'below_clear', 'by_service'] as const;
 export type Method = (typeof methods)[number];
 
+/** Results that are said together with a time. */
+export const datedResults = ['locked', 'partly_deleted'] as const satisfies TargetResult[];
+export type DatedResult = (typeof datedResults)[number];
+
 /** The fixed sentences of one format version: they say what a certificate does not prove. */
 export type CertificateSentences = Readonly<{
   /** What no erasure by this program can prove. */
@@ -18,7 +22,7 @@ export type CertificateSentences = Readonly<{
   /** What is said of a target that was left as it was, by its result. */
   notReached: Readonly<
     Record<'not_deletable_via_api' | 'kept' | 'still_present', string> &
-      Partial<Record<'deletion_requested' | 'locked', string>>
+      Partial<Record<'deletion_requested' | 'not_queued' | DatedResult, string>>
   >;
   /** From version 4 on: what a certificate says for those who supervise the operator. */
   forRegulators?: RegulatorSentences;
@@ -195,8 +199,20 @@ export const certificateSentences = {
   5: bucketSentences,
   6: {
     ...bucketSentences,
+    notReached: {
+      ...bucketSentences.notReached,
+      partly_deleted:
+        'This target was reached in part only. The service says that it deleted events up to the given time. It showed no deletion of the other events for this request. The person is gone there, so none can be requested any more.',
+      not_queued:
+        'This target was not reached, as far as the service shows. It took the request to delete the events, and then showed no deletion of them for this request. The person is gone there, so none can be requested any more.',
+    },
     forRegulators: {
       ...bucketSentences.forRegulators,
+      summary: {
+        ...bucketSentences.forRegulators.summary,
+        'upstream.events partly_deleted': 'only a part of the events was deleted, as the service says',
+        'upstream.events not_queued': 'no deletion of the events shown by the service',
+      },
       consumers:
         'Recipients (Art. 19 GDPR): "consumers" names those that load the published files and had to delete the person too, and when an operator recorded that each of them has. Where it has no time, nothing was recorded before this certificate. The ledger holds what was recorded later. This program has not seen the copies of consumers.',
     },

@@ -18,8 +18,10 @@ import {
 } from '../../ledger/vocabulary.ts';
 import {
   certificateSentences,
+  datedResults,
   methods,
   type CertificateSentences,
+  type DatedResult,
   type FormatVersion,
 } from './certificate-sentences.ts';
 
@@ -42,9 +44,16 @@ function notProvenIn({
   neverProven,
   downstreamCopies,
   belowVerified,
-  notReached: { locked, ...left },
+  notReached,
   forRegulators: regulated,
 }: CertificateSentences) {
+  const fieldsOf = ([result, says]: ReturnType<typeof entriesOf<keyof typeof notReached>>[number]) => ({
+    code: z.literal('target_not_reached'),
+    target: TargetName,
+    result: z.literal(result),
+    says,
+  });
+  const left = entriesOf(notReached);
   return z.union([
     ...(regulated
       ? [z.strictObject({ code: z.literal('wait_dropped'), says: z.literal(regulated.waitDropped), until: Time })]
@@ -59,22 +68,17 @@ function notProvenIn({
         says,
       }),
     ),
-    ...entriesOf(left).map(([result, says]) =>
-      z.strictObject({ code: z.literal('target_not_reached'), target: TargetName, result: z.literal(result), says }),
-    ),
-    ...(locked === undefined
-      ? []
-      : [
-          z.strictObject({
-            code: z.literal('target_not_reached'),
-            target: TargetName,
-            result: z.literal('locked'),
-            says: z.literal(locked),
-            /** Null where no end is known. */
-            until: Time.nullable(),
-          }),
-        ]),
+    ...left.filter(([result]) => !isDated(result)).map((entry) => z.strictObject(fieldsOf(entry))),
+    ...left
+      .filter(([result]) => isDated(result))
+      // Null where it is unknown.
+      .map((entry) => z.strictObject({ ...fieldsOf(entry), until: Time.nullable() })),
   ]);
+}
+
+/** Whether a result is said together with a time. */
+export function isDated(result: TargetResult): result is DatedResult {
+  return datedResults.some((dated) => dated === result);
 }
 
 function entriesOf<K extends string>(sentences: Readonly<Partial<Record<K, string>>>) {
@@ -229,7 +233,7 @@ export type Summarised = {
 };
 
 const inOrder = ['upstream.person', 'upstream.events', 'upstream.recordings'] as const satisfies FixedTarget[];
-const written = certificateSentences[4].forRegulators.summary;
+const written = certificateSentences[6].forRegulators.summary;
 const parts: Readonly<Record<string, string>> = written;
 
 /** What was done for a request, in one sentence. It names each target at the service, and says where one was not reached. */

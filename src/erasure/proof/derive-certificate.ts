@@ -11,7 +11,7 @@ import {
   type FormatVersion,
   type Method,
 } from './certificate-sentences.ts';
-import { Certificate, certificateText, type Stated, droppedWait, summaryOf } from './certificate.ts';
+import { Certificate, certificateText, type Stated, droppedWait, isDated, summaryOf } from './certificate.ts';
 
 /** The facts of a certificate that its request's history does not hold: the ledger's name, and when its row leaves the feed. */
 export type IssueFacts = { ledgerOrigin: string; feedUntil: string; stated: Stated };
@@ -145,7 +145,7 @@ function notProvenOf(
 ): Record<string, string | null>[] {
   const says = Object.hasOwn(notReached, result) ? notReached[result as keyof typeof notReached] : undefined;
   if (says !== undefined)
-    return [{ code: 'target_not_reached', target, result, says, ...(result === 'locked' ? { until } : {}) }];
+    return [{ code: 'target_not_reached', target, result, says, ...(isDated(result) ? { until } : {}) }];
   return assurance === 'verified'
     ? []
     : [{ code: 'target_below_verified', target, assurance, says: belowVerified[assurance] }];

@@ -13,6 +13,14 @@ export type LifeStep =
   /** It ends now. `settled`: not answered by the service. `unproved`: not proved here; then without a certificate. */
   | { do: 'end'; settled: SettledTarget[]; unproved: Target[]; isProved: boolean };
 
+/** When the time of a request is over, in milliseconds since 1970: since it came, or was opened again without identifiers. */
+export function lifeEndsAtMs(
+  { receivedAt, reopenedAt }: Pick<ErasureRequest, 'receivedAt' | 'reopenedAt'>,
+  daysMax: number,
+): number {
+  return Date.parse(reopenedAt ?? receivedAt) + daysMax * dayMs;
+}
+
 type SettledTarget = { target: Target; result: TargetResult; assurance: Assurance };
 
 type LifeFacts = Pick<
@@ -25,11 +33,12 @@ type LifeFacts = Pick<
  * been destroyed. A target unproved by then is not called reached.
  */
 export function planLife(
-  { receivedAt, reopenedAt, generation, fencedAt, verifiedAt, certifiedAt, sealedAt }: LifeFacts,
-  targets: readonly Pick<ErasureTarget, 'target' | 'status' | 'seenAt'>[],
+  request: LifeFacts,
+  targets: readonly Pick<ErasureTarget, 'target' | 'status' | 'seenAt' | 'reason'>[],
   { nowMs, daysMax }: { nowMs: number; daysMax: number },
 ): LifeStep {
-  if (nowMs - Date.parse(reopenedAt ?? receivedAt) < daysMax * dayMs) return { do: 'nothing' };
+  const { generation, fencedAt, verifiedAt, certifiedAt, sealedAt } = request;
+  if (nowMs < lifeEndsAtMs(request, daysMax)) return { do: 'nothing' };
   if (certifiedAt !== null || sealedAt !== null) return { do: 'nothing' };
   // A request that was fenced before, and opened again, cannot be cancelled.
   if (fencedAt === null && generation === 1) return { do: 'cancel' };
@@ -44,8 +53,9 @@ export function planLife(
   };
 }
 
-/** Where the service showed the person when it was last asked, the result says so. */
-function settledEnd({ target, seenAt }: Pick<ErasureTarget, 'target' | 'seenAt'>): SettledTarget {
+/** Where the service showed the person when it was last asked, or no deletion of the events, the result says so. */
+function settledEnd({ target, seenAt, reason }: Pick<ErasureTarget, 'target' | 'seenAt' | 'reason'>): SettledTarget {
+  if (reason === 'events_not_queued') return { target, result: 'not_queued', assurance: 'not_verifiable' };
   return seenAt === null
     ? { target, result: 'not_verifiable', assurance: 'not_verifiable' }
     : { target, result: 'still_present', assurance: 'observed' };

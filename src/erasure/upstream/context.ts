@@ -17,7 +17,8 @@ export type FailedStep = { requestId: string; target: UpstreamTarget; error: App
 export type UpstreamContext = JournalContext & {
   service: Service;
   settings: Pick<Settings, 'budget' | 'deletions' | 'retry'> & {
-    erasure: Pick<Settings['erasure'], 'deleteRecordings'>;
+    service: Pick<Settings['service'], 'totalTimeoutMs'>;
+    erasure: Pick<Settings['erasure'], 'deleteRecordings' | 'maxRequestDays'>;
   };
   signal: AbortSignal;
   /** Whether a person's path takes the uuid, too. As documented it does not: then the first answer 400 tells. */

@@ -1,22 +1,19 @@
-import { AppError } from '../../core/errors.ts';
-import { isoToMicros } from '../../core/time.ts';
-import { DeletionStatus } from '../../contract/optional-endpoints.ts';
-import { listTargets } from '../../mirror/erasure-targets.ts';
+import { assertNever } from '../../core/errors.ts';
+import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import { note, settle } from '../request/target-journal.ts';
 import type { Subject } from '../request/box.ts';
-import {
-  eachSubjectTogether,
-  inBatches,
-  lastCreatedAt,
-  openTarget,
-  raise,
-  type Outcome,
-  type UpstreamContext,
-} from './context.ts';
+import { eachSubjectTogether, openTarget, raise, type Outcome, type UpstreamContext } from './context.ts';
 import type { Assurance, TargetResult } from '../../ledger/vocabulary.ts';
 import { probeCapabilities } from './capabilities.ts';
-import { isoTime } from '../../core/clock.ts';
-import { nextBatchAfter } from '../../contract/weekly-batch.ts';
+import {
+  eventsExpectedBy,
+  judgeDeletions,
+  overdueAtMs,
+  ownAfterAnswer,
+  serviceTimeMs,
+  type Judgement,
+} from './events-plan.ts';
+import { askForDeletions } from './queued-deletions.ts';
 
 const target = 'upstream.events';
 
@@ -30,8 +27,8 @@ export async function advanceEvents(context: UpstreamContext, subjects: readonly
 }
 
 async function advance(context: UpstreamContext, subject: Subject): Promise<Outcome | undefined> {
-  const ended = (result: TargetResult, assurance: Assurance): Outcome => {
-    return (own) => settle(own, [subject], target, { result, assurance });
+  const ended = (result: TargetResult, assurance: Assurance, until: string | null = null): Outcome => {
+    return (own) => settle(own, [subject], target, { result, assurance, ...(until === null ? {} : { until }) });
   };
   const events = openTarget(context, subject, target);
   if (!events) return undefined;
@@ -39,68 +36,80 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   const person = listTargets(context.db, subject.id).find((each) => each.target === 'upstream.person');
   // Another client deleted the person, perhaps without the events, and the events of a deleted person cannot be deleted.
   if (person?.result === 'already_absent') return ended('not_verifiable', 'not_verifiable');
+  // The person may wait for an earlier deletion of the events.
+  if (person?.attempts === 0) return undefined;
   const nowMs = context.clock.now();
-  if (events.status === 'pending') return undefined;
-  if (events.status === 'waiting' && nowMs < Date.parse(events.notBefore ?? '')) return undefined;
-  if (!(await probeCapabilities(context.service, context.signal)).deletionStatus)
-    return events.status === 'waiting' ? ended('not_verifiable', 'not_verifiable') : undefined;
+  const isDue = events.notBefore !== null && nowMs >= Date.parse(events.notBefore);
+  // Rows can come a moment after the person has gone.
+  if (!isDue && !isDoubted(events) && !(events.status === 'attention' && person?.status === 'done')) return undefined;
   if (events.attempts > 0 && nowMs - Date.parse(events.updatedAt) < askAgainAfterMs) return undefined;
-  const queued = await queuedDeletions(context, subject);
-  if (queued.length > 0 && queued.every(({ isCompleted }) => isCompleted))
-    return ended('confirmed', 'asserted_by_upstream');
-  return (own) => {
-    if (queued.length === 0) raise(own, subject, target, 'events_unconfirmed');
-    else if (events.reason === 'events_unconfirmed') noteFound(own, subject, queued);
-    else if (nowMs >= overdueAtMs(events.notBefore ?? '')) raise(own, subject, target, 'events_overdue');
-    note(own, subject, target, { attempts: events.attempts + 1 });
-  };
+  const judged = await judge(context, subject, events);
+  if (!judged) return isDue && !isDoubted(events) ? ended('not_verifiable', 'not_verifiable') : undefined;
+  if (judged.found === 'own' && judged.isCompleted) return ended('confirmed', 'asserted_by_upstream');
+  if (isDue && events.reason !== 'events_unconfirmed') {
+    if (judged.found === 'part' && judged.isCompleted)
+      return ended('partly_deleted', 'asserted_by_upstream', judged.until);
+    if (judged.found === 'none' && events.confirmations + 1 >= context.settings.deletions.confirmations)
+      return ended('not_queued', 'not_verifiable');
+  }
+  return (own) => noteJudged(own, subject, events, judged);
+}
+
+/** Whether an operator has to say how the events end, unless the service shows more. */
+function isDoubted({ reason }: ErasureTarget): boolean {
+  return reason === 'events_unconfirmed' || reason === 'events_overdue';
+}
+
+/** What the service shows now; undefined where it does not show its queue, or did not before the first deletion was sent. */
+async function judge(
+  context: UpstreamContext,
+  { identity }: Subject,
+  { ownAfter, personsSent }: ErasureTarget,
+  personsMax = Number.POSITIVE_INFINITY,
+): Promise<Judgement | undefined> {
+  if (ownAfter === null || !(await probeCapabilities(context.service, context.signal)).deletionStatus) return undefined;
+  const { rows } = await askForDeletions(context, identity.person_uuid);
+  return judgeDeletions(rows, { ownAfter, persons: Math.min(personsSent ?? 1, personsMax) });
+}
+
+/** Notes what the service shows, where that does not end the target. */
+function noteJudged(context: UpstreamContext, subject: Subject, events: ErasureTarget, judged: Judgement): void {
+  const { reason, attempts, confirmations, notBefore } = events;
+  const isOverdue = context.clock.now() >= overdueAtMs(notBefore ?? '');
+  switch (judged.found) {
+    case 'own':
+      if (reason !== null && reason !== 'events_overdue') noteFound(context, subject, judged);
+      else if (isOverdue) raise(context, subject, target, 'events_overdue');
+      break;
+    case 'part':
+      if (isOverdue && reason !== 'events_unconfirmed') raise(context, subject, target, 'events_overdue');
+      break;
+    case 'none':
+      if (reason !== 'events_unconfirmed') raise(context, subject, target, 'events_not_queued');
+      break;
+    default:
+      assertNever(judged);
+  }
+  note(context, subject, target, {
+    attempts: attempts + 1,
+    confirmations: judged.found === 'none' ? confirmations + 1 : 0,
+  });
 }
 
 /**
- * To be called where it is unknown whether the deletion of a subject's events was queued: the person is gone, and no answer
+ * To be called where it is unknown whether the deletion of a subject's events was queued: the persons are gone, and no answer
  * has accepted the deletion. Where the service shows its queue, the queue decides; otherwise an operator has to look.
  */
-export async function doubtEvents(context: UpstreamContext, subject: Subject): Promise<void> {
+export async function doubtEvents(context: UpstreamContext, subject: Subject, gone: readonly string[]): Promise<void> {
   const events = openTarget(context, subject, target);
-  if (!events || events.status === 'attention') return;
-  const queued = (await probeCapabilities(context.service, context.signal)).deletionStatus
-    ? await queuedDeletions(context, subject)
-    : [];
-  if (queued.length === 0) raise(context, subject, target, 'events_unconfirmed');
-  else noteFound(context, subject, queued);
+  if (!events || (events.status === 'attention' && events.reason !== 'events_queued_before')) return;
+  const judged = await judge(context, subject, events, gone.length);
+  if (judged?.found === 'own') noteFound(context, subject, judged);
+  else raise(context, subject, target, 'events_unconfirmed');
 }
 
-/** A deletion of events that the service has queued. */
-type QueuedDeletion = { queuedAtMs: number; isCompleted: boolean };
-
-function noteFound(context: UpstreamContext, subject: Subject, queued: readonly QueuedDeletion[]): void {
-  const queuedAtMs = Math.max(...queued.map((each) => each.queuedAtMs));
+function noteFound(context: UpstreamContext, subject: Subject, { queuedAtMs }: { queuedAtMs: number }): void {
   note(context, subject, target, { status: 'waiting', reason: null, notBefore: eventsExpectedBy(queuedAtMs) });
-}
-
-/** What the service has queued for the persons of a subject since they were created: of an earlier life, nothing. */
-async function queuedDeletions(context: UpstreamContext, subject: Subject): Promise<QueuedDeletion[]> {
-  const { service, signal } = context;
-  const sinceMicros = isoToMicros(lastCreatedAt(context, subject) ?? '') ?? 0n;
-  const answers = await inBatches(context, subject.identity.person_uuid, async (uuid) => {
-    const { body } = await service.call('persons.deletion_status', {
-      query: { person_uuid: uuid },
-      priority: 'deletion',
-      signal,
-    });
-    const answer = DeletionStatus.safeParse(body);
-    if (!answer.success)
-      throw new AppError('the service answered with something that is no status of deletions', {
-        code: 'service',
-        hint: 'nothing was taken from the answer; it is asked again',
-      });
-    return answer.data.results.filter((row) => row.person_uuid.toLowerCase() === uuid);
-  });
-  return answers.flat().flatMap((row) => {
-    const micros = isoToMicros(row.created_at);
-    if (micros === undefined || micros < sinceMicros) return [];
-    return [{ queuedAtMs: Number(micros / 1000n), isCompleted: row.status === 'completed' }];
-  });
 }
 
 /**
@@ -115,7 +124,8 @@ export function noteAccepted(
   { date, isWhole }: { date: string | undefined; isWhole: boolean },
 ): void {
   const nowMs = context.clock.now();
-  const shownMs = serviceTimeMs(date) ?? nowMs;
+  const dateMs = serviceTimeMs(date);
+  const shownMs = dateMs ?? nowMs;
   const timeMs = shownMs < nowMs - 30 * dayMs ? nowMs : shownMs;
   context.db
     .transaction(() => {
@@ -126,33 +136,29 @@ export function noteAccepted(
         notBefore: null,
       });
       noteQueued(context, subject, timeMs);
+      if (dateMs !== undefined) noteSentAfter(context, subject, dateMs);
     })
     .immediate();
 }
 
 /** Notes that the deletion of a subject's events was queued at a time. What is in doubt of them stays in doubt. */
 function noteQueued(context: UpstreamContext, subject: Subject, queuedAtMs: number): void {
-  const events = openTarget(context, subject, 'upstream.events');
-  if (!subject.deleteEvents || !events || events.status === 'attention') return;
+  const events = openTarget(context, subject, target);
+  if (!subject.deleteEvents || !events || isDoubted(events)) return;
   const expectedBy = eventsExpectedBy(queuedAtMs);
   const isLater = events.notBefore === null || events.notBefore < expectedBy;
-  note(context, subject, 'upstream.events', { status: 'waiting', notBefore: isLater ? expectedBy : events.notBefore });
+  note(context, subject, target, {
+    ...(events.status === 'attention' ? {} : { status: 'waiting' }),
+    notBefore: isLater ? expectedBy : events.notBefore,
+  });
+}
+
+/** A deletion can have waited long for its turn: where it is the only one, its answer says better when it was sent. */
+function noteSentAfter(context: UpstreamContext, subject: Subject, answeredAtMs: number): void {
+  const ownAfter = openTarget(context, subject, target)?.ownAfter ?? null;
+  if (ownAfter === null || openTarget(context, subject, 'upstream.person')?.attempts !== 1) return;
+  const { totalTimeoutMs } = context.settings.service;
+  note(context, subject, target, { ownAfter: ownAfterAnswer(ownAfter, answeredAtMs, totalTimeoutMs) });
 }
 
 const dayMs = 86_400_000;
-
-/** The service's own time of an answer, from its `Date` header; undefined where it gives none that is a time. */
-export function serviceTimeMs(date: string | undefined): number | undefined {
-  const timeMs = Date.parse(date ?? '');
-  return Number.isNaN(timeMs) ? undefined : timeMs;
-}
-
-/** When the events of a deletion accepted at a time (the service's) should be gone: a day after the next batch. */
-export function eventsExpectedBy(acceptedAtMs: number): string {
-  return isoTime(nextBatchAfter(acceptedAtMs) + dayMs);
-}
-
-/** From when on a deletion that was expected by a time is overdue: the second batch has had its day as well. */
-export function overdueAtMs(expectedBy: string): number {
-  return Date.parse(expectedBy) + 7 * dayMs;
-}

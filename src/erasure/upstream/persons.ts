@@ -6,6 +6,7 @@ import { together } from '../request/together.ts';
 import type { Subject } from '../request/box.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { deleteOneByOne, deleteTogether, type Deletion, type SentNow } from './delete-persons.ts';
+import { afterEarlierDeletions } from './earlier-deletions.ts';
 import { doubtEvents } from './events.ts';
 import {
   confirm,
@@ -49,7 +50,8 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
       const looked = await eachSubject(context, due.slice(first, first + atOnce), target, (subject) =>
         lookUp(context, subject, sent),
       );
-      const deletions = together(context, (own) => looked.flatMap((each) => takeStep(own, each, resting)));
+      const planned = together(context, (own) => looked.flatMap((each) => takeStep(own, each, resting)));
+      const deletions = await afterEarlierDeletions(context, planned);
       const inOneCall = isMany ? deletions.filter(({ subject }) => !sent.oneByOne.has(subject.id)) : [];
       const isWorthIt = inOneCall.reduce((sum, { living }) => sum + living.length, 0) >= bulkFrom;
       if (isWorthIt) await deleteTogether(context, inOneCall, sent);
@@ -94,9 +96,9 @@ async function lookUp(context: UpstreamContext, subject: Subject, sent: SentNow)
     const underWay = sent.underWay.get(subject.id) ?? subject.identity.person_uuid;
     const gone = underWay.filter((uuid) => !look.living.has(uuid));
     const isUnknown = person.status === 'intended' && gone.length > 0;
-    const isUnrecorded =
-      look.living.size === 0 && openTarget(context, subject, 'upstream.events')?.status === 'pending';
-    if (subject.deleteEvents && person.attempts > 0 && (isUnknown || isUnrecorded)) await doubtEvents(context, subject);
+    const isUnrecorded = look.living.size === 0 && openTarget(context, subject, 'upstream.events')?.notBefore === null;
+    if (subject.deleteEvents && person.attempts > 0 && (isUnknown || isUnrecorded))
+      await doubtEvents(context, subject, isUnrecorded ? subject.identity.person_uuid : gone);
   }
   return { subject, look };
 }

@@ -2,7 +2,7 @@ import type { Assurance } from '../../ledger/vocabulary.ts';
 import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
 import type { Subject } from '../request/box.ts';
 import { intend, note } from '../request/target-journal.ts';
-import { eventsExpectedBy } from './events.ts';
+import { eventsExpectedBy } from './events-plan.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { isDue, openTarget, type UpstreamContext } from './context.ts';
 

@@ -1,8 +1,13 @@
+import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { optionalEndpoints } from '../../contract/optional-endpoints.ts';
 import { jsonContent } from '../http/endpoint-handler.ts';
 import { route, type Route } from '../http/profile.ts';
 import type { DeferredChanges } from './live-person-routes.ts';
+
+const bulkDelete = optionalEndpoints['persons.bulk_delete'];
+/** `keep_person`, by its presence, leaves the persons and queues only the deletion of what belongs to them. */
+const bulkRow = { ...bulkDelete, body: bulkDelete.body.extend({ keep_person: z.unknown().optional() }) };
 
 /**
  * Endpoints that a live service has beside the documented ones: one deletes many persons at once, one shows how far
@@ -17,22 +22,24 @@ export function bulkDeletionRoutes({ defer }: DeferredChanges): Route[] {
     return true;
   };
   return [
-    route('persons.bulk_delete', optionalEndpoints['persons.bulk_delete'], ({ body }, { store, change }) => {
+    route('persons.bulk_delete', bulkRow, ({ body }, { store, change }) => {
       const { ids, delete_events: deleteEvents = false, delete_recordings: deleteRecordings = false } = body;
+      const keepsPersons = 'keep_person' in body;
       const found = [...new Set(ids.map((uuid) => uuid.toLowerCase()))].flatMap((uuid) => {
         const id = store.lifecycle.idOf(uuid);
         const person = id === undefined ? undefined : store.persons.find(id);
         return person ? [person] : [];
       });
-      const failed = found.filter(({ uuid }) => fails(uuid));
+      const failed = keepsPersons ? [] : found.filter(({ uuid }) => fails(uuid));
       for (const { uuid, id, distinctIds } of found) {
         if (failed.some((person) => person.uuid === uuid)) continue;
-        store.persons.delete(id, deleteEvents, change);
+        if (!keepsPersons) store.persons.delete(id, deleteEvents, change);
+        else if (deleteEvents) store.persons.deleteEvents(id, change);
         if (deleteRecordings) defer(() => store.recordings.deleteOf(distinctIds));
       }
       const result = {
         persons_found: found.length,
-        persons_deleted: found.length - failed.length,
+        persons_deleted: keepsPersons ? 0 : found.length - failed.length,
         events_queued_for_deletion: deleteEvents,
         recordings_queued_for_deletion: deleteRecordings,
         deletion_errors: failed.map(({ uuid }) => ({ person_uuid: uuid, error: 'Could not be deleted.' })),

@@ -1,6 +1,7 @@
 import type { Amounts } from '../generator/fill-store.ts';
 import type { RecordingStyle } from '../generator/recording.ts';
 import { randomFor } from '../generator/seeded-random.ts';
+import type { DeletionRows } from '../store/events.ts';
 import type { Window } from '../store/persons.ts';
 import type { Store } from '../store/store.ts';
 
@@ -17,6 +18,8 @@ export type LiveOptions = {
   ghostRun: number;
   /** After how many requests a change is made that the service has only accepted. */
   actsAfterRequests: number;
+  /** Beside which rows of the same person one more deletion of events is queued. The answer says so in any case. */
+  deletionRows: DeletionRows;
 };
 
 export const liveDefaults: LiveOptions = {
@@ -26,6 +29,7 @@ export const liveDefaults: LiveOptions = {
   ghostShare: 0.03,
   ghostRun: 200,
   actsAfterRequests: 3,
+  deletionRows: 'one_waiting',
 };
 
 const limitDefault = 100;

@@ -134,6 +134,13 @@ export function personTable(database: Database.Database, { writer, events }: { w
       return true;
     }),
 
+    /** Queues the deletion of a person's events, and keeps the person. False for an unknown person. */
+    deleteEvents: database.transaction((id: number, change: Change): boolean => {
+      const person = find(id);
+      if (person) events.queueDeletion(person.uuid, person.distinctIds, change.atMs);
+      return person !== undefined;
+    }),
+
     /** Deletes the person, and queues the deletion of its events if asked. False for an unknown person. */
     delete: database.transaction((id: number, deleteEvents: boolean, change: Change): boolean => {
       const person = find(id);

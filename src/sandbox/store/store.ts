@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { apiKeyTable } from './api-keys.ts';
 import { type Change, changeLogTable } from './change-log.ts';
-import { eventTable } from './events.ts';
+import { eventTable, type DeletionRows } from './events.ts';
 import { ghostTable } from './ghosts.ts';
 import { personLifecycle } from './person-lifecycle.ts';
 import { personWriter } from './person-writer.ts';
@@ -18,14 +18,14 @@ export type Store = ReturnType<typeof tablesOf> & { close(): void };
  * Opens the store in a file (made when it is not there) or in `:memory:`. A new one is filled by `fill` in the same
  * transaction that makes it, so that a file is either whole or empty. Throws SQLite's error.
  */
-export function openStore(path: string, fill: (store: Omit<Store, 'close'>) => void): Store {
+export function openStore(path: string, rows: DeletionRows, fill: (store: Omit<Store, 'close'>) => void): Store {
   const database = new Database(path);
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = NORMAL');
   const open = database.transaction(() => {
     const isNew = database.pragma('user_version', { simple: true }) === 0;
     if (isNew) database.exec(tables);
-    const store = tablesOf(database);
+    const store = tablesOf(database, rows);
     if (isNew) {
       fill(store);
       database.exec(indexes);
@@ -36,11 +36,11 @@ export function openStore(path: string, fill: (store: Omit<Store, 'close'>) => v
   return { ...open.immediate(), close: () => database.close() };
 }
 
-function tablesOf(database: Database.Database) {
+function tablesOf(database: Database.Database, rows: DeletionRows) {
   const settings = settingTable(database);
   const apiKeys = apiKeyTable(database);
   const log = changeLogTable(database);
-  const events = eventTable(database);
+  const events = eventTable(database, rows);
   const writer = personWriter(database, { seed: () => settings.get('seed') ?? 0, log });
   return {
     settings,

@@ -20,6 +20,7 @@ const target = (name: FixedTarget, status: 'done' | 'attention' | 'waiting', see
   target: name,
   status,
   seenAt,
+  reason: null,
 });
 const here = target('mirror', 'done');
 
@@ -58,6 +59,13 @@ describe('a request whose time is over', () => {
   it('says of whom the service showed last that the person is there', () => {
     expect(planLife(verified, [here, target('upstream.person', 'attention', at)], limits)).toMatchObject({
       settled: [{ target: 'upstream.person', result: 'still_present', assurance: 'observed' }],
+    });
+  });
+
+  it('says of events of which the service showed no deletion that none was queued', () => {
+    const events = { ...target('upstream.events', 'attention'), reason: 'events_not_queued' } as const;
+    expect(planLife(verified, [here, events], limits)).toMatchObject({
+      settled: [{ target: 'upstream.events', result: 'not_queued', assurance: 'not_verifiable' }],
     });
   });
 

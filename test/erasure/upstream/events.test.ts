@@ -78,7 +78,7 @@ it('are overdue when the second batch has not run either, and confirmed once it 
   expect(world.target(subject, 'events')).toMatchObject({ status: 'done', result: 'confirmed', reason: null });
 });
 
-it('that the service accepted and then knows nothing of are for somebody to look at', async () => {
+it('that the service accepted and then knows nothing of are for somebody to look at, and found if they come', async () => {
   const world = await openUpstreamWorld({ profile: 'live' });
   const subject = world.request([world.person(0)]);
   await world.advance([subject]);
@@ -87,7 +87,7 @@ it('that the service accepted and then knows nothing of are for somebody to look
     request.path.includes('deletion_status/?') ? { ...(await send()), bytes: Buffer.from('{"results":[]}') } : send(),
   );
   await world.advance([subject]);
-  expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_unconfirmed' });
+  expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_not_queued' });
   world.heal();
   world.pass(hour);
   await world.advance([subject]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventsExpectedBy, overdueAtMs, serviceTimeMs } from '../../../src/erasure/upstream/events.ts';
+import { eventsExpectedBy, overdueAtMs, serviceTimeMs } from '../../../src/erasure/upstream/events-plan.ts';
 
 describe('when events should be gone', () => {
   it.each([

@@ -96,9 +96,9 @@ describe('a deletion that was made, and not answered', () => {
   it('leaves them unconfirmed where the queue knows nothing of it, of this life', async () => {
     const world = await openUpstreamWorld({ profile: 'live' });
     const gone = world.person(0);
-    // An earlier life's deletion, long queued.
+    // An earlier life's deletion, long done.
     world.sandbox.act({ do: 'delete', uuid: gone.uuid, delete_events: true });
-    world.pass(60);
+    world.moveTo(expectedBy);
     world.sandbox.act({ do: 'resurrect', uuid: gone.uuid });
     const person = [...world.sandbox.living()].find(({ uuid }) => uuid === gone.uuid);
     if (!person) throw new Error('nobody came back');

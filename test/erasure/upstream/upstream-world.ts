@@ -30,6 +30,7 @@ export type Interceptor = (
 
 /** A Wednesday. */
 const start = '2025-06-04T12:00:00.000Z';
+const dueAt = '2025-07-04T12:00:00.000Z';
 /** The first Sunday after it, 05:00 UTC, and a day. */
 export const expectedBy = '2025-06-09T05:00:00.000Z';
 
@@ -42,15 +43,23 @@ const limits = {
 };
 const retry = { attemptsMax: 3, totalMs: 600_000, delayBaseMs: 10, delayMaxMs: 1000, retryAfterMaxMs: 60_000 };
 
-type Fields = { deleteEvents?: boolean; memberships?: Subject['memberships'] };
+type Fields = { deleteEvents?: boolean; memberships?: Subject['memberships']; dueAt?: string };
 
-/** The upstream lane beside a sandbox, with a mirror of its own and a ledger in memory; all on one clock. */
+/**
+ * The upstream lane beside a sandbox, with a mirror of its own and a ledger in memory; all on one clock. `aheadMs`: how far the
+ * program's clock is ahead of the service's.
+ */
 export async function openUpstreamWorld(
-  options: Partial<SandboxOptions> & { key?: 'readOnly' | 'unknown'; deleteRecordings?: 'auto' | 'never' } = {},
+  options: Partial<SandboxOptions> & {
+    key?: 'readOnly' | 'unknown';
+    deleteRecordings?: 'auto' | 'never';
+    aheadMs?: number;
+  } = {},
 ) {
   let nowMs = Date.parse(start);
+  const { aheadMs = 0 } = options;
   const clock: Clock = {
-    now: () => nowMs,
+    now: () => nowMs + aheadMs,
     sleep: (ms) => {
       nowMs += ms;
       return Promise.resolve();
@@ -62,7 +71,7 @@ export async function openUpstreamWorld(
     seed: 7,
     port: 0,
     hostile: true,
-    clock,
+    clock: { ...clock, now: () => nowMs },
     ...options,
   });
   onTestFinished(() => sandbox.close());
@@ -101,10 +110,12 @@ export async function openUpstreamWorld(
     budget: { windows: [], concurrency: 4, recordings: { windows: [] } },
     deletions: { maxShare: 1, maxCount: 1000, confirmations: 2, confirmAfterSeconds: 300 },
     retry,
-    erasure: { deleteRecordings: options.deleteRecordings ?? 'never' },
+    service: { totalTimeoutMs: 180_000 },
+    erasure: { deleteRecordings: options.deleteRecordings ?? 'never', maxRequestDays: 60 },
   };
 
   return {
+    db,
     sandbox,
     ledger,
     asked,
@@ -123,7 +134,7 @@ export async function openUpstreamWorld(
       service = newService();
     },
     /** A request for the people given, with its targets. */
-    request: (people: readonly LivingPerson[], { deleteEvents = true, memberships = [] }: Fields = {}) => {
+    request: (people: readonly LivingPerson[], { deleteEvents = true, memberships = [], ...fields }: Fields = {}) => {
       const id = randomUUID();
       const at = start;
       ledger.fence(id);
@@ -136,7 +147,7 @@ export async function openUpstreamWorld(
           authorisedBy: null,
           deleteEvents,
           receivedAt: at,
-          dueAt: at,
+          dueAt: fields.dueAt ?? dueAt,
           box: Buffer.of(),
         });
         for (const target of fixedTargets) if (target.startsWith('upstream.')) addTarget(db, id, target, null, at);

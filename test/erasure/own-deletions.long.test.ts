@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { readCertificate, type Certificate } from '../../src/erasure/proof/certificate.ts';
+import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
+import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
+import { planErasure } from '../../src/erasure/plan.ts';
+import { approveRequest } from '../../src/erasure/receive.ts';
+import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
+import { listRequests, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
+import type { DeletionRows } from '../../src/sandbox/store/events.ts';
+import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+
+const name = 'own-deletions-canary@x.example';
+
+type History = { rows: DeletionRows; queuedDaysBefore: number | null };
+
+/** A person who is mirrored, with one event from long ago, and one from now. */
+async function openWorld({ rows, queuedDaysBefore }: History): Promise<{ world: ErasureWorld; uuid: string }> {
+  const live = { deletionRows: rows, ghostShare: 0, ghostRun: 0 };
+  const world = await openErasureWorld(5, [], { profile: 'live', live });
+  const { sandbox } = world;
+  const event = (): void => sandbox.store.events.add({ distinctId: name, event: 'seen', atMs: sandbox.clock.now() });
+  const { created } = sandbox.act({ do: 'create', distinct_ids: [name], properties: { email: name } });
+  const uuid = created[0] ?? '';
+  event();
+  // Five days after a Wednesday is a Monday.
+  world.pass(5);
+  if (queuedDaysBefore !== null) {
+    sandbox.act({ do: 'delete_events', uuid });
+    world.pass(queuedDaysBefore);
+  }
+  event();
+  await world.sync();
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  return { world, uuid };
+}
+
+function onlyRequest({ db }: ErasureWorld): ErasureRequest {
+  const [request, ...others] = listRequests(db(), 'all');
+  if (!request || others.length > 0) throw new Error('not one request');
+  return request;
+}
+
+/** Reconciles every six hours, until the request has its certificate. */
+async function certificateOf(world: ErasureWorld): Promise<Certificate> {
+  for (let step = 0; step < 4 * 30 && onlyRequest(world).certifiedAt === null; step += 1) {
+    await world.reconcile();
+    world.pass(0.25);
+  }
+  const { id, generation } = onlyRequest(world);
+  const certificate = readCertificate(readFileSync(certificatePath(world.dataDir, id, generation), 'utf8'));
+  if (!certificate) throw new Error('no certificate');
+  return certificate;
+}
+
+/** What the certificate says of the events, and that it follows from the ledger. */
+async function saidOf(world: ErasureWorld): Promise<{ result: string | undefined; summary: string; left: number }> {
+  const certificate = await certificateOf(world);
+  const { problems } = await verifyDataFolder(world.dataDir, {}, new AbortController().signal);
+  expect(problems).toEqual([]);
+  const events = certificate.targets.find(({ target }) => target === 'upstream.events');
+  const summary = 'summary' in certificate ? certificate.summary : '';
+  return { result: events?.result, summary, left: world.sandbox.store.events.count(name) };
+}
+
+async function approve(world: ErasureWorld, id: string): Promise<void> {
+  await world.look((context) =>
+    runEraseJob(context, (parts) => {
+      approveRequest(parts, id);
+      return Promise.resolve({ outcome: 'done', counts: {} });
+    }),
+  );
+}
+
+const deleted = /events deleted, as the service says/;
+
+it('of a row of three weeks ago that is done, a certificate does not say that events were deleted', async () => {
+  const { world } = await openWorld({ rows: 'one_ever', queuedDaysBefore: 21 });
+  const { result, summary, left } = await saidOf(world);
+  expect({ result, left }).toEqual({ result: 'not_queued', left: 1 });
+  expect(summary).toMatch(/; no deletion of the events shown by the service;/);
+  expect(summary).not.toMatch(deleted);
+});
+
+it('of events of which none is queued, an operator can end the request at once', async () => {
+  const { world } = await openWorld({ rows: 'one_ever', queuedDaysBefore: 21 });
+  for (let step = 0; step < 4; step += 1) await world.reconcile();
+  const { id, reason } = onlyRequest(world);
+  expect(reason).toBe('events_not_queued');
+  await approve(world, id);
+  await world.reconcile();
+  expect(onlyRequest(world).state).toBe('sealed');
+  expect(await saidOf(world)).toMatchObject({ result: 'not_queued', left: 1 });
+});
+
+it('of a row of Monday that waits on Thursday, and that an operator does not wait for, neither', async () => {
+  const { world } = await openWorld({ rows: 'one_waiting', queuedDaysBefore: 3 });
+  await world.reconcile();
+  const { id, state, reason, eventsExpectedBy } = onlyRequest(world);
+  expect({ state, reason }).toEqual({ state: 'attention', reason: 'events_queued_before' });
+  expect(eventsExpectedBy).toBe('2026-11-30T05:00:00.000Z');
+  const { plan } = await world.look((context) => planErasure(context));
+  expect(plan.requests).toMatchObject([{ decision: 'continue', reason: 'events_queued_before' }]);
+  await approve(world, id);
+  const { result, summary, left } = await saidOf(world);
+  expect({ result, left }).toEqual({ result: 'partly_deleted', left: 1 });
+  expect(summary).toMatch(/; only a part of the events was deleted, as the service says;/);
+  expect(summary).not.toMatch(deleted);
+  const certificate = await certificateOf(world);
+  expect(certificate).toMatchObject({ weakest_assurance: 'not_reached' });
+  const told = certificate.not_proven.find((item) => 'target' in item && item.target === 'upstream.events');
+  expect(told).toMatchObject({ result: 'partly_deleted', until: '2026-11-23T09:00:00.000Z' });
+});
+
+it('nor of a row that waits at an older release, which queues no other one for ever', async () => {
+  const { world } = await openWorld({ rows: 'one_ever', queuedDaysBefore: 3 });
+  const { result, summary, left } = await saidOf(world);
+  expect({ result, left }).toEqual({ result: 'not_queued', left: 1 });
+  expect(summary).not.toMatch(deleted);
+});
+
+it.each([
+  ['there is no earlier row', { rows: 'one_waiting', queuedDaysBefore: null }],
+  ['the earlier row is done', { rows: 'one_waiting', queuedDaysBefore: 21 }],
+  ['the earlier row is waited for', { rows: 'one_waiting', queuedDaysBefore: 3 }],
+  ['each deletion has its row', { rows: 'always', queuedDaysBefore: 21 }],
+] as const)('of its own row it says that events were deleted, and none is left, where %s', async (_where, history) => {
+  const { world } = await openWorld(history);
+  const { result, summary, left } = await saidOf(world);
+  expect({ result, left }).toEqual({ result: 'confirmed', left: 0 });
+  expect(summary).toMatch(deleted);
+});

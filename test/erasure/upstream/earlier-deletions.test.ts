@@ -1,0 +1,315 @@
+import { expect, it } from 'vitest';
+import { endWait } from '../../../src/erasure/upstream/earlier-deletions.ts';
+import type { LivingPerson } from '../../../src/sandbox/store/truth.ts';
+import { Killed } from '../../kill/kill-switch.ts';
+import { answer, expectedBy, openUpstreamWorld, type Interceptor } from './upstream-world.ts';
+
+type World = Awaited<ReturnType<typeof openUpstreamWorld>>;
+type Subject = ReturnType<World['request']>;
+
+const batch = '2025-06-08T05:00:00.000Z';
+const secondBatchHadItsDay = '2025-06-16T05:00:00.000Z';
+const hour = 3600;
+const day = 24 * hour;
+
+const openWorld = (options: Parameters<typeof openUpstreamWorld>[0] = {}): Promise<World> =>
+  openUpstreamWorld({ profile: 'live', ...options });
+
+/** Somebody else queues the deletion of a person's events, and keeps the person. */
+const queueElsewhere = ({ sandbox }: World, { uuid }: LivingPerson): void => {
+  sandbox.act({ do: 'delete_events', uuid });
+};
+const rowsOf = ({ sandbox }: World, { uuid }: LivingPerson): (number | null)[] =>
+  sandbox.store.events.deletions().flatMap((row) => (row.personUuid === uuid ? [row.requestedAtMs] : []));
+const isThere = ({ sandbox }: World, { uuid }: LivingPerson): boolean =>
+  sandbox.store.lifecycle.idOf(uuid) !== undefined;
+/** Advances until the person is confirmed to be gone. */
+async function advanceTwice(world: World, subjects: Subject[]): Promise<void> {
+  await world.advance(subjects);
+  world.pass(300);
+  await world.advance(subjects);
+}
+
+it('a person waits while an earlier deletion of the events waits, and then gets one of its own', async () => {
+  const world = await openWorld();
+  const person = world.person(0);
+  queueElsewhere(world, person);
+  world.pass(hour);
+  const subject = world.request([person]);
+  const report = await world.advance([subject]);
+  expect(world.changes()).toEqual([]);
+  expect(world.ledger.of('person')).toEqual([]);
+  expect(world.ledger.of('events')).toEqual(['attention events_queued_before']);
+  expect(report.awaiting).toEqual([{ requestId: subject.id, eventsExpectedBy: expectedBy }]);
+  world.pass(6 * hour);
+  await world.advance([subject]);
+  expect(world.ledger.of('events')).toEqual(['attention events_queued_before']);
+  expect(isThere(world, person)).toBe(true);
+  world.moveTo(batch);
+  await advanceTwice(world, [subject]);
+  expect(isThere(world, person)).toBe(false);
+  expect(rowsOf(world, person)).toHaveLength(2);
+  expect(world.target(subject, 'events')).toMatchObject({
+    status: 'waiting',
+    reason: null,
+    notBefore: '2025-06-16T05:00:00.000Z',
+  });
+  world.moveTo('2025-06-16T05:00:00.000Z');
+  await world.advance([subject]);
+  expect(world.target(subject, 'events')).toMatchObject({ result: 'confirmed', assurance: 'asserted_by_upstream' });
+});
+
+it('a person waits no longer than until the second batch has had its day; the events are deleted in part', async () => {
+  const world = await openWorld();
+  const person = world.person(0);
+  queueElsewhere(world, person);
+  const [queuedAtMs = null] = rowsOf(world, person);
+  world.sandbox.act({ do: 'set_batch', runs: false });
+  world.pass(day);
+  const subject = world.request([person]);
+  await world.advance([subject]);
+  world.moveTo('2025-06-16T04:59:59.999Z');
+  await world.advance([subject]);
+  expect(isThere(world, person)).toBe(true);
+  world.pass(6 * hour);
+  await advanceTwice(world, [subject]);
+  expect(isThere(world, person)).toBe(false);
+  expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_queued_before' });
+  world.sandbox.act({ do: 'set_batch', runs: true });
+  world.moveTo('2025-06-23T05:00:00.000Z');
+  // The sandbox dates a batch that it runs late back to its own Sunday.
+  world.intercept(async (_request, send) => {
+    const { bytes, ...response } = await send();
+    const late = bytes
+      .toString()
+      .replaceAll(`"delete_verified_at":"${batch}"`, '"delete_verified_at":"2025-06-22T05:10:00Z"');
+    return { ...response, bytes: Buffer.from(late) };
+  });
+  await world.advance([subject]);
+  expect(world.target(subject, 'events')).toMatchObject({
+    result: 'partly_deleted',
+    assurance: 'asserted_by_upstream',
+  });
+  expect(world.ledger.records.at(-1)).toMatchObject({ until: new Date(queuedAtMs ?? 0).toISOString() });
+});
+
+it('a person waits no longer than the request has time', async () => {
+  const world = await openWorld();
+  const person = world.person(0);
+  world.sandbox.act({ do: 'set_batch', runs: false });
+  queueElsewhere(world, person);
+  world.pass(hour);
+  const subject = world.request([person], { dueAt: '2025-06-11T00:00:00.000Z' });
+  await world.advance([subject]);
+  world.moveTo('2025-06-09T23:59:59.000Z');
+  await world.advance([subject]);
+  expect(isThere(world, person)).toBe(true);
+  world.moveTo('2025-06-10T00:00:00.000Z');
+  await world.advance([subject]);
+  expect(isThere(world, person)).toBe(false);
+});
+
+it('a person does not wait once an operator has said so, also if the deletion has to be sent again', async () => {
+  const world = await openWorld();
+  const person = world.person(0);
+  queueElsewhere(world, person);
+  world.pass(hour);
+  const subject = world.request([person]);
+  await world.advance([subject]);
+  endWait({ ...world, ledger: () => world.ledger }, subject);
+  let refusals = 1;
+  world.intercept(async (request, send) =>
+    request.method === 'DELETE' && refusals-- > 0 ? { ...answer(429), retryAfter: '1' } : send(),
+  );
+  await world.advance([subject]);
+  expect(world.changes()).toHaveLength(2);
+  expect(isThere(world, person)).toBe(false);
+  expect(world.target(subject, 'events')).toMatchObject({ status: 'waiting', notBefore: expectedBy });
+  world.moveTo(expectedBy);
+  await world.advance([subject]);
+  expect(world.target(subject, 'events').result).toBe('partly_deleted');
+});
+
+it('a finished earlier row is told; where the service queues no other one, that is told, and how it ends', async () => {
+  const world = await openWorld({ live: { deletionRows: 'one_ever' } });
+  const person = world.person(0);
+  queueElsewhere(world, person);
+  world.moveTo('2025-06-25T12:00:00.000Z');
+  const subject = world.request([person]);
+  await world.advance([subject]);
+  expect(isThere(world, person)).toBe(false);
+  expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_queued_before' });
+  world.pass(300);
+  await world.advance([subject]);
+  expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_not_queued' });
+  world.moveTo('2025-06-30T04:59:59.999Z');
+  await world.advance([subject]);
+  expect(world.target(subject, 'events').status).toBe('attention');
+  world.moveTo('2025-06-30T06:00:00.000Z');
+  await world.advance([subject]);
+  expect(world.target(subject, 'events')).toMatchObject({ result: 'not_queued', assurance: 'not_verifiable' });
+  expect(world.ledger.of('events')).toEqual([
+    'attention events_queued_before',
+    'attention events_not_queued',
+    'result not_queued',
+  ]);
+});
+
+it.each([-hour * 1000, 0, hour * 1000])(
+  'a clock here that is %d ms ahead changes nothing of whose a row is',
+  async (aheadMs) => {
+    const world = await openWorld({ aheadMs });
+    const [own, earlier] = [world.person(0), world.person(1)];
+    queueElsewhere(world, earlier);
+    // So that a row half an hour old is newer than the request by one of the clocks, and older by the other.
+    world.pass(hour / 2);
+    const subjects = [world.request([own]), world.request([earlier])] as const;
+    await world.advance(subjects);
+    expect([isThere(world, own), isThere(world, earlier)]).toEqual([false, true]);
+    endWait({ ...world, ledger: () => world.ledger }, subjects[1]);
+    await world.advance(subjects);
+    world.moveTo('2025-06-09T07:00:00.000Z');
+    await world.advance(subjects);
+    expect(subjects.map((subject) => world.target(subject, 'events').result)).toEqual(['confirmed', 'partly_deleted']);
+  },
+);
+
+/** A kill after the service has taken a deletion, before anything is noted. */
+function killAfterDelete(world: World): void {
+  world.intercept(async (request, send) => {
+    const response = await send();
+    if (request.method === 'DELETE') throw new Killed();
+    return response;
+  });
+}
+
+it('a kill between the deletion and its note leaves the row that it made its own', async () => {
+  const world = await openWorld();
+  const subject = world.request([world.person(0)]);
+  killAfterDelete(world);
+  await expect(world.advance([subject])).rejects.toThrow(Killed);
+  world.heal();
+  world.restart();
+  world.pass(day);
+  await world.advance([subject]);
+  expect(world.target(subject, 'events')).toMatchObject({ status: 'waiting', reason: null, notBefore: expectedBy });
+  world.moveTo(expectedBy);
+  await world.advance([subject]);
+  expect(world.target(subject, 'events').result).toBe('confirmed');
+});
+
+it("a kill between the deletion and its note does not make somebody else's row its own", async () => {
+  const world = await openWorld();
+  const person = world.person(0);
+  queueElsewhere(world, person);
+  world.pass(hour);
+  const subject = world.request([person]);
+  await world.advance([subject]);
+  endWait({ ...world, ledger: () => world.ledger }, subject);
+  killAfterDelete(world);
+  await expect(world.advance([subject])).rejects.toThrow(Killed);
+  world.heal();
+  world.restart();
+  world.moveTo(secondBatchHadItsDay);
+  await advanceTwice(world, [subject]);
+  expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_unconfirmed' });
+});
+
+it('two requests for one person, sent in one call, have one row for both', async () => {
+  const world = await openWorld();
+  const person = world.person(0);
+  const subjects = [world.request([person]), world.request([person])];
+  await world.advance(subjects);
+  expect(rowsOf(world, person)).toHaveLength(1);
+  world.moveTo(expectedBy);
+  await world.advance(subjects);
+  for (const subject of subjects) expect(world.target(subject, 'events').result).toBe('confirmed');
+});
+
+it('a second request for a person whom the first has deleted claims nothing of its row', async () => {
+  const world = await openWorld();
+  const person = world.person(0);
+  const first = world.request([person]);
+  await advanceTwice(world, [first]);
+  const second = world.request([person]);
+  await world.advance([second]);
+  expect(world.target(second, 'person').result).toBe('already_absent');
+  expect(world.target(second, 'events').result).toBe('not_verifiable');
+});
+
+/** Another client queues a deletion when ours is about to be sent, which then waits for its turn. */
+function queueBetween(world: World, person: LivingPerson, waitSeconds: number): Interceptor {
+  return (request, send) => {
+    if (request.method === 'DELETE') {
+      queueElsewhere(world, person);
+      world.pass(waitSeconds);
+    }
+    return send();
+  };
+}
+
+it.each([
+  [1, 'confirmed'],
+  [hour, 'partly_deleted'],
+])('a row that another client makes %d s before ours is sent, after we looked: %s', async (waitSeconds, result) => {
+  const world = await openWorld();
+  const person = world.person(0);
+  const subject = world.request([person]);
+  world.intercept(queueBetween(world, person, waitSeconds));
+  await world.advance([subject]);
+  expect(rowsOf(world, person)).toHaveLength(1);
+  world.moveTo(expectedBy);
+  await world.advance([subject]);
+  expect(world.target(subject, 'events').result).toBe(result);
+});
+
+it('of many requests, only those wait whose events have an earlier deletion', async () => {
+  const world = await openWorld();
+  const people = Array.from({ length: 20 }, (_, index) => world.person(index));
+  const waiting = people.slice(0, 3);
+  for (const person of waiting) queueElsewhere(world, person);
+  world.pass(hour);
+  const subjects = people.map((person) => world.request([person]));
+  await advanceTwice(world, subjects);
+  expect(people.filter((person) => isThere(world, person))).toEqual(waiting);
+  world.moveTo(batch);
+  await advanceTwice(world, subjects);
+  world.moveTo('2025-06-16T05:00:00.000Z');
+  await world.advance(subjects);
+  expect(subjects.map((subject) => world.target(subject, 'events').result)).toEqual(people.map(() => 'confirmed'));
+});
+
+it('a service that does not say what it has queued keeps its persons, until the request has no more time', async () => {
+  const world = await openWorld();
+  const person = world.person(0);
+  const subject = world.request([person], { dueAt: '2025-06-07T12:00:00.000Z' });
+  world.intercept(async (request, send) =>
+    request.path.includes(person.uuid) && request.path.includes('deletion_status') ? answer(200, '{}') : send(),
+  );
+  const { failed } = await world.advance([subject]);
+  expect(failed).toMatchObject([{ requestId: subject.id, target: 'upstream.events', error: { code: 'service' } }]);
+  expect(isThere(world, person)).toBe(true);
+  world.moveTo('2025-06-06T12:00:00.000Z');
+  await advanceTwice(world, [subject]);
+  expect(isThere(world, person)).toBe(false);
+  world.heal();
+  world.moveTo(expectedBy);
+  await world.advance([subject]);
+  expect(world.target(subject, 'events').result).toBe('not_verifiable');
+});
+
+it('requests that keep the events, and services that show no queue, ask nothing and wait for nothing', async () => {
+  const live = await openWorld();
+  const person = live.person(0);
+  queueElsewhere(live, person);
+  const subject = live.request([person], { deleteEvents: false });
+  await live.advance([subject]);
+  expect(isThere(live, person)).toBe(false);
+  expect(live.asked.some((line) => line.includes('deletion_status'))).toBe(false);
+  const plain = await openUpstreamWorld();
+  queueElsewhere(plain, plain.person(0));
+  const other = plain.request([plain.person(0)]);
+  await plain.advance([other]);
+  expect(plain.changes()).toHaveLength(1);
+  expect(plain.target(other, 'events')).toMatchObject({ status: 'waiting', notBefore: expectedBy });
+});
