@@ -20,7 +20,10 @@ it.each(
 
 const tied = [2, 3].flatMap((momentRows) =>
   (['turned', 'by answer'] as const).flatMap((order) =>
-    ([1, 2] as const).flatMap((inFlightMax) => [4, 5, 6, 7].map((rows) => ({ momentRows, order, inFlightMax, rows }))),
+    ([1, 2] as const).flatMap((inFlightMax) =>
+      // Another order at each answer makes very many more walks.
+      (order === 'turned' ? [4, 5, 6, 7] : [4, 5]).map((rows) => ({ momentRows, order, inFlightMax, rows })),
+    ),
   ),
 );
 

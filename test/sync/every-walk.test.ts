@@ -13,14 +13,7 @@ const smallWorlds = servings.flatMap((serving) =>
 const tiedWorlds = [2, 3].flatMap((momentRows) =>
   (['turned', 'by answer'] as const).flatMap((order) =>
     ([1, 2] as const).flatMap((inFlightMax) =>
-      [4, 5, 6].map((rows): SmallWorld => ({
-        rows,
-        changesMax: 1,
-        inFlightMax,
-        serving: 'has_next',
-        momentRows,
-        order,
-      })),
+      [4, 5].map((rows): SmallWorld => ({ rows, changesMax: 1, inFlightMax, serving: 'has_next', momentRows, order })),
     ),
   ),
 );

@@ -76,12 +76,13 @@ it('says of how many rows a moment is that fits into no window, and of none that
   expect(evidenceOf(1000)).toMatchObject({ momentRows: 2500, isOrdered: true, rounds: 1 });
 });
 
-it('misses rows, and does not know it, where a walk believes in an order within a moment', () => {
+it('misses rows where a walk believes in an order within a moment, and none where it does not', () => {
   const moments = { rows: 270, oldest: 0, order: 'by answer' } as const;
-  const world = { size: 2500, pageSize: 100, moments, cap: 50_000, changes: 0 };
-  const outcomes = Array.from({ length: 20 }, (_, seed) => walkTied({ ...world, seed: seed + 1 }, believing));
-  expect(outcomes.some(({ missed }) => missed.length > 0)).toBe(true);
-  expect(outcomes.filter(({ missed, reason }) => missed.length > 0 && reason === 'trusted').length).toBeGreaterThan(0);
+  for (let seed = 1; seed <= 10; seed += 1) {
+    const world = { size: 2500, pageSize: 100, moments, cap: 50_000, changes: 0, seed };
+    expect(walkTied(world, believing).missed.length).toBeGreaterThan(0);
+    expect(walkTied(world)).toMatchObject({ reason: null, missed: [] });
+  }
 });
 
 it.each(Object.entries(mutantsOfMoments))('a walk that %s does not end complete', (_name, judge) => {
