@@ -39,8 +39,8 @@ const known = new WeakMap<Service, boolean>();
 /**
  * Asks in batches for as long as their answers prove something. An answer proves that persons are absent only if it also shows
  * two persons that the list has just shown, who stand before and after all others in the same request: then it was neither cut,
- * nor empty for all, nor another page. An answer that shows many persons may be cut at some number of rows: the others are
- * asked for again by themselves. An answer with a row that was not asked for proves nothing. After one without proof, fresh
+ * nor empty for all, nor another page. An answer that shows many persons may be cut at some number of rows: of the others it tells
+ * nothing. An answer with a row that was not asked for proves nothing. After one without proof, fresh
  * controls are taken once. After the second, or a call that failed, no batch is asked for any more.
  */
 export function personBatches(service: Service, signal: AbortSignal): PersonBatches {
@@ -61,17 +61,15 @@ export function personBatches(service: Service, signal: AbortSignal): PersonBatc
     const told = new Map<string, unknown>();
     const all = [...new Set(keys)];
     isOver ||= all.length > 0 && !(await hasBatches(service, signal));
-    for (let start = 0; start < all.length; start += personsEach) {
-      let left = all.slice(start, start + personsEach);
-      while (left.length > 0 && !isOver) {
-        let rows = await unlessFailed(askOnce(name, left));
-        if (rows === undefined) {
-          listed = undefined;
-          rows = await unlessFailed(askOnce(name, left));
-        }
-        if (!rows) isOver = true;
-        else left = take(rows, left, told);
+    for (let start = 0; start < all.length && !isOver; start += personsEach) {
+      const part = all.slice(start, start + personsEach);
+      let rows = await unlessFailed(askOnce(name, part));
+      if (rows === undefined) {
+        listed = undefined;
+        rows = await unlessFailed(askOnce(name, part));
       }
+      if (rows) take(rows, part, told);
+      else isOver = true;
     }
     return told;
   };
@@ -84,13 +82,12 @@ export function personBatches(service: Service, signal: AbortSignal): PersonBatc
 /** An answer that shows more of those asked for may have been cut by the service at some number of rows. */
 const shownMax = 20;
 
-/** Takes what an answer with its controls tells of those asked for. Returns those whom it has told nothing of. */
-function take(rows: Told, keys: readonly string[], told: Map<string, unknown>): string[] {
-  const absent = keys.filter((key) => !rows.has(key));
-  for (const key of keys) if (rows.has(key)) told.set(key, rows.get(key));
-  if (keys.length - absent.length > shownMax) return absent;
-  for (const key of absent) told.set(key, null);
-  return [];
+/** Takes what an answer with its controls tells of those asked for. */
+function take(rows: Told, keys: readonly string[], told: Map<string, unknown>): void {
+  const shown = keys.filter((key) => rows.has(key));
+  for (const key of shown) told.set(key, rows.get(key));
+  if (shown.length > shownMax) return;
+  for (const key of keys) if (!rows.has(key)) told.set(key, null);
 }
 
 const bodyField = { 'persons.batch_by_uuids': 'uuids', 'persons.batch_by_distinct_ids': 'distinct_ids' } as const;

@@ -94,7 +94,7 @@ function answerOf(read: ReturnType<RowReader>, keyColumn: string, key: string): 
   return read.ok && read.columns[keyColumn] === key ? { verdict: 'alive', row: read.columns } : { verdict: 'unknown' };
 }
 
-/** Whether a person may be the survivor of another: it takes the older creation time of both. A person created later has only taken the distinct id over. */
+/** Whether a person may be a survivor: it takes the older creation time of both. One created later only took the distinct id over. */
 export function mayBeSurvivor(createdAt: ColumnValue | undefined, loserCreatedAt: string | null): boolean {
   const time = isoToMicros(String(createdAt));
   const loserTime = isoToMicros(String(loserCreatedAt));

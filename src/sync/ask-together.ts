@@ -48,7 +48,8 @@ function answerOfAbsent(suspect: Suspect, holders: ReadonlyMap<string, unknown> 
   const rows = holders === null ? [] : askedIds(suspect).map((distinctId) => holders.get(distinctId));
   if (rows.every((row) => row === null)) return { verdict: 'gone' };
   const survivor = wholeRow(rows.find((row) => row !== null));
-  const isSurvivor = survivor && survivor['uuid'] !== suspect.key && mayBeSurvivor(survivor['created_at'], suspect.createdAt);
+  const isSurvivor =
+    survivor && survivor['uuid'] !== suspect.key && mayBeSurvivor(survivor['created_at'], suspect.createdAt);
   return isSurvivor ? { verdict: 'merged', survivor } : undefined;
 }
 

@@ -10,10 +10,13 @@ import { firstOf, livePersonJson } from './live-rows.ts';
  */
 export const personBatchRoutes: readonly Route[] = [
   route('persons.batch_by_uuids', optionalEndpoints['persons.batch_by_uuids'], ({ body }, { store }) =>
-    personsBy(body.uuids.map((uuid) => uuid.toLowerCase()), (uuid) => {
-      const id = store.lifecycle.idOf(uuid);
-      return id === undefined ? undefined : store.persons.find(id);
-    }),
+    personsBy(
+      body.uuids.map((uuid) => uuid.toLowerCase()),
+      (uuid) => {
+        const id = store.lifecycle.idOf(uuid);
+        return id === undefined ? undefined : store.persons.find(id);
+      },
+    ),
   ),
   route('persons.batch_by_distinct_ids', optionalEndpoints['persons.batch_by_distinct_ids'], ({ body }, { store }) =>
     personsBy(body.distinct_ids, (distinctId) => store.lifecycle.ownerOf(distinctId)),
