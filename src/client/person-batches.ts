@@ -9,11 +9,12 @@ import { rowsOfOneMax, type Service } from './service.ts';
 /** From so many persons on, a batch with its controls costs fewer requests than a question for each. */
 export const batchFrom = 5;
 
-/** The controls of each request: one before all that is asked for, and one after. */
-const controlsEach = 2;
+/** The controls of each request, at the most and at the least: one before all that is asked for, one after, the others between. */
+const controlsMax = 8;
+const controlsMin = 2;
 
 /** How many persons one request asks for beside its controls. */
-export const personsEach = personBatchMax - controlsEach;
+export const personsEach = personBatchMax - controlsMax;
 
 /**
  * What the service has told of many persons, by what was asked for: the row, or null where no person has it. It has told
@@ -38,10 +39,10 @@ const known = new WeakMap<Service, boolean>();
 
 /**
  * Asks in batches for as long as their answers prove something. An answer proves that persons are absent only if it also shows
- * two persons that the list has just shown, who stand before and after all others in the same request: then it was neither cut,
- * nor empty for all, nor another page. An answer that shows many persons may be cut at some number of rows: of the others it tells
- * nothing. An answer with a row that was not asked for proves nothing. After one without proof, fresh
- * controls are taken once. After the second, or a call that failed, no batch is asked for any more.
+ * some persons that the list has just shown, who stand before, between and after the others in the same request: then it was
+ * neither cut, nor thinned out, nor empty for all, nor another page. An answer with a row that was not asked for proves nothing.
+ * One that shows many persons may be cut at some number of rows: the others are asked for again by themselves. After an answer
+ * without proof, fresh controls are taken once. After the second, or a call that failed, no batch is asked for any more.
  */
 export function personBatches(service: Service, signal: AbortSignal): PersonBatches {
   let isOver = false;
@@ -49,9 +50,11 @@ export function personBatches(service: Service, signal: AbortSignal): PersonBatc
   const askOnce = async (name: BatchName, keys: readonly string[]): Promise<Told | undefined> => {
     listed ??= await listControls(service, signal);
     const controls = controlsFor(listed, name, keys);
-    if (!controls) return undefined;
-    const [first, last] = controls;
-    const asked = [keyOf(name, first), ...keys, keyOf(name, last)];
+    if (controls.length < controlsMin) return undefined;
+    const asked = spread(
+      keys,
+      controls.map((control) => keyOf(name, control)),
+    );
     const { body } = await service.call(name, { body: { [bodyField[name]]: asked }, priority: 'deletion', signal });
     const rows = readBatch(name, body, new Set(asked));
     const isShown = (control: Control): boolean => uuidOf(rows?.get(keyOf(name, control))) === control.uuid;
@@ -61,15 +64,17 @@ export function personBatches(service: Service, signal: AbortSignal): PersonBatc
     const told = new Map<string, unknown>();
     const all = [...new Set(keys)];
     isOver ||= all.length > 0 && !(await hasBatches(service, signal));
-    for (let start = 0; start < all.length && !isOver; start += personsEach) {
-      const part = all.slice(start, start + personsEach);
-      let rows = await unlessFailed(askOnce(name, part));
-      if (rows === undefined) {
-        listed = undefined;
-        rows = await unlessFailed(askOnce(name, part));
+    for (let start = 0; start < all.length; start += personsEach) {
+      let left = all.slice(start, start + personsEach);
+      while (left.length > 0 && !isOver) {
+        let rows = await unlessFailed(askOnce(name, left));
+        if (rows === undefined) {
+          listed = undefined;
+          rows = await unlessFailed(askOnce(name, left));
+        }
+        if (rows) left = take(rows, left, told);
+        else isOver = true;
       }
-      if (rows) take(rows, part, told);
-      else isOver = true;
     }
     return told;
   };
@@ -79,15 +84,22 @@ export function personBatches(service: Service, signal: AbortSignal): PersonBatc
   };
 }
 
-/** An answer that shows more of those asked for may have been cut by the service at some number of rows. */
-const shownMax = 20;
+/** An answer that shows more of those asked for may be cut: no service serves so few rows at the most. */
+const shownMax = 5;
 
-/** Takes what an answer with its controls tells of those asked for. */
-function take(rows: Told, keys: readonly string[], told: Map<string, unknown>): void {
-  const shown = keys.filter((key) => rows.has(key));
-  for (const key of shown) told.set(key, rows.get(key));
-  if (shown.length > shownMax) return;
-  for (const key of keys) if (!rows.has(key)) told.set(key, null);
+/** Takes what an answer with its controls tells of those asked for. Returns those whom it has told nothing of. */
+function take(rows: Told, keys: readonly string[], told: Map<string, unknown>): string[] {
+  const absent = keys.filter((key) => !rows.has(key));
+  for (const key of keys) if (rows.has(key)) told.set(key, rows.get(key));
+  if (keys.length - absent.length > shownMax) return absent;
+  for (const key of absent) told.set(key, null);
+  return [];
+}
+
+/** The keys with the controls among them: one before all, one after, the others between. */
+function spread(keys: readonly string[], controls: readonly string[]): string[] {
+  const step = Math.ceil(keys.length / (controls.length - 1));
+  return controls.flatMap((control, index) => [control, ...keys.slice(index * step, (index + 1) * step)]);
 }
 
 const bodyField = { 'persons.batch_by_uuids': 'uuids', 'persons.batch_by_distinct_ids': 'distinct_ids' } as const;
@@ -127,7 +139,7 @@ async function hasBatches(service: Service, signal: AbortSignal): Promise<boolea
   }
 }
 
-/** How many persons of the list are taken, so that two are not among those asked for. */
+/** How many persons of the list are taken, so that some are not among those asked for. */
 const listedMax = 100;
 
 async function listControls(service: Service, signal: AbortSignal): Promise<Control[]> {
@@ -142,16 +154,10 @@ async function listControls(service: Service, signal: AbortSignal): Promise<Cont
   });
 }
 
-/** Two persons of the list that are not asked for; undefined where there are no two. */
-function controlsFor(
-  listed: readonly Control[],
-  name: BatchName,
-  keys: readonly string[],
-): readonly [Control, Control] | undefined {
+/** Persons of the list that are not asked for. */
+function controlsFor(listed: readonly Control[], name: BatchName, keys: readonly string[]): Control[] {
   const asked = new Set(keys);
-  const others = listed.filter((control) => !asked.has(keyOf(name, control)));
-  const [first, last] = [others[0], others.at(-1)];
-  return first && last && first.uuid !== last.uuid ? [first, last] : undefined;
+  return listed.filter((control) => !asked.has(keyOf(name, control))).slice(0, controlsMax);
 }
 
 /** The rows of an answer by what was asked for. Undefined for another answer, and for one with a row not asked for. */

@@ -133,12 +133,12 @@ describe('a service whose batches do not tell the truth', () => {
     ['cut short', withText((text) => text.slice(0, text.length / 2))],
     ['only the first of the answer', withText((text) => firstOf(text, 10))],
     ['only the last of the answer', withText((text) => firstOf(text, -10))],
-    ['every second row and all controls', withText((text) => withoutEverySecond(text))],
+    ['every second row', withText((text) => withoutEverySecond(text))],
     ['a login page', () => answer(200, '<html>', 'text/html')],
     ['a failure', () => answer(500)],
   ])('has nobody taken for deleted who is there (%s)', async (_what, lie) => {
-    const world = await queued({}, 400);
-    const subjects = everybody(world, 150);
+    const world = await queued({}, 150);
+    const subjects = everybody(world, 60);
     const count = subjects.length;
     const taken = { persons_found: count, persons_deleted: 0, persons_queued_for_deletion: count, deletion_errors: [] };
     world.intercept(async (request, send) => {
@@ -152,13 +152,13 @@ describe('a service whose batches do not tell the truth', () => {
       await world.advance(subjects);
       world.pass(600);
     }
-    expect(world.people()).toHaveLength(400);
+    expect(world.people()).toHaveLength(150);
     for (const subject of subjects)
       expect(world.target(subject, 'person')).toMatchObject({ confirmations: 0, result: null });
   });
 });
 
-/** An answer without every second of its results, which keeps the first and the last: the controls. */
+/** An answer without every second of its results, which keeps the first and the last. */
 function withoutEverySecond(text: string): string {
   const entries = Object.entries((JSON.parse(text) as { results: Record<string, unknown> }).results);
   const kept = entries.filter((_entry, index) => index % 2 === 0 || index === entries.length - 1);
