@@ -145,13 +145,14 @@ const listedMax = 100;
 async function listControls(service: Service, signal: AbortSignal): Promise<Control[]> {
   const query = { limit: listedMax, offset: 0 };
   const { body } = await service.call('persons.list', { query, priority: 'deletion', signal });
-  return readEnvelope(body, rowsOfOneMax).results.flatMap((row) => {
+  const listed = readEnvelope(body, rowsOfOneMax).results.flatMap((row): [string, Control][] => {
     const uuid = uuidOf(row);
     const person = readIdentityOfPerson(row);
     const held = person.ok ? (textListOf(person.columns['distinct_ids']) ?? []) : [];
     const [distinctId] = askableDistinctIds(held, 1);
-    return uuid === undefined || distinctId === undefined ? [] : [{ uuid, distinctId }];
+    return uuid === undefined || distinctId === undefined ? [] : [[uuid, { uuid, distinctId }]];
   });
+  return [...new Map(listed).values()];
 }
 
 /** Persons of the list that are not asked for. */
