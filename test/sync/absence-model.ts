@@ -38,6 +38,8 @@ export class ModelService {
   /** Whether a question for one distinct id is answered as if nothing had been asked. */
   ignoresFilter = false;
   batches: BatchWay = 'none';
+  /** Persons who live and whom the list does not show, as it may do with those that came back. */
+  readonly hidden = new Set<string>();
   /** How many calls were made, by their names. */
   readonly calls: string[] = [];
   private made = 0;
@@ -54,6 +56,12 @@ export class ModelService {
     };
     this.persons.unshift(person);
     return person;
+  }
+
+  /** Hides so many persons from the list. */
+  hide(at: number, count: number): void {
+    const from = at % Math.max(1, this.persons.length);
+    for (const { uuid } of this.persons.slice(from, from + count)) this.hidden.add(uuid);
   }
 
   update(at: number): void {
@@ -110,7 +118,7 @@ export class ModelService {
 
   private list(query: Record<string, unknown>): unknown {
     const distinctId = query['distinct_id'];
-    const all = this.listIsEmpty ? [] : this.persons;
+    const all = this.listIsEmpty ? [] : this.persons.filter(({ uuid }) => !this.hidden.has(uuid));
     const found =
       distinctId === undefined || this.ignoresFilter
         ? all

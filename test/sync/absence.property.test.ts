@@ -17,7 +17,7 @@ type Step =
   | { do: 'merge'; at: number; into: number }
   | { do: 'sync' | 'reconcile' | 'approve' | 'list goes empty' | 'list comes back' }
   | { do: 'wait'; seconds: number }
-  | { do: 'delete many'; at: number; count: number }
+  | { do: 'delete many' | 'hide'; at: number; count: number }
   | { do: 'batches'; way: BatchWay }
   | { do: 'outage'; outage: Outage | null };
 
@@ -149,6 +149,9 @@ class World {
       case 'delete many':
         for (let left = step.count; left > 0; left -= 1) this.model.delete(step.at);
         break;
+      case 'hide':
+        this.model.hide(step.at, step.count);
+        break;
       case 'batches':
         this.model.batches = step.way;
         break;
@@ -205,6 +208,7 @@ describe('absence, over any history', () => {
           }
           world.model.outage = null;
           world.model.listIsEmpty = false;
+          world.model.hidden.clear();
           await world.sync();
           for (let round = 0; round < 3; round += 1) {
             await world.reconcile();
@@ -477,16 +481,14 @@ describe('absence', () => {
       onTestFinished(() => world.close());
       world.model.batches = way;
       await world.sync();
-      world.model.listIsEmpty = true;
-      await world.sync();
-      world.model.listIsEmpty = false;
+      world.model.hide(10, 6);
       for (let count = 0; count < 7; count += 1) world.model.delete(3);
-      await world.reconcile();
-      world.approveAll();
-      expect(counts(await world.reconcile())).toMatchObject({ asked: 60, alive: 53, waiting: 7 });
-      expect(world.model.calls.filter((name) => name === 'persons.retrieve')).toHaveLength(60);
+      await world.sync();
+      expect(counts(await world.reconcile())).toMatchObject({ asked: 13, alive: 6, waiting: 7 });
+      expect(world.model.calls.filter((name) => name === 'persons.retrieve')).toHaveLength(13);
       world.wait(300);
       expect(counts(await world.reconcile())).toMatchObject({ asked: 7, deleted: 7 });
+      expect(world.mirrored()).toHaveLength(53);
     },
   );
 
