@@ -13,7 +13,7 @@ import type { JobContext, ServiceContext } from '../../src/job/job-context.ts';
 import { addRequests, approveRequest, cancelRequest, type AddedRequest } from '../../src/erasure/receive.ts';
 import { databasePath, openDatabase, openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { listRequests, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
 import { runExportJob } from '../../src/worker/export-job.ts';
 import { runReconcileJob, type ReconcileJobResult } from '../../src/worker/reconcile-job.ts';
@@ -63,7 +63,7 @@ export type ErasureWorld = {
 export async function openErasureWorld(
   seed: number,
   more: Setting[] = [],
-  { persons = 4, profile }: { persons?: number; profile?: 'documented' | 'live' } = {},
+  { persons = 4, profile, live }: Pick<Partial<SandboxOptions>, 'persons' | 'profile' | 'live'> = {},
 ): Promise<ErasureWorld> {
   let nowMs = startMs;
   const clock: Clock = {
@@ -74,15 +74,7 @@ export async function openErasureWorld(
     },
   };
   scanInThisProcess();
-  const sandbox = await startSandbox({
-    persons,
-    ...(profile && { profile }),
-    recordings: 4,
-    seed,
-    port: 0,
-    hostile: true,
-    clock,
-  });
+  const sandbox = await startSandbox({ persons, profile, live, recordings: 4, seed, port: 0, hostile: true, clock });
   const dataDir = freshFolder();
   const settings = settingsFor(dataDir, sandbox, more);
   const backup = join(freshFolder(), 'mirror.db');
