@@ -129,7 +129,7 @@ export function createService(parts: ServiceParts): Service {
 
 /** Only reads are sent again. After a lost answer to a change, the caller must find out what happened. */
 function isRepeatable(endpoint: Endpoint): boolean {
-  return endpoint.method === 'GET';
+  return endpoint.method === 'GET' || endpoint.isRead === true;
 }
 
 function readReply(

@@ -19,6 +19,8 @@ export type Endpoint = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below `{pathPrefix}/:project_id`, without a trailing slash. */
   path: string;
+  /** A POST that changes nothing: it can be sent again, as a GET can. */
+  isRead?: true;
   /** The path is not below a project: it stands beside the prefix's last segment. */
   isOutsideProjects?: true;
   /** Types of the path's parameters, as they are once read from the path. */

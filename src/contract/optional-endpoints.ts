@@ -4,6 +4,12 @@ import { plain, type Endpoint } from './endpoints.ts';
 /** How many persons one call of `persons.bulk_delete` takes at most. */
 export const bulkDeleteIdsMax = 1000;
 
+/** How many persons, or distinct ids, one call of a batch takes: the service leaves out the rest without a word. */
+export const personBatchMax = 200;
+
+/** A person of a batch is shown with so many of its distinct ids at most. */
+export const batchDistinctIdsMax = 10;
+
 /** How far the deletions of persons' events are, as `persons.deletion_status` answers. */
 export const DeletionStatus = z.object({
   results: z.array(
@@ -31,6 +37,27 @@ export const optionalEndpoints = {
     // The answer tells of deletions that failed, but not everywhere.
     status: 202,
     summary: 'Delete up to 1,000 persons by uuid',
+  },
+  // Both answer `{"results": {…}}`, a person by what it was asked for; one that is not there is left out.
+  'persons.batch_by_uuids': {
+    ...plain,
+    method: 'POST',
+    path: '/persons/batch_by_uuids',
+    scope: 'person:read',
+    body: z.object({ uuids: z.array(z.guid()) }),
+    isRead: true,
+    response: z.object({ results: z.unknown() }),
+    summary: 'Read up to 200 persons by uuid',
+  },
+  'persons.batch_by_distinct_ids': {
+    ...plain,
+    method: 'POST',
+    path: '/persons/batch_by_distinct_ids',
+    scope: 'person:read',
+    body: z.object({ distinct_ids: z.array(z.string()) }),
+    isRead: true,
+    response: z.object({ results: z.unknown() }),
+    summary: 'Read the persons of up to 200 distinct ids',
   },
   'persons.deletion_status': {
     ...plain,

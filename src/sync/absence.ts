@@ -22,7 +22,9 @@ import {
   type Suspect,
 } from '../mirror/suspects.ts';
 import { prepareWriteRows } from '../mirror/write-rows.ts';
+import { personBatches, batchFrom, personsEach } from '../client/person-batches.ts';
 import { askForRow, type Answer } from './ask-for-row.ts';
+import { askTogether } from './ask-together.ts';
 import { planAbsence, type AbsencePlan } from './absence-plan.ts';
 import { resultsByBatch } from '../core/batches.ts';
 
@@ -130,18 +132,28 @@ export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResu
       return { verdict: 'unknown' };
     }
   };
+  const batches = personBatches(service, signal);
+  const isDeciding = ({ confirmations }: Suspect): boolean => confirmations + 1 >= settings.deletions.confirmations;
   for (const dataset of pagedDatasets) {
     const { ask, wait } = holdAbsent(parts, dataset);
     result.waiting += wait.length;
     const apply = prepareApply(parts, dataset, result);
-    const batches = resultsByBatch(ask, { atOnce: settings.budget.concurrency, signal }, async (suspect) => ({
-      suspect,
-      answer: await answerFor(dataset, suspect),
-    }));
-    for await (const answered of batches) {
-      if (answered.some(({ answer: { verdict } }) => verdict === 'gone' || verdict === 'merged'))
-        await askForProject(service, dataset, signal);
-      for (const { suspect, answer } of answered) apply(suspect, answer);
+    const areMany = dataset === 'persons' && ask.length >= batchFrom;
+    for (let first = 0; first < ask.length; first += personsEach) {
+      signal.throwIfAborted();
+      const part = ask.slice(first, first + personsEach);
+      const told = areMany ? await askTogether(batches, part, isDeciding) : new Map<Suspect, Answer>();
+      for (const [suspect, answer] of told) apply(suspect, answer);
+      const others = part.filter((suspect) => !told.has(suspect));
+      const answers = resultsByBatch(others, { atOnce: settings.budget.concurrency, signal }, async (suspect) => ({
+        suspect,
+        answer: await answerFor(dataset, suspect),
+      }));
+      for await (const answered of answers) {
+        if (answered.some(({ answer: { verdict } }) => verdict === 'gone' || verdict === 'merged'))
+          await askForProject(service, dataset, signal);
+        for (const { suspect, answer } of answered) apply(suspect, answer);
+      }
     }
   }
   if (failures[0]) throw withRowsLeft(failures[0], failures.length);

@@ -94,8 +94,8 @@ function answerOf(read: ReturnType<RowReader>, keyColumn: string, key: string): 
   return read.ok && read.columns[keyColumn] === key ? { verdict: 'alive', row: read.columns } : { verdict: 'unknown' };
 }
 
-/** A survivor takes the older creation time of both: a person created later has only taken the distinct id over. */
-function mayBeSurvivor(createdAt: ColumnValue | undefined, loserCreatedAt: string | null): boolean {
+/** Whether a person may be a survivor: it takes the older creation time of both. One created later only took the distinct id over. */
+export function mayBeSurvivor(createdAt: ColumnValue | undefined, loserCreatedAt: string | null): boolean {
   const time = isoToMicros(String(createdAt));
   const loserTime = isoToMicros(String(loserCreatedAt));
   return time === undefined || loserTime === undefined || time <= loserTime;

@@ -11,7 +11,7 @@ async function flushesFor(persons: number): Promise<{ ledger: number; mirror: nu
     { path: 'erasure.maxBatch', value: 1000 },
     { path: 'export.partRows', value: 1000 },
   ];
-  const world = await openErasureWorld(7, settings, { persons, profile: 'live' });
+  const world = await openErasureWorld(7, settings, { persons, profile: 'live', live: { bulkDeletion: 'sync' } });
   await world.sync();
   await world.publish();
   const uuids = world.db().prepare<[], string>('SELECT uuid FROM persons ORDER BY uuid').pluck().all();

@@ -142,19 +142,81 @@ it.each([
   expect(await status(path, { method })).toBe(404);
 });
 
-it('deletes many at once, and says which it did not', async () => {
-  const uuids = [...sandbox.living()].map(({ uuid }) => uuid).slice(0, 300);
-  const body = { ids: [...uuids, '00000000-0000-4000-8000-000000000001'], delete_events: true };
-  type Result = { deletion_errors: { person_uuid: string }[] };
-  const first = await json<Result>('/persons/bulk_delete/', { method: 'POST', body });
+type BulkResult = { persons_found: number; deletion_errors: { person_uuid: string }[]; ids_not_found?: string[] };
+const nobodys = '00000000-0000-4000-8000-000000000001';
+const bulkDelete = async (from: Sandbox, ids: readonly string[]): Promise<BulkResult> => {
+  const answer = await ask(from, '/persons/bulk_delete/', { method: 'POST', body: { ids, delete_events: true } });
+  expect(answer.status).toBe(202);
+  return JSON.parse(answer.text) as BulkResult;
+};
+const uuidsIn = (from: Sandbox): string[] => [...from.living()].map(({ uuid }) => uuid);
+
+it('queues the deletion of many at once, and the one of their events at once', async () => {
+  const uuids = uuidsIn(sandbox).slice(0, 300);
+  expect(await bulkDelete(sandbox, [...uuids, nobodys])).toEqual({
+    persons_found: 300,
+    persons_deleted: 0,
+    persons_queued_for_deletion: 300,
+    events_queued_for_deletion: true,
+    recordings_queued_for_deletion: false,
+    deletion_errors: [],
+  });
+  expect(uuidsIn(sandbox)).toHaveLength(600);
+  expect(sandbox.store.events.deletions()).toHaveLength(300);
+  await wait();
+  expect(uuidsIn(sandbox)).toHaveLength(300);
+});
+
+it('makes a queued deletion within a minute, however few requests there are', async () => {
+  const [uuid = ''] = uuidsIn(sandbox);
+  await bulkDelete(sandbox, [uuid]);
+  clock.set('2025-06-04T12:01:00Z');
+  expect(await status(`/persons/${uuid}/`)).toBe(404);
+  clock.set('2025-06-04T12:00:00Z');
+});
+
+it('gives a queued deletion up without a word, for one uuid in sixteen, where it is set so', async () => {
+  await using silent = await smallSandbox({ profile: 'live', live: { queueGivesUp: true, actsAfterRequests: 0 } });
+  const uuids = uuidsIn(silent);
+  const given = uuids.filter((uuid) => uuid.endsWith('0'));
+  expect(given.length).toBeGreaterThan(0);
+  for (const left of [given, []]) {
+    expect(await bulkDelete(silent, uuids)).toMatchObject({ deletion_errors: [] });
+    for (let request = 0; request < 2; request += 1) await ask(silent, '/persons/?limit=1');
+    expect(uuidsIn(silent).toSorted()).toEqual(left.toSorted());
+  }
+});
+
+it('deletes many at once where it is set to, and says which it did not', async () => {
+  await using sync = await smallSandbox({ profile: 'live', live: { bulkDeletion: 'sync', namesIdsNotFound: true } });
+  const uuids = uuidsIn(sync);
+  const first = await bulkDelete(sync, [...uuids, nobodys]);
   const failed = first.deletion_errors.map(({ person_uuid }) => person_uuid);
   expect(failed.length).toBeGreaterThan(0);
-  expect(first).toMatchObject({ persons_found: 300, persons_deleted: 300 - failed.length });
-  const living = new Set([...sandbox.living()].map(({ uuid }) => uuid));
-  expect(uuids.filter((uuid) => living.has(uuid))).toEqual(failed);
-  const again = await ask(sandbox, '/persons/bulk_delete/', { method: 'POST', body });
-  expect(again.status).toBe(202);
-  expect(JSON.parse(again.text)).toMatchObject({ persons_found: failed.length, deletion_errors: [] });
+  expect(first).toMatchObject({ persons_found: 60, persons_deleted: 60 - failed.length, ids_not_found: [nobodys] });
+  expect(uuidsIn(sync).toSorted()).toEqual(failed.toSorted());
+  const again = await bulkDelete(sync, [...uuids, nobodys]);
+  expect(again).toMatchObject({ persons_found: failed.length, deletion_errors: [] });
+});
+
+it('reads persons by 200 uuids or distinct ids, leaves out the rest and who is not there, and shows ten distinct ids', async () => {
+  const people = [...sandbox.living()];
+  const post = async (name: string, body: object): Promise<{ results: Record<string, LivePerson> }> =>
+    json(`/persons/batch_by_${name}/`, { method: 'POST', body });
+  const uuids = people.slice(0, 201).map(({ uuid }) => uuid);
+  const byUuids = await post('uuids', { uuids: [nobodys, ...uuids] });
+  expect(Object.keys(byUuids.results)).toEqual(uuids.slice(0, 199));
+  const crowd = people.find(({ distinct_ids: ids }) => ids.length > 1000);
+  const asked = ['nobody has it', crowd?.distinct_ids.at(-1) ?? '', people[0]?.distinct_ids[0] ?? ''];
+  const { results } = await post('distinct_ids', { distinct_ids: asked });
+  expect(Object.keys(results)).toEqual(asked.slice(1));
+  expect(results[asked[1] ?? '']?.uuid).toBe(crowd?.uuid);
+  expect(results[asked[1] ?? '']?.distinct_ids).toHaveLength(10);
+  expect(await post('uuids', { uuids: [] })).toEqual({ results: {} });
+  expect(await status('/persons/batch_by_uuids/', { method: 'POST', body: { uuids }, key: 'phx_unknown' })).toBe(401);
+  await using older = await smallSandbox({ profile: 'live', live: { personBatches: false } });
+  const answer = await ask(older, '/persons/batch_by_uuids/', { method: 'POST', body: { uuids } });
+  expect([404, 405]).toContain(answer.status);
 });
 
 it('refuses to delete more than 1,000 at once, and needs the scope to write', async () => {

@@ -6,6 +6,24 @@ type ModelPerson = { uuid: string; id: number; distinctIds: string[]; time: numb
 /** Ways in which a service that is asked may fail to answer. None of them says anything about a person. */
 export type Outage = 401 | 403 | 429 | 500 | 'unreachable';
 
+/**
+ * How the service answers when it is asked for many persons: it cannot, it tells the truth by a map or by a list, or it does not: it
+ * shows nobody, the first or the last of them, every second, a stranger besides, no JSON, or it fails.
+ */
+export const batchWays = [
+  'none',
+  'map',
+  'list',
+  'nobody',
+  'first',
+  'last',
+  'second',
+  'stranger',
+  'page',
+  'fails',
+] as const;
+export type BatchWay = (typeof batchWays)[number];
+
 /** The service as far as persons go: a list that is newest first, look-up by distinct id, and by integer id. */
 export class ModelService {
   persons: ModelPerson[] = [];
@@ -19,6 +37,11 @@ export class ModelService {
   readonly failsAt = new Set<number>();
   /** Whether a question for one distinct id is answered as if nothing had been asked. */
   ignoresFilter = false;
+  batches: BatchWay = 'none';
+  /** Persons who live and whom the list does not show, as it may do with those that came back. */
+  readonly hidden = new Set<string>();
+  /** How many calls were made, by their names. */
+  readonly calls: string[] = [];
   private made = 0;
 
   create(distinctIds = 1): ModelPerson {
@@ -33,6 +56,12 @@ export class ModelService {
     };
     this.persons.unshift(person);
     return person;
+  }
+
+  /** Hides so many persons from the list. */
+  hide(at: number, count: number): void {
+    const from = at % Math.max(1, this.persons.length);
+    for (const { uuid } of this.persons.slice(from, from + count)) this.hidden.add(uuid);
   }
 
   update(at: number): void {
@@ -67,13 +96,20 @@ export class ModelService {
       requestCount: () => 0,
       call: async (name, args = {}) => {
         await Promise.resolve();
+        this.calls.push(name);
         if (this.outage !== null) throw outageError(this.outage);
-        const { params = {}, query = {} } = args as {
+        const {
+          params = {},
+          query = {},
+          body: sent = {},
+        } = args as {
           params?: { id?: number | string };
           query?: Record<string, unknown>;
+          body?: { uuids?: string[]; distinct_ids?: string[] };
         };
         if (this.projectIsGone)
           throw new AppError('no project', { code: name === 'persons.list' ? 'refused' : 'rejected', status: 404 });
+        if (name.startsWith('persons.batch_by_')) return { status: 200, body: this.batch(sent), date: undefined };
         const body = name === 'persons.list' ? this.list(query) : this.retrieve(params.id);
         return { status: 200, body, date: undefined };
       },
@@ -82,7 +118,7 @@ export class ModelService {
 
   private list(query: Record<string, unknown>): unknown {
     const distinctId = query['distinct_id'];
-    const all = this.listIsEmpty ? [] : this.persons;
+    const all = this.listIsEmpty ? [] : this.persons.filter(({ uuid }) => !this.hidden.has(uuid));
     const found =
       distinctId === undefined || this.ignoresFilter
         ? all
@@ -93,6 +129,37 @@ export class ModelService {
     return { count: found.length, next, previous: null, results: found.slice(offset, end).map(shown) };
   }
 
+  private batch({ uuids, distinct_ids: distinctIds = [] }: { uuids?: string[]; distinct_ids?: string[] }): unknown {
+    if (this.batches === 'none') throw new AppError('no such path', { code: 'refused', status: 404 });
+    if (this.batches === 'fails') throw outageError(500);
+    const owners = new Map(
+      this.persons.flatMap((person) => (uuids ? [person.uuid] : person.distinctIds).map((key) => [key, person])),
+    );
+    const found = (uuids ?? distinctIds).slice(0, 200).flatMap((key): [string, unknown][] => {
+      const person = owners.get(key);
+      return person ? [[key, shown({ ...person, distinctIds: person.distinctIds.slice(0, 10) })]] : [];
+    });
+    if (found.length === 0) return { results: {} };
+    switch (this.batches) {
+      case 'map':
+        return { results: Object.fromEntries(found) };
+      case 'list':
+        return { results: found.map(([, row]) => row) };
+      case 'nobody':
+        return { results: {} };
+      case 'first':
+        return { results: Object.fromEntries(found.slice(0, -1)) };
+      case 'last':
+        return { results: Object.fromEntries(found.slice(1)) };
+      case 'second':
+        return { results: Object.fromEntries(found.filter((_each, index) => index % 2 === 0)) };
+      case 'stranger':
+        return { results: { ...Object.fromEntries(found), [strangerUuid]: { uuid: strangerUuid } } };
+      case 'page':
+        return '<html>';
+    }
+  }
+
   private retrieve(id: number | string | undefined): unknown {
     if (this.failsAt.has(Number(id))) throw outageError(500);
     const person = this.persons.find((candidate) => String(candidate.id) === String(id));
@@ -100,6 +167,8 @@ export class ModelService {
     return shown(person);
   }
 }
+
+const strangerUuid = 'ffffffff-0000-4000-8000-000000000000';
 
 function shown({ uuid, id, distinctIds, time, plan }: ModelPerson): unknown {
   const createdAt = new Date(Date.UTC(2026, 0, 1) + time * 1000).toISOString();

@@ -9,7 +9,7 @@ import { approvePlan, listSuspects } from '../../src/mirror/suspects.ts';
 import { planDatasetAbsence, reconcileAbsence, type AbsenceResult } from '../../src/sync/absence.ts';
 import { syncList } from '../../src/sync/sync-list.ts';
 import { freshFolder, putEmptyMirror } from '../mirror/open-test-mirror.ts';
-import { ModelService, type Outage } from './absence-model.ts';
+import { batchWays, ModelService, type BatchWay, type Outage } from './absence-model.ts';
 
 type Step =
   | { do: 'create'; distinctIds: number }
@@ -17,6 +17,8 @@ type Step =
   | { do: 'merge'; at: number; into: number }
   | { do: 'sync' | 'reconcile' | 'approve' | 'list goes empty' | 'list comes back' }
   | { do: 'wait'; seconds: number }
+  | { do: 'delete many' | 'hide'; at: number; count: number }
+  | { do: 'batches'; way: BatchWay }
   | { do: 'outage'; outage: Outage | null };
 
 const place = fc.nat({ max: 40 });
@@ -29,6 +31,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({ do: fc.constantFrom('update' as const, 'delete' as const, 'split' as const), at: place }),
   },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('delete many' as const), at: place, count: fc.integer({ min: 5, max: 9 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('batches' as const), way: fc.constantFrom(...batchWays) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('merge' as const), at: place, into: place }) },
   { weight: 8, arbitrary: fc.record({ do: fc.constantFrom('sync' as const, 'reconcile' as const) }) },
   {
@@ -139,6 +146,15 @@ class World {
       case 'wait':
         this.wait(step.seconds);
         break;
+      case 'delete many':
+        for (let left = step.count; left > 0; left -= 1) this.model.delete(step.at);
+        break;
+      case 'hide':
+        this.model.hide(step.at, step.count);
+        break;
+      case 'batches':
+        this.model.batches = step.way;
+        break;
       case 'outage':
         this.model.outage = step.outage;
         break;
@@ -178,8 +194,9 @@ describe('absence, over any history', () => {
 
   it('never takes a living person out, and in the end everybody who is gone', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      fc.asyncProperty(fc.constantFrom(...batchWays), fc.array(step, { maxLength: 30 }), async (way, steps) => {
         const world = new World();
+        world.model.batches = way;
         try {
           await world.sync();
           for (const each of steps) {
@@ -191,6 +208,7 @@ describe('absence, over any history', () => {
           }
           world.model.outage = null;
           world.model.listIsEmpty = false;
+          world.model.hidden.clear();
           await world.sync();
           for (let round = 0; round < 3; round += 1) {
             await world.reconcile();
@@ -211,7 +229,7 @@ describe('absence, over any history', () => {
           world.close();
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 50 },
     );
   });
 });
@@ -410,6 +428,69 @@ describe('absence', () => {
     expect(counts(await world.reconcile())).toEqual({ ...none, asked: 2, deleted: 2 });
     world.close();
   });
+
+  it.each(['map', 'list'] as const)('asks for many at once by a service that can (%s)', async (way) => {
+    const world = new World(60);
+    onTestFinished(() => world.close());
+    world.model.batches = way;
+    await world.sync();
+    const survivor = world.model.persons.at(-1)?.uuid;
+    for (let count = 0; count < 10; count += 1) world.model.delete(3);
+    world.model.merge(3, 40);
+    world.model.merge(3, world.model.persons.length - 1);
+    await world.sync();
+    for (const [settled, batches] of [
+      [{ deleted: 0, merged: 0, waiting: 12 }, ['persons.batch_by_uuids']],
+      [{ deleted: 10, merged: 2, waiting: 0 }, ['persons.batch_by_uuids', 'persons.batch_by_distinct_ids']],
+    ] as const) {
+      world.model.calls.length = 0;
+      expect(counts(await world.reconcile())).toMatchObject({ asked: 12, ...settled });
+      const probes = ['persons.batch_by_uuids', 'persons.batch_by_distinct_ids'];
+      expect(world.model.calls).toEqual([...probes, 'persons.list', ...batches]);
+      world.wait(300);
+    }
+    const kept = world.db.prepare<[string], string>(`SELECT distinct_ids FROM persons WHERE uuid = ?`).pluck();
+    expect(JSON.parse(kept.get(survivor ?? '') ?? '[]')).toEqual(
+      world.model.persons.find(({ uuid }) => uuid === survivor)?.distinctIds,
+    );
+  });
+
+  it('takes over no person that a batch shows with ten distinct ids: it may have more', async () => {
+    const world = new World(60);
+    onTestFinished(() => world.close());
+    world.model.batches = 'map';
+    const survivor = world.model.create(15);
+    await world.sync();
+    for (let count = 0; count < 5; count += 1) world.model.delete(10);
+    world.model.merge(10, 0);
+    await world.sync();
+    await world.reconcile();
+    world.wait(300);
+    expect(counts(await world.reconcile())).toMatchObject({ deleted: 5, merged: 1 });
+    const kept = world.db
+      .prepare<[string], string>(`SELECT distinct_ids FROM persons WHERE uuid = ?`)
+      .pluck()
+      .get(survivor.uuid);
+    expect(JSON.parse(kept ?? '[]')).toEqual(survivor.distinctIds);
+  });
+
+  it.each(['nobody', 'first', 'last', 'second', 'stranger', 'page', 'fails'] as const)(
+    'asks one by one after a batch that proves nothing (%s)',
+    async (way) => {
+      const world = new World(60);
+      onTestFinished(() => world.close());
+      world.model.batches = way;
+      await world.sync();
+      world.model.hide(10, 6);
+      for (let count = 0; count < 7; count += 1) world.model.delete(3);
+      await world.sync();
+      expect(counts(await world.reconcile())).toMatchObject({ asked: 13, alive: 6, waiting: 7 });
+      expect(world.model.calls.filter((name) => name === 'persons.retrieve')).toHaveLength(13);
+      world.wait(300);
+      expect(counts(await world.reconcile())).toMatchObject({ asked: 7, deleted: 7 });
+      expect(world.mirrored()).toHaveLength(53);
+    },
+  );
 
   it('judges nothing by a pass that is not complete', async () => {
     const world = new World();

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { AppError } from '../../core/errors.ts';
 import { backoffMs } from '../../core/retry.ts';
 import { personParams } from '../../contract/endpoints.ts';
@@ -7,18 +6,19 @@ import { intend, note } from '../request/target-journal.ts';
 import { together } from '../request/together.ts';
 import type { Subject } from '../request/box.ts';
 import { noteAccepted } from './events.ts';
+import { readBulkAnswer, type BulkTaken } from './bulk-answer.ts';
 import { eachSubject, openTarget, raiseRefusal, type UpstreamContext } from './context.ts';
 import { beginRequest, deletesRecordings, noteRequested, takeRequestBack } from './requested-recordings.ts';
 import type { LivingPerson } from './look-up-person.ts';
 
-/** A subject, and its persons that are to be deleted. */
-export type Deletion = { subject: Subject; living: LivingPerson[] };
+/** A subject, and its persons that are to be deleted; `isAlone`: by a call of their own. */
+export type Deletion = { subject: Subject; living: LivingPerson[]; isAlone: boolean };
 
 /** What one run remembers of the deletions that it has sent. */
 export type SentNow = {
   /** The persons whose deletion was sent last, by request. */
   underWay: Map<string, string[]>;
-  /** The requests whose persons a bulk deletion has failed for: each person is deleted by a call of its own. */
+  /** The requests for which the service has refused a bulk deletion: each person is deleted by a call of its own. */
   oneByOne: Set<string>;
   /** The requests whose deletions had no effect, in a row: how many, and what the service answered last. */
   inVain: Map<string, { times: number; error: AppError }>;
@@ -115,13 +115,6 @@ function batchesOf(deletions: readonly Deletion[]): Deletion[][] {
   return batches;
 }
 
-const BulkResult = z.object({
-  persons_deleted: z.int().optional(),
-  /** A service that does not delete recordings leaves it out. */
-  recordings_queued_for_deletion: z.unknown().optional(),
-  deletion_errors: z.array(z.object({ person_uuid: z.guid() })).default([]),
-});
-
 async function deleteBatch(
   context: UpstreamContext,
   batch: readonly Deletion[],
@@ -144,31 +137,42 @@ async function deleteBatch(
       signal: context.signal,
     }),
   );
-  const sendOneByOne = (each: Deletion): unknown => sent.oneByOne.add(each.subject.id);
   if ('failed' in reply) {
-    if (reply.failed !== 'none') batch.forEach(sendOneByOne);
+    if (reply.failed === 'refused') for (const { id } of subjects) sent.oneByOne.add(id);
     return;
   }
-  const result = BulkResult.safeParse(reply.body ?? {});
-  // An answer that cannot be read, or that counts fewer persons, leaves open which deletions were accepted.
-  if (!result.success) return batch.forEach(sendOneByOne);
-  const errors = new Set(result.data.deletion_errors.map(({ person_uuid: uuid }) => uuid.toLowerCase()));
-  const { persons_deleted: deleted = ids.length - errors.size } = result.data;
-  if (deleted !== ids.length - errors.size) return batch.forEach(sendOneByOne);
-  const areQueued = withRecordings && result.data.recordings_queued_for_deletion === true;
+  const taken = readBulkAnswer(reply.body, ids.length);
+  // As an answer that was lost: the next look-ups tell.
+  if (!taken) return;
   context.db
     .transaction(() => {
-      for (const each of batch) {
-        const { subject, living } = each;
-        const left = living.filter(({ uuid }) => errors.has(uuid));
-        if (left.length > 0) sendOneByOne(each);
-        if (!areQueued || left.length === living.length) takeRequestBack(context, subject);
-        else noteRequested(context, subject, true);
-        if (left.length === living.length) takeBack(context, subject);
-        else noteAccepted(context, subject, { date: reply.date, isWhole: left.length === 0 });
-      }
+      for (const each of batch) noteTaken(context, each, { taken, date: reply.date }, sent);
     })
     .immediate();
+  // Those are sent again, after a pause.
+  if (taken.failed.size > 0) await pause(context, subjects);
+}
+
+/** Notes what an answer says of one subject's persons. */
+function noteTaken(
+  context: UpstreamContext,
+  { subject, living }: Deletion,
+  { taken, date }: { taken: BulkTaken; date: string | undefined },
+  { inVain }: SentNow,
+): void {
+  const missing = living.filter(({ uuid }) => taken.notFound.has(uuid)).length;
+  const left = living.filter(({ uuid }) => taken.failed.has(uuid)).length + missing;
+  if (!taken.areRecordingsQueued || left === living.length) takeRequestBack(context, subject);
+  else noteRequested(context, subject, true);
+  if (missing === living.length) {
+    takeBack(context, subject);
+    countInVain(
+      inVain,
+      subject,
+      new AppError('the service finds no person to delete', { code: 'rejected', status: 404 }),
+    );
+  } else if (left === living.length) note(context, subject, target, { status: 'pending' });
+  else noteAccepted(context, subject, { date, isWhole: left === 0 });
 }
 
 /** The intents on the ledger, then the attempt in the mirror, then the call. */
@@ -177,7 +181,7 @@ function begin(context: UpstreamContext, subjects: readonly Subject[], withRecor
     if (withRecordings) beginRequest(own, subjects);
     intend(own, subjects, target);
     for (const subject of subjects)
-      note(own, subject, target, { attempts: (openTarget(own, subject, target)?.attempts ?? 0) + 1 });
+      note(own, subject, target, { attempts: (openTarget(own, subject, target)?.attempts ?? 0) + 1, notBefore: null });
   });
 }
 
@@ -202,12 +206,7 @@ async function unlessFailed<T extends object>(
     if (!(error instanceof AppError) || error.code === 'interrupted') throw error;
     const failed = effectOf(error);
     if (failed === 'unknown') {
-      const [first] = subjects;
-      const attempts = (first && openTarget(context, first, target)?.attempts) ?? 1;
-      await context.clock.sleep(
-        backoffMs(attempts, context.settings.retry, () => 1),
-        context.signal,
-      );
+      await pause(context, subjects);
       return { failed };
     }
     const takeAllBack = (subject: Subject): void => {
@@ -216,8 +215,20 @@ async function unlessFailed<T extends object>(
     };
     context.db.transaction(() => subjects.forEach(takeAllBack)).immediate();
     if (error.code === 'refused' || error.code === 'quota') throw error;
-    if (failed === 'none')
-      for (const { id } of subjects) inVain.set(id, { times: (inVain.get(id)?.times ?? 0) + 1, error });
+    if (failed === 'none') for (const subject of subjects) countInVain(inVain, subject, error);
     return { failed };
   }
+}
+
+function countInVain(inVain: SentNow['inVain'], { id }: Subject, error: AppError): void {
+  inVain.set(id, { times: (inVain.get(id)?.times ?? 0) + 1, error });
+}
+
+/** A pause before the same persons are looked up again. */
+async function pause(context: UpstreamContext, [first]: readonly Subject[]): Promise<void> {
+  const attempts = (first && openTarget(context, first, target)?.attempts) ?? 1;
+  await context.clock.sleep(
+    backoffMs(attempts, context.settings.retry, () => 1),
+    context.signal,
+  );
 }

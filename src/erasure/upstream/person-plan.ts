@@ -6,14 +6,17 @@ import type { LivingPerson, PersonLook } from './look-up-person.ts';
 /** What is to be done about a subject's person now. */
 export type PersonStep =
   | { do: 'delete'; living: LivingPerson[] }
-  /** The service has taken the deletion, and may still be at it. */
+  /** The service has taken the deletion, or may have, and may still be at it. */
   | { do: 'wait' }
   | { do: 'confirm' }
   | { do: 'settle'; result: 'already_absent' | 'deleted' }
   | { do: 'call'; reason: AttentionReason };
 
-/** How often each deletion is sent, and how often the service has to say that no person is left. */
-export type PersonLimits = { attemptsMax: number; confirmations: number };
+/**
+ * How often each deletion is sent, and how often the service has to say that no person is left. `queues`: the service may
+ * delete later than it answers, and also where its answer was lost.
+ */
+export type PersonLimits = { attemptsMax: number; confirmations: number; queues: boolean };
 
 type TargetFacts = Pick<ErasureTarget, 'status' | 'attempts' | 'confirmations' | 'notBefore'>;
 
@@ -41,7 +44,8 @@ export function planPerson(
   // Later events bring a deleted person back under its uuid: deleting it again would never end.
   if (attempts > 0 && present.some((person) => isLater(person.createdAt, createdAt)))
     return { do: 'call', reason: 'recreated' };
-  if (status === 'waiting' && notBefore === null) return { do: 'wait' };
+  const mayBeUnderWay = status === 'waiting' || (limits.queues && status === 'intended');
+  if (mayBeUnderWay && notBefore === null) return { do: 'wait' };
   if (attempts >= limits.attemptsMax * persons) return { do: 'call', reason: 'outcome_unknown' };
   return { do: 'delete', living: present };
 }

@@ -18,11 +18,24 @@ import {
   raise,
   type UpstreamContext,
 } from './context.ts';
-import { deletesRecordings } from './requested-recordings.ts';
-import { lookUpPerson } from './look-up-person.ts';
+import { askForMany } from './look-up-together.ts';
+import { lookUpPerson, type ToldOfMany } from './look-up-person.ts';
 import { latestOf, planPerson } from './person-plan.ts';
 
 const target = 'upstream.person';
+
+/**
+ * The time in which a service makes a deletion that it has queued, or gives it up without a word. PostHog's task tries four times
+ * (`posthog/tasks/delete_persons.py`, September 2026): it waits at most 1, 2 and 4 minutes between. The rest is for its runs.
+ */
+const queuedDeletionMs = 10 * 60_000;
+
+/** From when on a queued deletion is over: a person who is still shown then is sent again. Never before a confirmation is due. */
+function queueNotBefore(context: UpstreamContext): string {
+  const byQueue = isoTime(context.clock.now() + queuedDeletionMs);
+  const byPause = confirmNotBefore(context);
+  return byQueue > byPause ? byQueue : byPause;
+}
 
 /** Looks up, deletes and confirms every subject's persons, as far as it can go now. A kill at any point is safe. */
 export async function advancePersons(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
@@ -41,25 +54,25 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
         (subject.deleteEvents || !subject.identity.person_uuid.some((uuid) => withEvents.has(uuid))),
     );
     if (due.length === 0) return;
-    // The answer of bulk deletion says whether recordings are queued: that is worth it for one person, too.
-    const bulkFrom = (await deletesRecordings(context)) ? 1 : 2;
-    const isMany = due.length >= bulkFrom && (await probeCapabilities(service, signal)).bulkDelete;
-    // Without bulk deletion, a few subjects are looked up and deleted before the next: no look-up is old when it is used.
-    const atOnce = isMany ? bulkDeleteIdsMax : budget.concurrency;
+    // Where the service has bulk deletion, it is the way for one person, too: the call for one is deprecated there.
+    const { bulkDelete } = await probeCapabilities(service, signal);
+    // Without it, a few subjects are looked up and deleted before the next: no look-up is old when it is used.
+    const atOnce = bulkDelete ? bulkDeleteIdsMax : budget.concurrency;
     for (let first = 0; first < due.length; first += atOnce) {
-      const looked = await eachSubject(context, due.slice(first, first + atOnce), target, (subject) =>
-        lookUp(context, subject, sent),
+      const part = due.slice(first, first + atOnce);
+      const told = await askForMany(context, part, (subject) => isSent(context, subject));
+      const looked = await eachSubject(context, part, target, (subject) => lookUp(context, subject, sent, told));
+      const planned = together(context, (own) =>
+        looked.flatMap((each) => takeStep(own, each, { resting, queues: bulkDelete })),
       );
-      const planned = together(context, (own) => looked.flatMap((each) => takeStep(own, each, resting)));
       const deletions = await afterEarlierDeletions(context, planned);
-      const inOneCall = isMany ? deletions.filter(({ subject }) => !sent.oneByOne.has(subject.id)) : [];
-      const isWorthIt = inOneCall.reduce((sum, { living }) => sum + living.length, 0) >= bulkFrom;
-      if (isWorthIt) await deleteTogether(context, inOneCall, sent);
-      await deleteOneByOne(
+      const isAlone = (each: Deletion): boolean => !bulkDelete || each.isAlone || sent.oneByOne.has(each.subject.id);
+      await deleteTogether(
         context,
-        isWorthIt ? deletions.filter((each) => !inOneCall.includes(each)) : deletions,
+        deletions.filter((each) => !isAlone(each)),
         sent,
       );
+      await deleteOneByOne(context, deletions.filter(isAlone), sent);
     }
     for (const [requestId, { times, error }] of sent.inVain)
       if (times >= inVainMax(error, roundsMax)) context.failed.push({ requestId, target, error });
@@ -88,9 +101,9 @@ function deletedWithEvents(context: UpstreamContext, subjects: readonly Subject[
 }
 
 /** Looks a subject up. Where its person is gone without a trace, its events are doubted. */
-async function lookUp(context: UpstreamContext, subject: Subject, sent: SentNow): Promise<Looked> {
+async function lookUp(context: UpstreamContext, subject: Subject, sent: SentNow, told: ToldOfMany): Promise<Looked> {
   const person = openTarget(context, subject, target);
-  const look = await lookUpPerson(context, subject.identity, { isSent: (person?.attempts ?? 0) > 0 });
+  const look = await lookUpPerson(context, subject.identity, { isSent: isSent(context, subject), told });
   if (person && look.isAskedById) {
     // After a restart it is unknown which deletion was under way: it may have been the deletion of any of the persons.
     const underWay = sent.underWay.get(subject.id) ?? subject.identity.person_uuid;
@@ -103,11 +116,20 @@ async function lookUp(context: UpstreamContext, subject: Subject, sent: SentNow)
   return { subject, look };
 }
 
+/** Whether the deletion of a subject's persons was sent. */
+function isSent(context: UpstreamContext, subject: Subject): boolean {
+  return (openTarget(context, subject, target)?.attempts ?? 0) > 0;
+}
+
 /** A subject, and how the service has shown its persons. */
 type Looked = { subject: Subject; look: Awaited<ReturnType<typeof lookUpPerson>> };
 
 /** Takes the step that follows, except a deletion. Returns the deletion that is to be sent. */
-function takeStep(context: UpstreamContext, { subject, look }: Looked, resting: Set<string>): Deletion[] {
+function takeStep(
+  context: UpstreamContext,
+  { subject, look }: Looked,
+  { resting, queues }: { resting: Set<string>; queues: boolean },
+): Deletion[] {
   const person = openTarget(context, subject, target);
   if (!person) return [];
   const { person_uuid: uuids } = subject.identity;
@@ -116,6 +138,7 @@ function takeStep(context: UpstreamContext, { subject, look }: Looked, resting: 
   const limits = {
     attemptsMax: context.settings.retry.attemptsMax,
     confirmations: context.settings.deletions.confirmations,
+    queues,
   };
   const known = { createdAt: lastCreatedAt(context, subject), persons: uuids.length };
   const step = planPerson(person, look, known, limits);
@@ -125,9 +148,13 @@ function takeStep(context: UpstreamContext, { subject, look }: Looked, resting: 
       note(context, subject, target, {
         sentCreatedAt: latestOf([known.createdAt, ...step.living.map(({ createdAt }) => createdAt)]),
       });
-      return [{ subject, living: step.living }];
+      // It was not taken in the company of others, and not once more: one of them may be why.
+      return [{ subject, living: step.living, isAlone: person.attempts > 1 && person.status !== 'waiting' }];
     case 'wait':
-      note(context, subject, target, { confirmations: 0, notBefore: confirmNotBefore(context) });
+      note(context, subject, target, {
+        confirmations: 0,
+        notBefore: queues ? queueNotBefore(context) : confirmNotBefore(context),
+      });
       return [];
     case 'confirm':
       confirm(context, subject, person, target);

@@ -20,6 +20,14 @@ export type LiveOptions = {
   actsAfterRequests: number;
   /** Beside which rows of the same person one more deletion of events is queued. The answer says so in any case. */
   deletionRows: DeletionRows;
+  /** Whether bulk deletion only queues (September 2026) or deletes before it answers (older). Self-hosted ones can choose. */
+  bulkDeletion: 'queued' | 'sync';
+  /** Whether the task behind the queue gives up, without a word, the first deletion of each uuid that ends in 0. */
+  queueGivesUp: boolean;
+  /** Whether the answer of bulk deletion names the uuids that no person has (`ids_not_found`). */
+  namesIdsNotFound: boolean;
+  /** Whether persons can be asked for by 200 uuids, or 200 distinct ids, in one request. */
+  personBatches: boolean;
 };
 
 export const liveDefaults: LiveOptions = {
@@ -30,6 +38,10 @@ export const liveDefaults: LiveOptions = {
   ghostRun: 200,
   actsAfterRequests: 3,
   deletionRows: 'one_waiting',
+  bulkDeletion: 'queued',
+  queueGivesUp: false,
+  namesIdsNotFound: false,
+  personBatches: true,
 };
 
 const limitDefault = 100;

@@ -113,17 +113,21 @@ function found(ref: number | string, { store }: Call): PersonRow {
 
 export type DeferredChanges = ReturnType<typeof deferredChanges>;
 
-/** Changes that are accepted now and made some requests later. A read in between shows the old state. */
+/** Changes that are accepted now and made some requests later, or by a time. A read in between shows the old state. */
 export function deferredChanges(afterRequests: number) {
-  let pending: { requestNumber: number; make: () => void }[] = [];
+  let pending: { requestNumber: number; byMs: number; make: () => void }[] = [];
   let current = 0;
   return {
-    defer: (make: () => void): void => void pending.push({ requestNumber: current + afterRequests, make }),
+    /** `byMs`: when the change is made at the latest, however few requests there are; never by a time unless given. */
+    defer: (make: () => void, byMs = Number.POSITIVE_INFINITY): void =>
+      void pending.push({ requestNumber: current + afterRequests, byMs, make }),
     /** Makes the changes that are due before the request of this number is answered. */
-    makeDue(requestNumber: number): void {
+    makeDue(requestNumber: number, nowMs: number): void {
       current = requestNumber;
-      const due = pending.filter((change) => change.requestNumber < requestNumber);
-      pending = pending.filter((change) => change.requestNumber >= requestNumber);
+      const isDue = (change: (typeof pending)[number]): boolean =>
+        change.requestNumber < requestNumber || change.byMs <= nowMs;
+      const due = pending.filter(isDue);
+      pending = pending.filter((change) => !isDue(change));
       for (const { make } of due) make();
     },
   };

@@ -6,6 +6,7 @@ import { documentedRoutes, route, type Profile } from '../http/profile.ts';
 import type { SandboxClock } from '../sandbox-clock.ts';
 import type { Store } from '../store/store.ts';
 import { bulkDeletionRoutes } from './bulk-deletion-routes.ts';
+import { personBatchRoutes } from './person-batch-routes.ts';
 import { deferredChanges, livePersonRoutes } from './live-person-routes.ts';
 import type { LiveOptions } from './live-data.ts';
 import { liveRecordingRoutes } from './live-recording-routes.ts';
@@ -31,12 +32,13 @@ export function liveProfile(
     pathPrefixes: [documentedPathPrefix, '/api/projects'],
     routes: [
       // They come first, because `/persons/:id` matches their paths too.
-      ...bulkDeletionRoutes(deferred),
+      ...bulkDeletionRoutes(options, deferred),
+      ...(options.personBatches ? personBatchRoutes : []),
       ...departing,
       ...documentedRoutes.filter(({ name }) => !departed.has(name)),
     ],
     beforeRequest: (requestNumber) => {
-      deferred.makeDue(requestNumber);
+      deferred.makeDue(requestNumber, clock.now());
       recordings.expireBefore(clock.now() * 1000 - options.retentionDays * dayMicros);
     },
     refuse: liveRefusal,

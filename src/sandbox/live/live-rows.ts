@@ -62,7 +62,8 @@ function withNulls(user: Playlist['created_by']): object {
   return { ...user, is_email_verified: null, hedgehog_config: null, role_at_organization: null };
 }
 
-function firstOf(distinctIds: string, countMax: number): string {
+/** The first distinct ids of a JSON list, as a JSON list. */
+export function firstOf(distinctIds: string, countMax: number): string {
   const ids = distinctIdsOf({ distinctIds });
   return ids.length <= countMax ? distinctIds : JSON.stringify(ids.slice(0, countMax));
 }

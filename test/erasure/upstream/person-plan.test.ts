@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { LivingPerson } from '../../../src/erasure/upstream/look-up-person.ts';
 import { latestOf, planPerson } from '../../../src/erasure/upstream/person-plan.ts';
 
-const limits = { attemptsMax: 3, confirmations: 2 };
+const limits = { attemptsMax: 3, confirmations: 2, queues: false };
 const known = { createdAt: '2025-01-01T00:00:00Z', persons: 1 };
 const soon = '2025-06-04T12:05:00.000Z';
 
@@ -67,6 +67,14 @@ it('confirms once where once is enough', () => {
     do: 'settle',
     result: 'deleted',
   });
+});
+
+it('lets a deletion whose answer is unknown have its time where the service queues', () => {
+  const queuing = { ...limits, queues: true };
+  expect(planPerson(intended, look(ann), known, queuing)).toEqual({ do: 'wait' });
+  expect(planPerson({ ...intended, notBefore: soon }, look(ann), known, queuing).do).toBe('delete');
+  expect(planPerson({ ...intended, status: 'pending' }, look(ann), known, queuing).do).toBe('delete');
+  expect(planPerson(intended, look(again), known, queuing)).toEqual({ do: 'call', reason: 'recreated' });
 });
 
 it('sends as often for each person that the subject may be', () => {

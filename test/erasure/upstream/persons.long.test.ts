@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answer, expectedBy, openUpstreamWorld } from './upstream-world.ts';
+import { answer, expectedBy, isDeletion, openUpstreamWorld } from './upstream-world.ts';
 
 describe.each(['documented', 'live'] as const)('a person of the %s service', (profile) => {
   const ref = (person: { id: number }): number => person.id;
@@ -17,7 +17,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
       notBefore: '2025-06-04T12:05:00.000Z',
     });
     expect(report).toEqual({ awaiting: [{ requestId: subject.id, eventsExpectedBy: expectedBy }], failed: [] });
-    world.asked.length = 0;
+    world.forget();
     world.pass(299);
     await world.advance([subject]);
     expect(world.asked).toEqual([]);
@@ -46,11 +46,11 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     const narrow = world.request([person], { deleteEvents: false });
     const wide = world.request([person]);
     const subjects = [narrow, wide];
-    world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(429)) : send()));
+    world.intercept((request, send) => (isDeletion(request) ? Promise.resolve(answer(429)) : send()));
     await world.advance(subjects);
     expect(world.changes().every((line) => line.endsWith('?delete_events=true'))).toBe(true);
     world.heal();
-    world.asked.length = 0;
+    world.forget();
     await world.advance(subjects);
     world.pass(300);
     await world.advance(subjects);
@@ -112,7 +112,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     const subject = world.request([person]);
     world.intercept(async (request, send) => {
       const response = await send();
-      if (request.method === 'DELETE')
+      if (isDeletion(request))
         world.sandbox.act({ do: 'create', distinct_ids: [person.distinct_ids[0] ?? '', 'grabbed-it'] });
       return response;
     });

@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/core/errors.ts';
 import { Killed } from '../../kill/kill-switch.ts';
-import { answer, expectedBy, openUpstreamWorld, type Interceptor } from './upstream-world.ts';
+import { answer, expectedBy, isDeletion, openUpstreamWorld, type Interceptor } from './upstream-world.ts';
 
 const reset = new AppError('no answer', { code: 'unreachable', retryable: true });
 
-/** Strikes the first so many DELETEs. */
+const notRemoved =
+  '{"type":"server_error","code":"person_deletion_failed","detail":"Failed at delete_postgres.","attr":null}';
+
+/** Strikes the first so many deletions. */
 function onDelete(times: number, strike: Interceptor): Interceptor {
   let left = times;
   return (request, send) => {
-    if (request.method !== 'DELETE' || left === 0) return send();
+    if (!isDeletion(request) || left === 0) return send();
     left -= 1;
     return strike(request, send);
   };
@@ -27,6 +30,7 @@ describe('a deletion that was not made, and not answered so', () => {
     ['a reset', () => Promise.reject(reset)],
     ['a 500', () => Promise.resolve(answer(500))],
     ['a 504', () => Promise.resolve(answer(504))],
+    ['a 503 that says that nothing was removed', () => Promise.resolve(answer(503, notRemoved))],
     ['a login page', () => Promise.resolve(answer(200, '<html>', 'text/html'))],
   ] as const)('is sent again after %s, and nothing is in doubt', async (_what, strike) => {
     const world = await openUpstreamWorld();

@@ -43,6 +43,7 @@ const limits = {
 };
 const retry = { attemptsMax: 3, totalMs: 600_000, delayBaseMs: 10, delayMaxMs: 1000, retryAfterMaxMs: 60_000 };
 
+type BulkBody = { ids: string[]; delete_events?: boolean };
 type Fields = { deleteEvents?: boolean; memberships?: Subject['memberships']; dueAt?: string };
 
 /**
@@ -73,12 +74,16 @@ export async function openUpstreamWorld(
     hostile: true,
     clock: { ...clock, now: () => nowMs },
     ...options,
+    // What a queue does, its own tests show.
+    live: { bulkDeletion: 'sync', ...options.live },
   });
   onTestFinished(() => sandbox.close());
+  const idsAtStart = new Map([...sandbox.living()].map(({ uuid, id }) => [uuid, id]));
   const { db } = openTestMirror();
   const ledger = ledgerInMemory();
   const asked: string[] = [];
   const bodies: unknown[] = [];
+  const deletions: string[] = [];
   const hooks: { intercept: Interceptor } = { intercept: (_request, send) => send() };
   const keys = { readOnly: sandbox.readOnlyKey, unknown: 'phx_unknown', all: sandbox.apiKey };
 
@@ -89,7 +94,12 @@ export async function openUpstreamWorld(
       close: () => inner.close(),
       send: (request) => {
         asked.push(`${request.method} ${request.path.replace(/^\/api\/environments\/1/, '')}`);
-        if (request.body !== undefined) bodies.push(JSON.parse(request.body));
+        if (request.body !== undefined && !request.path.includes('batch_by')) bodies.push(JSON.parse(request.body));
+        if (request.path.includes('bulk_delete')) {
+          const { ids, delete_events: events } = JSON.parse(request.body ?? '') as BulkBody;
+          for (const uuid of ids)
+            deletions.push(`DELETE /persons/${idsAtStart.get(uuid) ?? uuid}/${events ? '?delete_events=true' : ''}`);
+        } else if (request.method !== 'GET' && !request.path.includes('batch_by')) deletions.push(asked.at(-1) ?? '');
         return hooks.intercept(request, () => inner.send(request));
       },
     };
@@ -197,8 +207,14 @@ export async function openUpstreamWorld(
       return found;
     },
     people,
-    /** Calls that change something, as they were sent. */
-    changes: (): string[] => asked.filter((line) => !line.startsWith('GET') && !line.includes('bulk_delete')),
+    /** Calls that change something, as they were sent; a bulk deletion as a call for each of its persons. */
+    changes: (): string[] => [...deletions],
+    /** Those that delete one person each. */
+    singly: (): string[] => asked.filter((line) => line.startsWith('DELETE /persons/')),
+    forget: (): void => {
+      asked.length = 0;
+      deletions.length = 0;
+    },
   };
 }
 
@@ -241,6 +257,11 @@ function ledgerInMemory() {
       }),
     records,
   };
+}
+
+/** Whether a request deletes persons: the probe of bulk deletion names nobody. */
+export function isDeletion({ method, path, body }: TransportRequest): boolean {
+  return method === 'DELETE' || (path.includes('bulk_delete') && body !== '{"ids":[]}');
 }
 
 /** An answer of the service that no sandbox gives. */

@@ -1,0 +1,196 @@
+import { AppError } from '../core/errors.ts';
+import { isJsonObject } from '../core/exact-json.ts';
+import { askableDistinctIds } from '../contract/identity.ts';
+import { personBatchMax } from '../contract/optional-endpoints.ts';
+import { readIdentityOfPerson } from '../contract/row-readers.ts';
+import { readEnvelope, textListOf } from '../contract/tolerant-reader.ts';
+import { rowsOfOneMax, type Service } from './service.ts';
+
+/** From so many persons on, a batch with its controls costs fewer requests than a question for each. */
+export const batchFrom = 5;
+
+/** The controls of each request, at the most and at the least: one before all that is asked for, one after, the others between. */
+const controlsMax = 8;
+const controlsMin = 2;
+
+/** How many persons one request asks for beside its controls. */
+export const personsEach = personBatchMax - controlsMax;
+
+/**
+ * What the service has told of many persons, by what was asked for: the row, or null where no person has it. It has told
+ * nothing of the others: these are to be asked for one by one.
+ */
+export type Told = ReadonlyMap<string, unknown>;
+
+/** Asks for many persons at once. Both leave out what is not proved, and ask nothing where a service has no batches. */
+export type PersonBatches = {
+  /** By uuids in lower case. */
+  byUuids(uuids: readonly string[]): Promise<Told>;
+  byDistinctIds(distinctIds: readonly string[]): Promise<Told>;
+};
+
+type BatchName = 'persons.batch_by_uuids' | 'persons.batch_by_distinct_ids';
+
+/** A person that the list has just shown. */
+type Control = { uuid: string; distinctId: string };
+
+/** Whether a service has batches: asked once, by calls that name nobody. */
+const known = new WeakMap<Service, boolean>();
+
+/**
+ * Asks in batches for as long as their answers prove something. An answer proves that persons are absent only if it also shows
+ * some persons that the list has just shown, who stand before, between and after the others in the same request: then it was
+ * neither cut, nor thinned out, nor empty for all, nor another page. An answer with a row that was not asked for proves nothing.
+ * One that shows many persons may be cut at some number of rows: the others are asked for again by themselves. After an answer
+ * without proof, fresh controls are taken once. After the second, or a call that failed, no batch is asked for any more.
+ */
+export function personBatches(service: Service, signal: AbortSignal): PersonBatches {
+  let isOver = false;
+  let listed: Control[] | undefined;
+  const askOnce = async (name: BatchName, keys: readonly string[]): Promise<Told | undefined> => {
+    listed ??= await listControls(service, signal);
+    const controls = controlsFor(listed, name, keys);
+    if (controls.length < controlsMin) return undefined;
+    const asked = spread(
+      keys,
+      controls.map((control) => keyOf(name, control)),
+    );
+    const { body } = await service.call(name, { body: { [bodyField[name]]: asked }, priority: 'deletion', signal });
+    const rows = readBatch(name, body, new Set(asked));
+    const isShown = (control: Control): boolean => uuidOf(rows?.get(keyOf(name, control))) === control.uuid;
+    return rows && controls.every(isShown) ? rows : undefined;
+  };
+  const ask = async (name: BatchName, keys: readonly string[]): Promise<Told> => {
+    const told = new Map<string, unknown>();
+    const all = [...new Set(keys)];
+    isOver ||= all.length > 0 && !(await hasBatches(service, signal));
+    for (let start = 0; start < all.length; start += personsEach) {
+      let left = all.slice(start, start + personsEach);
+      while (left.length > 0 && !isOver) {
+        let rows = await unlessFailed(askOnce(name, left));
+        if (rows === undefined) {
+          listed = undefined;
+          rows = await unlessFailed(askOnce(name, left));
+        }
+        if (rows) left = take(rows, left, told);
+        else isOver = true;
+      }
+    }
+    return told;
+  };
+  return {
+    byUuids: (uuids) => ask('persons.batch_by_uuids', uuids),
+    byDistinctIds: (distinctIds) => ask('persons.batch_by_distinct_ids', distinctIds),
+  };
+}
+
+/** An answer that shows more of those asked for may be cut: no service serves so few rows at the most. */
+const shownMax = 5;
+
+/** Takes what an answer with its controls tells of those asked for. Returns those whom it has told nothing of. */
+function take(rows: Told, keys: readonly string[], told: Map<string, unknown>): string[] {
+  const absent = keys.filter((key) => !rows.has(key));
+  for (const key of keys) if (rows.has(key)) told.set(key, rows.get(key));
+  if (keys.length - absent.length > shownMax) return absent;
+  for (const key of absent) told.set(key, null);
+  return [];
+}
+
+/** The keys with the controls among them: one before all, one after, the others between. */
+function spread(keys: readonly string[], controls: readonly string[]): string[] {
+  const step = Math.ceil(keys.length / (controls.length - 1));
+  return controls.flatMap((control, index) => [control, ...keys.slice(index * step, (index + 1) * step)]);
+}
+
+const bodyField = { 'persons.batch_by_uuids': 'uuids', 'persons.batch_by_distinct_ids': 'distinct_ids' } as const;
+
+function keyOf(name: BatchName, { uuid, distinctId }: Control): string {
+  return name === 'persons.batch_by_uuids' ? uuid : distinctId;
+}
+
+/** What a call resolves to; null where it failed. Rejects where no other call can do better. */
+async function unlessFailed<T>(call: Promise<T>): Promise<T | null> {
+  try {
+    return await call;
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    return null;
+  }
+}
+
+/** Whether the service has answered a batch otherwise than by its rows. Then each person is asked for by itself. */
+function isAnswer(error: unknown): error is AppError {
+  return error instanceof AppError && ['service', 'rejected', 'oversize', 'refused'].includes(error.code);
+}
+
+async function hasBatches(service: Service, signal: AbortSignal): Promise<boolean> {
+  const before = known.get(service);
+  if (before !== undefined) return before;
+  try {
+    for (const name of ['persons.batch_by_uuids', 'persons.batch_by_distinct_ids'] as const)
+      await service.call(name, { body: { [bodyField[name]]: [] }, priority: 'deletion', signal });
+    known.set(service, true);
+    return true;
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    // After any other status the service is asked again the next time.
+    if ([400, 403, 404, 405].includes(error.status ?? 0)) known.set(service, false);
+    return false;
+  }
+}
+
+/** How many persons of the list are taken, so that some are not among those asked for. */
+const listedMax = 100;
+
+async function listControls(service: Service, signal: AbortSignal): Promise<Control[]> {
+  const query = { limit: listedMax, offset: 0 };
+  const { body } = await service.call('persons.list', { query, priority: 'deletion', signal });
+  const listed = readEnvelope(body, rowsOfOneMax).results.flatMap((row): [string, Control][] => {
+    const uuid = uuidOf(row);
+    const person = readIdentityOfPerson(row);
+    const held = person.ok ? (textListOf(person.columns['distinct_ids']) ?? []) : [];
+    const [distinctId] = askableDistinctIds(held, 1);
+    return uuid === undefined || distinctId === undefined ? [] : [[uuid, { uuid, distinctId }]];
+  });
+  return [...new Map(listed).values()];
+}
+
+/** Persons of the list that are not asked for. */
+function controlsFor(listed: readonly Control[], name: BatchName, keys: readonly string[]): Control[] {
+  const asked = new Set(keys);
+  return listed.filter((control) => !asked.has(keyOf(name, control))).slice(0, controlsMax);
+}
+
+/** The rows of an answer by what was asked for. Undefined for another answer, and for one with a row not asked for. */
+function readBatch(name: BatchName, body: unknown, asked: ReadonlySet<string>): Map<string, unknown> | undefined {
+  const results = isJsonObject(body) ? body['results'] : undefined;
+  if (!Array.isArray(results) && !isJsonObject(results)) return undefined;
+  const isByUuid = name === 'persons.batch_by_uuids';
+  const entries = Array.isArray(results)
+    ? results.flatMap((row) => keysIn(isByUuid, row, asked).map((key): [string, unknown] => [key, row]))
+    : Object.entries(results);
+  const rows = new Map<string, unknown>();
+  for (const [shown, row] of entries) {
+    if (row === null) continue;
+    const key = isByUuid ? shown.toLowerCase() : shown;
+    const uuid = uuidOf(row);
+    if (!asked.has(key) || uuid === undefined || (isByUuid && uuid !== key)) return undefined;
+    rows.set(key, row);
+  }
+  return rows;
+}
+
+/** What a row of a list may have been asked for; one text that nobody asked for where it is another's. */
+function keysIn(isByUuid: boolean, row: unknown, asked: ReadonlySet<string>): string[] {
+  const nobodys = '\0';
+  if (isByUuid) return [uuidOf(row) ?? nobodys];
+  const person = readIdentityOfPerson(row);
+  const held = person.ok ? (textListOf(person.columns['distinct_ids']) ?? []) : [];
+  const keys = held.filter((distinctId) => asked.has(distinctId));
+  return keys.length > 0 ? keys : [nobodys];
+}
+
+function uuidOf(row: unknown): string | undefined {
+  const uuid = isJsonObject(row) ? row['uuid'] : undefined;
+  return typeof uuid === 'string' ? uuid.toLowerCase() : undefined;
+}
