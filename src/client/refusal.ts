@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { httpDateMs } from '../core/time.ts';
-import { harmlessWords } from '../contract/error-body.ts';
+import { denialText, harmlessWords, namedScopes } from '../contract/error-body.ts';
 import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 
 /** An answer that was not a success. */
@@ -36,21 +36,23 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       status,
       hint: "raise the quota or settle the bill in the service's own settings, or wait until the quota begins again",
     });
-  if (status === 403)
-    return new AppError(`the API key may not do this (${answered})`, {
+  if (status === 403) {
+    const [scope] = namedScopes(body);
+    // A denial that names no scope has another cause, and says it in its own words.
+    const said = scope === undefined ? denialText(body) : undefined;
+    return new AppError(`the API key may not do this (${answered}${said === undefined ? '' : `, “${said}”`})`, {
       code: 'refused',
       finding: 'scope_missing',
       status,
-      hint: endpoint.scope
-        ? `give the key the scope ${endpoint.scope}, and access to the project`
-        : 'give the key access to the project',
+      hint: said === undefined ? missingScope(scope ?? endpoint.scope) : otherCauses,
     });
+  }
   if (status === 404 && isList)
     return new AppError(`the service knows no such project (${answered})`, {
       code: 'refused',
       finding: 'project_unknown',
       status,
-      hint: 'check service.projectId (MIRROR_PROJECT_ID) and service.pathPrefix',
+      hint: 'check service.projectId (MIRROR_PROJECT_ID) and service.pathPrefix, which is /api/projects at live services',
     });
   if (status >= 300 && status < 400) {
     const { to, hint } = readRedirect(endpoint, refusal);
@@ -70,9 +72,20 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
   return new AppError(`the service rejects the request (${answered})`, {
     code: 'rejected',
     status,
+    isPage: typeof body === 'string',
     hint: status === 404 ? 'nothing is there under this identifier' : 'check what was sent',
   });
 }
+
+function missingScope(scope: string | null): string {
+  return scope === null
+    ? 'give the key access to the project'
+    : `give the key the scope ${scope}, and access to the project`;
+}
+
+/** What a 403 can mean besides a missing scope. */
+const otherCauses =
+  'the words of the service say what is missing: a key may be limited to other projects, an organisation may forbid the keys of its members, and the user of the key may lack access';
 
 /** `Retry-After` (seconds or a date) as ms from now; undefined if there is none, or it is wrong or too long. */
 export function parseRetryAfterMs(value: string | undefined, nowMs: number, longestMs: number): number | undefined {

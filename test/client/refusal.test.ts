@@ -53,6 +53,40 @@ test('a missing scope is named, by the service and by the hint', () => {
   expect(refuse('persons.properties_timeline', 403).hint).toBe('give the key access to the project');
 });
 
+test.for([
+  [
+    'API key does not have access to the requested project: ID 4711.',
+    'API key does not have access to the requested project: ID …',
+  ],
+  [
+    'API keys with scoped projects are only supported on project-based endpoints.',
+    'API keys with scoped projects are only supported on project-based endpoints.',
+  ],
+  ['You do not have editor access to this resource.', 'You do not have editor access to this resource.'],
+  [
+    'Your organization Ada & Co does not permit members to use personal API keys',
+    'Your organization … does not permit members to use personal API keys',
+  ],
+])('a denial for another reason than a scope is shown in its own words: %s', ([detail, shown]) => {
+  const { message, hint } = refuse('persons.list', 403, { code: 'permission_denied', detail });
+  expect(message).toBe(`the API key may not do this (GET /persons answered 403: permission_denied, “${shown}”)`);
+  expect(hint).toMatch(/^the words of the service say what is missing/);
+});
+
+test('a denial in a page or in other words is no reason to name another cause', () => {
+  for (const body of ['<h1>You do not have access to this project</h1>', { detail: 'Ada Lovelace has no access' }])
+    expect(refuse('persons.list', 403, body)).toMatchObject({
+      message: 'the API key may not do this (GET /persons answered 403)',
+      hint: 'give the key the scope person:read, and access to the project',
+    });
+});
+
+test('an answer that is no JSON is told apart: a proxy may have written it', () => {
+  expect(refuse('persons.update', 404, '<h1>Not Found</h1>').isPage).toBe(true);
+  expect(refuse('persons.update', 404, { code: 'not_found' }).isPage).toBe(false);
+  expect(refuse('persons.update', 404).isPage).toBe(false);
+});
+
 test('a wait that the service asks for is passed on', () => {
   expect(refuse('persons.list', 429, undefined, 17_000).retryAfterMs).toBe(17_000);
   expect(refuse('persons.list', 503, undefined, 30_000).retryAfterMs).toBe(30_000);

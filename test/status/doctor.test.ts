@@ -284,26 +284,38 @@ test('an interruption ends the examination', async () => {
   await expect(examined(freshFolder(), () => service)).rejects.toBe(reason);
 });
 
+const lost = 'this key cannot delete persons: erasures will be refused';
+const may = 'the key may change persons (person:write)';
+const unclear = 'unclear whether the key may change persons (person:write): the service answers an empty change with';
+const page = ' and a page: a proxy may stand before the service';
+const json = (status: number) => ({ status, isPage: false });
+const html = (status: number) => ({ status, isPage: true });
+
 test.each([
-  [403, 'failed', 'this key cannot delete persons: erasures will be refused'],
-  [404, 'ok', 'the key may change persons (person:write)'],
-  [
-    400,
-    'warning',
-    'unclear whether the key may change persons (person:write): the service answers an empty change with 400',
-  ],
-  [503, 'failed', 'asked'],
-])('an empty change of no person that is answered %i: %s', async (status, state, detail) => {
-  const { service, calls } = serviceThat((name) =>
-    name === 'persons.update'
-      ? Promise.reject(new AppError('asked', { code: status < 500 ? 'rejected' : 'service', status }))
-      : well(name),
-  );
+  ['no such person', json(404), null, 'ok', may],
+  ['a missing scope', json(403), null, 'failed', `${lost} (asked)`],
+  ['a fault', json(503), null, 'failed', 'asked'],
+  ['the form refused, an empty list taken as wrong', json(400), json(400), 'ok', may],
+  ['the form refused, an empty list denied', json(400), json(403), 'failed', `${lost} (asked)`],
+  ['the form refused, no bulk deletion', json(400), json(404), 'warning', `${unclear} 400`],
+  ['a page says that nothing is there', html(404), html(404), 'warning', `${unclear} 404${page}`],
+  ['pages refuse everything', html(404), html(400), 'warning', `${unclear} 404${page}`],
+  ['a page says that nothing is there, an empty list is taken as wrong', html(404), json(400), 'ok', may],
+] as const)('an empty change of no person: %s', async (_what, toChange, toDelete, state, detail) => {
+  const refuse = ({ status, isPage }: ReturnType<typeof json>, hint?: string): Promise<Reply> => {
+    const code = status === 403 ? 'refused' : status < 500 ? 'rejected' : 'service';
+    return Promise.reject(new AppError('asked', { code, status, isPage, ...(hint === undefined ? {} : { hint }) }));
+  };
+  const { service, calls } = serviceThat((name) => {
+    if (name === 'persons.update') return refuse(toChange, 'give the key the scope person:write');
+    return name === 'persons.bulk_delete' && toDelete ? refuse(toDelete) : well(name);
+  });
   const finding = (await examined(freshFolder(), () => service)).get('service: deleting persons');
   expect(finding).toMatchObject({ state, detail });
-  if (status === 403) expect(finding?.fix).toBe('give the key the scope person:write');
-  expect(calls.filter(([name]) => name === 'persons.update')).toMatchObject([
-    ['persons.update', { params: { id: 0 }, body: {} }],
+  if (toChange.status === 403) expect(finding?.fix).toBe('give the key the scope person:write');
+  expect(calls.filter(([name]) => name === 'persons.update' || name === 'persons.bulk_delete')).toMatchObject([
+    ['persons.update', { params: { id: 0 }, body: { properties: {} } }],
+    ...(toDelete ? [['persons.bulk_delete', { body: { ids: [] } }]] : []),
   ]);
 });
 

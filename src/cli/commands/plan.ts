@@ -12,8 +12,8 @@ export function define(_command: Command, context: CommandContext): CommandActio
   return {
     help: `
 Asks the service for its counts, with one request for each list. Where the service gives no count, or the budget is used
-up, the mirror's count is taken. Each time is the shortest that budget.windows allows, after the requests that other
-commands have already made.
+up, the mirror's count is taken. Each time is the shortest that the budget allows, after the requests that other commands
+have already made. The service may need some seconds for each page, which is not counted.
 
 Examples:
   analytics-mirror plan
@@ -37,7 +37,7 @@ Examples:
 export function planText({ passes, requests, seconds, finishAt, requestsLeft }: PassPlan): string {
   const unknown = '?';
   const table = formatTable(
-    ['full pass', 'rows', 'count from', 'requests', { right: 'takes' }, 'ends'],
+    ['full pass', 'rows', 'count from', 'requests', { right: 'takes at least' }, 'ends'],
     [
       ...passes.map((pass) => [
         pass.dataset,

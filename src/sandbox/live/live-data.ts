@@ -17,6 +17,8 @@ export type LiveOptions = {
   ghostRun: number;
   /** After how many requests a change is made that the service has only accepted. */
   actsAfterRequests: number;
+  /** Whether projects are listed to the keys. To a key that is limited to a project the public service lists none: 403. */
+  projectsListed: boolean;
 };
 
 export const liveDefaults: LiveOptions = {
@@ -26,6 +28,7 @@ export const liveDefaults: LiveOptions = {
   ghostShare: 0.03,
   ghostRun: 200,
   actsAfterRequests: 3,
+  projectsListed: false,
 };
 
 const limitDefault = 100;
