@@ -1,13 +1,17 @@
 import { AppError } from '../core/errors.ts';
+import { isoTime } from '../core/clock.ts';
 import { httpDateMs } from '../core/time.ts';
+import { secondText } from '../core/words.ts';
 import { denialText, harmlessWords, namedScopes } from '../contract/error-body.ts';
 import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 
+/** How long an answer asks to wait, from `nowMs` on, and the longest such wait that is obeyed after a 429. */
+export type AskedWait = { retryAfterMs: number | undefined; retryAfterMaxMs: number; nowMs: number };
+
 /** An answer that was not a success. */
-export type Refusal = {
+export type Refusal = AskedWait & {
   status: number;
   body: unknown;
-  retryAfterMs: number | undefined;
   /** The path that was asked for, and where a redirect leads. */
   path?: string;
   location?: string | undefined;
@@ -61,6 +65,12 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       { code: 'service', status, hint },
     );
   }
+  if (status === 429 && (retryAfterMs ?? 0) > refusal.retryAfterMaxMs)
+    return new AppError(`the service asks to wait ${waitText(refusal)}, which is too long (${answered})`, {
+      code: 'service',
+      status,
+      hint: 'run it again after that; retry.retryAfterMaxMs is the longest wait that is obeyed',
+    });
   if (status === 429 || status >= 500)
     return new AppError(`the service is not ready (${answered})`, {
       code: 'service',
@@ -87,16 +97,25 @@ function missingScope(scope: string | null): string {
 const otherCauses =
   'the words of the service say what is missing: a key may be limited to other projects, an organisation may forbid the keys of its members, and the user of the key may lack access';
 
-/** `Retry-After` (seconds or a date) as ms from now; undefined if there is none, or it is wrong or too long. */
-export function parseRetryAfterMs(value: string | undefined, nowMs: number, longestMs: number): number | undefined {
-  const waitMs = value === undefined ? undefined : readRetryAfterMs(value, nowMs);
-  return waitMs !== undefined && waitMs <= longestMs ? waitMs : undefined;
+/**
+ * `Retry-After` (seconds or a date) in milliseconds from now; undefined if there is none, or it is wrong. `date` is the answer's
+ * own: both times of such an answer are by the service's clock.
+ */
+export function parseRetryAfterMs(
+  value: string | undefined,
+  date: string | undefined,
+  nowMs: number,
+): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Number(value) * 1000;
+  const [atMs, sentAtMs] = [httpDateMs(value), httpDateMs(date ?? '')];
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - (Number.isNaN(sentAtMs) ? nowMs : sentAtMs));
 }
 
-function readRetryAfterMs(value: string, nowMs: number): number | undefined {
-  if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Number(value) * 1000;
-  const atMs = httpDateMs(value);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+const yearMs = 365 * 86_400_000;
+
+function waitText({ retryAfterMs = 0, nowMs }: AskedWait): string {
+  return retryAfterMs > 100 * yearMs ? 'for more than 100 years' : `until ${secondText(isoTime(nowMs + retryAfterMs))}`;
 }
 
 /** The words of a path that cannot name a person. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Budget } from '../client/budget.ts';
+import type { BudgetStanding } from '../client/budget-standing.ts';
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
@@ -27,6 +28,8 @@ type PassForecast = {
 export type PassPlan = {
   /** Requests that may be made at once; null without windows. */
   requestsLeft: number | null;
+  /** What answers 429 have taught about the budget. */
+  budget: BudgetStanding;
   passes: PassForecast[];
   requests: number;
   seconds: number;
@@ -37,7 +40,7 @@ export type PassPlan = {
 export type PlanParts = {
   settings: Settings;
   service: Service;
-  budget: Pick<Budget, 'left' | 'usedUpUntilMs' | 'forecast'>;
+  budget: Pick<Budget, 'left' | 'usedUpUntilMs' | 'forecast' | 'standing'>;
   mirrorRows: RowCounts | null;
   signal: AbortSignal;
   nowMs: () => number;
@@ -66,6 +69,7 @@ export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   const finishMs = finishesMs.at(-1) ?? startedAtMs;
   return {
     requestsLeft: await budget.left('general'),
+    budget: await budget.standing(),
     passes,
     requests: passes.reduce((sum, { requests }) => sum + (requests ?? 0), 0),
     seconds: secondsBetween(startedAtMs, finishMs),

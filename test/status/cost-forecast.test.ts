@@ -67,6 +67,7 @@ test('passes follow each other, each as long as the budget makes it', async () =
   });
   expect(await planned).toEqual({
     requestsLeft: 10,
+    budget: { pausedUntil: null, learnt: null },
     passes: [
       {
         dataset: 'persons',

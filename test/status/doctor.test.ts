@@ -2,6 +2,7 @@ import { rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Budget } from '../../src/client/budget.ts';
+import type { BudgetStanding } from '../../src/client/budget-standing.ts';
 import type { Deprecation } from '../../src/client/deprecation.ts';
 import type { Reply, Service } from '../../src/client/service.ts';
 import { createApp } from '../../src/app.ts';
@@ -42,7 +43,11 @@ async function examined(
   openService: () => Service = () => serviceThat(well).service,
   signal = new AbortController().signal,
   usedUpUntilMs: Budget['usedUpUntilMs'] = () => Promise.resolve(null),
-  { query, deprecation = null }: { query?: object; deprecation?: Deprecation | null } = {},
+  {
+    query,
+    deprecation = null,
+    standing = { pausedUntil: null, learnt: null },
+  }: { query?: object; deprecation?: Deprecation | null; standing?: BudgetStanding } = {},
 ): Promise<Map<string, Check>> {
   const { settings } = loadSettings(
     {},
@@ -68,7 +73,7 @@ async function examined(
     openReader,
     openService,
     deprecation: () => deprecation,
-    budget: { usedUpUntilMs },
+    budget: { usedUpUntilMs, standing: () => Promise.resolve(standing) },
     signal,
   });
   expect(new Set(findings.map(({ check }) => check)).size).toBe(findings.length);
@@ -353,6 +358,30 @@ test.each(['documented', 'live'] as const)(
     expect(JSON.stringify([...sandbox.living()])).toBe(before);
   },
 );
+
+test('the budget is told with its origin, and a pause that the service asked for is a warning', async () => {
+  const found = async (standing: BudgetStanding) =>
+    (await examined(freshFolder(), undefined, undefined, undefined, { standing })).get('budget');
+  expect(await found({ pausedUntil: null, learnt: null })).toMatchObject({
+    state: 'ok',
+    detail: '240 requests in 60 s, 1,200 requests in 3,600 s, as configured',
+  });
+  const learnt = {
+    requests: 1875,
+    perSeconds: 3600,
+    configured: 1200,
+    upTo: 14_400,
+    since: '2026-01-01T00:10:00.000Z',
+    keptUntil: '2026-01-02T00:10:00.000Z',
+  };
+  const allowed =
+    '1,875 requests an hour are allowed (learnt 2026-01-01 00:10:00 UTC; budget.windows has 1,200, budget.learnUpTo 14,400); since a 429 came it is not raised before 2026-01-02 00:10:00 UTC';
+  expect(await found({ pausedUntil: null, learnt })).toMatchObject({ state: 'ok', detail: allowed });
+  expect(await found({ pausedUntil: '2026-01-01T00:36:42.000Z', learnt })).toMatchObject({
+    state: 'warning',
+    detail: `the service asked for a pause (429): no request is sent before 2026-01-01 00:36:42 UTC; ${allowed}`,
+  });
+});
 
 test('a deprecated address is a warning with its dates and the address that comes next', async () => {
   const deprecation = { since: '2026-07-01T00:00:00.000Z', sunsetAt: null };

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import { learntText, pauseText } from '../../client/budget-standing.ts';
 import { countText, durationText, secondText } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import { countRows } from '../../mirror/read-rows.ts';
@@ -34,7 +35,7 @@ Examples:
 }
 
 /** A forecast as text. */
-export function planText({ passes, requests, seconds, finishAt, requestsLeft }: PassPlan): string {
+export function planText({ passes, requests, seconds, finishAt, requestsLeft, budget }: PassPlan): string {
   const unknown = '?';
   const table = formatTable(
     ['full pass', 'rows', 'count from', 'requests', { right: 'takes at least' }, 'ends'],
@@ -51,5 +52,6 @@ export function planText({ passes, requests, seconds, finishAt, requestsLeft }: 
     ],
   );
   const left = requestsLeft === null ? 'No window limits requests' : `${countText(requestsLeft)} requests may go now`;
-  return `${table}\n${left}; lists that change while they are walked cost more.\n`;
+  const taught = [...pauseText(budget), ...learntText(budget)].map((sentence) => `${sentence}\n`).join('');
+  return `${table}\n${left}; lists that change while they are walked cost more.\n${taught}`;
 }
