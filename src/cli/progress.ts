@@ -16,8 +16,7 @@ const barWidth = 24;
 
 /** The line that shows the progress: bar, counts, rate, requests left in the budget, time left. */
 export function progressLine({ label, done, total, elapsedMs, requestsLeft, pausedUntil }: ProgressState): string {
-  if (pausedUntil !== null)
-    return `${label}  ${countText(done)} rows  waits until ${secondText(pausedUntil)} (429)`;
+  if (pausedUntil !== null) return `${label}  ${countText(done)} rows  waits until ${secondText(pausedUntil)} (429)`;
   const perSecond = elapsedMs > 0 ? (done * 1000) / elapsedMs : 0;
   const rate = `${countText(Math.round(perSecond))}/s`;
   const budget = requestsLeft === null ? '' : `  ${countText(requestsLeft)} requests free`;

@@ -1,8 +1,8 @@
 import { isoTime } from '../core/clock.ts';
 import { countText, secondText } from '../core/words.ts';
-import type { BudgetLimits } from './budget.ts';
 import { learningRange, learntWindow } from './learnt-limit.ts';
 import type { Pace } from './pace.ts';
+import type { RateWindow } from './rate-limit.ts';
 import { throttleAt } from './throttle.ts';
 
 /** What answers 429 have taught about a budget, for people and for `--json`. Times are ISO 8601 UTC. */
@@ -23,12 +23,12 @@ export type BudgetStanding = {
 
 /** How a budget with these limits stands, at a time of the clock by which the pace is kept. */
 export function budgetStanding(
-  { windows, learnUpTo }: Pick<BudgetLimits, 'windows' | 'learnUpTo'>,
+  { windows, learnUpTo }: { windows: readonly RateWindow[]; learnUpTo: RateWindow | null },
   { throttle, learnt }: Pace,
   nowMs: number,
 ): BudgetStanding {
   const { pausedUntilMs } = throttleAt(throttle, nowMs);
-  const range = learningRange(windows, learnUpTo ?? null);
+  const range = learningRange(windows, learnUpTo);
   return {
     pausedUntil: pausedUntilMs > nowMs ? isoTime(pausedUntilMs) : null,
     learnt: range

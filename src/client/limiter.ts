@@ -87,14 +87,14 @@ export function createLimiter(
   return {
     forecast,
     tryToBegin: async (lane) => {
-      let isRaised = false;
+      const judged = { isRaised: false };
       const begun = await times().tryToBegin(lane, (reading) => {
         const pace = paceOf(reading);
-        isRaised = pace.learnt !== reading.pace.learnt;
+        judged.isRaised = pace.learnt !== reading.pace.learnt;
         return tooEarlyMs(lane, reading, pace);
       });
       // A process that ends before has raised nothing: the next one finds the window as full.
-      if (isRaised) await times().changePace(paceOf);
+      if (judged.isRaised) await times().changePace(paceOf);
       return begun;
     },
     slowDown: (throttled) =>

@@ -19,7 +19,7 @@ type Server = { form: 'sliding' | 'fixed'; perHour: number | null; othersPerHour
 /** Answers as a service does that counts what it has taken, and nothing that it refused: undefined, or for how long to wait. */
 function serve({ form, perHour, othersPerHour, phaseMs }: Server, startMs: number) {
   let taken: number[] = [];
-  let othersAtMs = startMs;
+  let othersAtMs = othersPerHour === 0 ? Number.POSITIVE_INFINITY : startMs;
   const waitMs = (nowMs: number): number => {
     if (perHour === null) return 0;
     const fromMs = form === 'sliding' ? nowMs - hourMs : nowMs - ((nowMs + phaseMs) % hourMs) - 1;
@@ -28,7 +28,7 @@ function serve({ form, perHour, othersPerHour, phaseMs }: Server, startMs: numbe
     return form === 'sliding' ? (taken.at(-perHour) ?? nowMs) + hourMs - nowMs : fromMs + 1 + hourMs - nowMs;
   };
   return (nowMs: number): number => {
-    for (; othersPerHour > 0 && othersAtMs <= nowMs; othersAtMs += hourMs / othersPerHour)
+    for (; othersAtMs <= nowMs; othersAtMs += hourMs / othersPerHour)
       if (waitMs(othersAtMs) === 0) taken.push(othersAtMs);
     const tooEarlyMs = waitMs(nowMs);
     if (tooEarlyMs === 0) taken.push(nowMs);
