@@ -103,7 +103,8 @@ function checkLearning(
   { windows, learnUpTo }: { windows: z.output<typeof limitWindows>; learnUpTo: z.output<typeof limitWindow> | null },
   context: z.RefinementCtx,
 ): void {
-  if (learnUpTo === null) return;
+  // Without any window nothing is limited, and nothing can be raised.
+  if (learnUpTo === null || windows.length === 0) return;
   const window = windows.find(({ perSeconds }) => perSeconds === learnUpTo.perSeconds);
   if (window && window.requests <= learnUpTo.requests) return;
   const message = window

@@ -118,5 +118,7 @@ it.each(Object.entries(presets))('what is written for %s are settings, and an ed
   const { settings } = loadSettings({}, { configFile });
   expect(settings).toMatchObject({ dataDir: '/srv/"mirror"', service: { baseUrl, projectId: '7' } });
   expect(settings.budget.windows).toEqual(loadSettings({}).settings.budget.windows);
+  const isKnown = preset.learnUpTo !== null;
+  expect(settings.budget.learnUpTo).toEqual(isKnown ? { requests: 14_400, perSeconds: 3600 } : null);
   expect(existsSync(new URL(/^# yaml-language-server: \$schema=(\S+)$/m.exec(text)?.[1] ?? ''))).toBe(true);
 });

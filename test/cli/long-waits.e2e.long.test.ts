@@ -99,3 +99,22 @@ test('a wait of an hour is told, holds other commands too, ends at once by a sig
   again.child.kill('SIGINT');
   expect((await again.ended).code).toBe(130);
 });
+
+test('a worker waits as long as the service asks, and lets go of the wait when it is stopped', async () => {
+  await using workspace = await openWorkspace({ persons: 700, recordings: 0, rates });
+  const worker = workspace.start(['run', '--set', 'status.port=0', '--set', 'run.drainSeconds=1', ...args]);
+  await worker.output('stderr', /too many requests, pausing/);
+  const asked = workspace.sandbox.requests().length;
+  const status = jsonOf(await workspace.run(['status', '--json', ...args])) as {
+    budget: BudgetStanding;
+    runs: { outcome: string }[];
+  };
+  expect(Date.parse(status.budget.pausedUntil ?? '') - Date.now()).toBeGreaterThan(0.9 * hourMs);
+  expect(status.runs[0]).toMatchObject({ outcome: 'running' });
+  expect(workspace.sandbox.requests()).toHaveLength(asked);
+  const stoppedAtMs = performance.now();
+  worker.child.kill('SIGTERM');
+  expect((await worker.ended).code).toBe(0);
+  // It drains first: work under way may still end by itself.
+  expect(performance.now() - stoppedAtMs).toBeLessThan(10_000);
+});
