@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createBudget, startsWithinMs, type Budget } from './client/budget.ts';
 import { mirroredProject, requireService } from './client/configured-service.ts';
+import { readPace } from './client/pace.ts';
 import { memoryRequestTimes, type Kept, type RequestTimes } from './client/request-times.ts';
 import { deprecationHint, type Deprecation } from './client/deprecation.ts';
 import { createService, type Service } from './client/service.ts';
@@ -12,7 +13,7 @@ import { sharedRequestTimes } from './cluster/shared-request-times.ts';
 import type { Environment, Secrets } from './config/environment.ts';
 import { loadProjects, loadSettings, type LoadedSettings, type SettingsFlags } from './config/load-settings.ts';
 import type { Settings } from './config/settings.ts';
-import { systemClock, type Clock } from './core/clock.ts';
+import { isoTime, systemClock, type Clock } from './core/clock.ts';
 import { sha256 } from './core/digest.ts';
 import { AppError } from './core/errors.ts';
 import type { JobContext, ServiceContext } from './job/job-context.ts';
@@ -169,7 +170,7 @@ function assembleApp(
     if (seat.isShared || !existsSync(databasePath(settings.dataDir))) return memoryRequestTimes(clock, kept);
     try {
       const db = opened(openDatabase(settings.dataDir, clock));
-      return openRequestTimes(db, clock, { ...kept, timeoutMs });
+      return openRequestTimes(db, clock, { ...kept, timeoutMs, readPace });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       log.warn({ code: error.code }, 'the mirror cannot be written, requests of other processes are not counted');
@@ -182,7 +183,9 @@ function assembleApp(
     const own = ownRequestTimes(clock, kept);
     return cluster === null ? own : sharedRequestTimes(cluster, { account, timeoutMs }, kept, own);
   };
-  const budget = budgets.get(account) ?? createBudget(settings.budget, clock, requestTimes);
+  const onLongWait = (waitMs: number): void =>
+    log.info({ until: isoTime(clock.now() + waitMs) }, 'waiting for the budget');
+  const budget = budgets.get(account) ?? createBudget(settings.budget, clock, requestTimes, onLongWait);
   budgets.set(account, budget);
   const openService = (): Service => {
     if (service) return service;
@@ -211,8 +214,9 @@ function assembleApp(
       onThrottled: (pauseMs) => {
         // Requests under way at once are all refused: one line for all of them.
         const untilMs = clock.now() + pauseMs;
+        const until = isoTime(untilMs);
         if (untilMs > pausedUntilMs + pauseMs / 2)
-          log.warn({ status: 429, pauseMs: Math.round(pauseMs) }, 'too many requests, pausing');
+          log.warn({ status: 429, pauseMs: Math.round(pauseMs), until }, 'too many requests, pausing');
         pausedUntilMs = Math.max(pausedUntilMs, untilMs);
       },
       onDeprecated: (declared) => {

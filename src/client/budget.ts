@@ -13,7 +13,7 @@ export type Priority = keyof typeof urgency;
 export type Turn = { lane: Lane; priority: Priority; signal?: AbortSignal | undefined };
 
 /** Starts requests no faster than the service allows, and no more at once. */
-export type Budget = Pick<Limiter, 'slowDown' | 'left' | 'usedUpUntilMs' | 'forecast'> & {
+export type Budget = Omit<Limiter, 'tryToBegin'> & {
   /** Runs a request when its turn comes. If the signal is aborted before, rejects with the signal's reason. */
   run<T>(request: () => Promise<T>, turn: Turn): Promise<T>;
 };
@@ -22,6 +22,8 @@ export type Budget = Pick<Limiter, 'slowDown' | 'left' | 'usedUpUntilMs' | 'fore
 export type BudgetLimits = {
   concurrency: number;
   windows: readonly RateWindow[];
+  /** How far the general window of this length may be raised while no 429 comes; null: not at all. */
+  learnUpTo?: RateWindow | null;
   recordings: { windows: readonly RateWindow[] };
 };
 
@@ -31,11 +33,17 @@ export type BudgetLimits = {
  * does not count as under way.
  */
 export function createBudget(
-  { concurrency, windows, recordings }: BudgetLimits,
+  { concurrency, windows, learnUpTo, recordings }: BudgetLimits,
   clock: Clock,
   openTimes: (clock: Clock, kept: Kept) => RequestTimes = memoryRequestTimes,
+  onLongWait: (waitMs: number) => void = () => undefined,
 ): Budget {
-  const limiter = createLimiter({ general: windows, 'recordings list': recordings.windows }, clock, openTimes);
+  const limiter = createLimiter(
+    { general: windows, 'recordings list': recordings.windows },
+    learnUpTo ?? null,
+    clock,
+    openTimes,
+  );
   const underWay = new PQueue({ concurrency });
   // In each lane one request waits for the windows. The others wait behind it, the most urgent first.
   const gates: Record<Lane, PQueue> = {
@@ -48,8 +56,10 @@ export function createBudget(
       signal?.throwIfAborted();
       const askedAtMs = clock.now();
       const begun = await limiter.tryToBegin(lane);
-      if (typeof begun === 'number') await clock.sleep(begun, signal);
-      else if (signal?.aborted) await begun();
+      if (typeof begun === 'number') {
+        if (begun >= longWaitMs) onLongWait(begun);
+        await clock.sleep(begun, signal);
+      } else if (signal?.aborted) await begun();
       else return { end: begun, byMs: askedAtMs + startsWithinMs };
     }
   };
@@ -72,6 +82,9 @@ export function createBudget(
     },
   };
 }
+
+/** A wait for the budget that is told of. */
+const longWaitMs = 60_000;
 
 /** A request that may start, and by when: the times of others count on it. */
 type Begun = { end: EndRequest; byMs: number };

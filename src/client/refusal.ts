@@ -1,13 +1,17 @@
 import { AppError } from '../core/errors.ts';
+import { isoTime } from '../core/clock.ts';
 import { httpDateMs } from '../core/time.ts';
-import { harmlessWords } from '../contract/error-body.ts';
+import { secondText } from '../core/words.ts';
+import { denialText, harmlessWords, namedScopes } from '../contract/error-body.ts';
 import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 
+/** How long an answer asks to wait, from `nowMs` on, and the longest such wait that is obeyed after a 429. */
+export type AskedWait = { retryAfterMs: number | undefined; retryAfterMaxMs: number; nowMs: number };
+
 /** An answer that was not a success. */
-export type Refusal = {
+export type Refusal = AskedWait & {
   status: number;
   body: unknown;
-  retryAfterMs: number | undefined;
   /** The path that was asked for, and where a redirect leads. */
   path?: string;
   location?: string | undefined;
@@ -36,21 +40,23 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       status,
       hint: "raise the quota or settle the bill in the service's own settings, or wait until the quota begins again",
     });
-  if (status === 403)
-    return new AppError(`the API key may not do this (${answered})`, {
+  if (status === 403) {
+    const [scope] = namedScopes(body);
+    // A denial that names no scope has another cause, and says it in its own words.
+    const said = scope === undefined ? denialText(body) : undefined;
+    return new AppError(`the API key may not do this (${answered}${said === undefined ? '' : `, “${said}”`})`, {
       code: 'refused',
       finding: 'scope_missing',
       status,
-      hint: endpoint.scope
-        ? `give the key the scope ${endpoint.scope}, and access to the project`
-        : 'give the key access to the project',
+      hint: said === undefined ? missingScope(scope ?? endpoint.scope) : otherCauses,
     });
+  }
   if (status === 404 && isList)
     return new AppError(`the service knows no such project (${answered})`, {
       code: 'refused',
       finding: 'project_unknown',
       status,
-      hint: 'check service.projectId (MIRROR_PROJECT_ID) and service.pathPrefix',
+      hint: 'check service.projectId (MIRROR_PROJECT_ID) and service.pathPrefix, which is /api/projects at live services',
     });
   if (status >= 300 && status < 400) {
     const { to, hint } = readRedirect(endpoint, refusal);
@@ -59,6 +65,12 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       { code: 'service', status, hint },
     );
   }
+  if (status === 429 && (retryAfterMs ?? 0) > refusal.retryAfterMaxMs)
+    return new AppError(`the service asks to wait ${waitText(refusal)}, which is too long (${answered})`, {
+      code: 'service',
+      status,
+      hint: 'run it again after that; retry.retryAfterMaxMs is the longest wait that is obeyed',
+    });
   if (status === 429 || status >= 500)
     return new AppError(`the service is not ready (${answered})`, {
       code: 'service',
@@ -70,20 +82,40 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
   return new AppError(`the service rejects the request (${answered})`, {
     code: 'rejected',
     status,
+    isPage: typeof body === 'string',
     hint: status === 404 ? 'nothing is there under this identifier' : 'check what was sent',
   });
 }
 
-/** `Retry-After` (seconds or a date) as ms from now; undefined if there is none, or it is wrong or too long. */
-export function parseRetryAfterMs(value: string | undefined, nowMs: number, longestMs: number): number | undefined {
-  const waitMs = value === undefined ? undefined : readRetryAfterMs(value, nowMs);
-  return waitMs !== undefined && waitMs <= longestMs ? waitMs : undefined;
+function missingScope(scope: string | null): string {
+  return scope === null
+    ? 'give the key access to the project'
+    : `give the key the scope ${scope}, and access to the project`;
 }
 
-function readRetryAfterMs(value: string, nowMs: number): number | undefined {
+/** What a 403 can mean besides a missing scope. */
+const otherCauses =
+  'the words of the service say what is missing: a key may be limited to other projects, an organisation may forbid the keys of its members, and the user of the key may lack access';
+
+/**
+ * `Retry-After` (seconds or a date) in milliseconds from now; undefined if there is none, or it is wrong. `date` is the answer's
+ * own: both times of such an answer are by the service's clock.
+ */
+export function parseRetryAfterMs(
+  value: string | undefined,
+  date: string | undefined,
+  nowMs: number,
+): number | undefined {
+  if (value === undefined) return undefined;
   if (/^\s*\d+(\.\d+)?\s*$/.test(value)) return Number(value) * 1000;
-  const atMs = httpDateMs(value);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+  const [atMs, sentAtMs] = [httpDateMs(value), httpDateMs(date ?? '')];
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - (Number.isNaN(sentAtMs) ? nowMs : sentAtMs));
+}
+
+const yearMs = 365 * 86_400_000;
+
+function waitText({ retryAfterMs = 0, nowMs }: AskedWait): string {
+  return retryAfterMs > 100 * yearMs ? 'for more than 100 years' : `until ${secondText(isoTime(nowMs + retryAfterMs))}`;
 }
 
 /** The words of a path that cannot name a person. */

@@ -1,5 +1,6 @@
 import { clockStepMs, type Clock } from '../core/clock.ts';
 import type { Lane } from '../contract/datasets.ts';
+import { freshPace, type Pace } from './pace.ts';
 
 /** When the latest requests of each lane ended, the oldest first; `general` has those of all lanes. */
 type LatestEnds = Readonly<Record<Lane, readonly number[]>>;
@@ -8,7 +9,7 @@ type LatestEnds = Readonly<Record<Lane, readonly number[]>>;
  * What the shared times say at a moment of their clock. A request reaches the service between its beginning and its end, so the
  * end is the latest moment at which the service can count it; a request under way ends at `nowMs`. Milliseconds since 1970.
  */
-export type Reading = { nowMs: number; ends: LatestEnds };
+export type Reading = { nowMs: number; ends: LatestEnds; pace: Pace };
 
 /** Notes the end of a request. */
 export type EndRequest = () => Promise<void>;
@@ -24,12 +25,15 @@ export type RequestTimes = {
    * begins one between reading and beginning. Returns those milliseconds, or what notes the end of the request.
    */
   tryToBegin(lane: Lane, tooEarlyMs: (reading: Reading) => number): Promise<EndRequest | number>;
+  /** Changes the pace. Nobody else changes it, or begins a request, between reading and change. */
+  changePace(change: (reading: Reading) => Pace): Promise<void>;
 };
 
 /** Request times of this process alone, kept in memory. */
 export function memoryRequestTimes(clock: Clock, kept: Kept): RequestTimes {
   const underWay = new Set<{ lane: Lane }>();
   let ended: { lane: Lane; atMs: number }[] = [];
+  let pace = freshPace;
   const read = (): Reading => {
     const nowMs = clock.now();
     // Where the clock was set back, an end in the future is taken for one just now, once and for all.
@@ -42,7 +46,7 @@ export function memoryRequestTimes(clock: Clock, kept: Kept): RequestTimes {
       const present = [...underWay].filter(counts).map(() => nowMs);
       return latest([...past.toSorted((a, b) => a - b), ...present], kept.requests[lane]);
     };
-    return { nowMs, ends: { general: endsOf('general'), 'recordings list': endsOf('recordings list') } };
+    return { nowMs, ends: { general: endsOf('general'), 'recordings list': endsOf('recordings list') }, pace };
   };
   return {
     read: () => Promise.resolve(read()),
@@ -55,6 +59,10 @@ export function memoryRequestTimes(clock: Clock, kept: Kept): RequestTimes {
         if (underWay.delete(request)) ended.push({ lane, atMs: clock.now() + clockStepMs });
         return Promise.resolve();
       });
+    },
+    changePace: (change) => {
+      pace = change(read());
+      return Promise.resolve();
     },
   };
 }

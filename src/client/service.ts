@@ -10,9 +10,9 @@ import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
 import { silentTracer, type Tracer } from '../log/tracer.ts';
 import type { Budget, Priority } from './budget.ts';
 import { parseDeprecation, type Deprecation } from './deprecation.ts';
-import { parseRetryAfterMs, refusalError } from './refusal.ts';
+import { parseRetryAfterMs, refusalError, type AskedWait, type Refusal } from './refusal.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
-import { datasets, laneOf, type PagedDataset } from '../contract/datasets.ts';
+import { datasets, laneOf, type Lane, type PagedDataset } from '../contract/datasets.ts';
 
 const callable = { ...endpoints, ...projectEndpoints, ...optionalEndpoints };
 
@@ -46,7 +46,7 @@ export type Service = {
   requestCount(): number;
 };
 
-/** How long a call is repeated. A `Retry-After` longer than `retryAfterMaxMs` is ignored. */
+/** How long a call is repeated. A 429 whose `Retry-After` is longer than `retryAfterMaxMs` ends it. */
 type CallLimits = RetryLimits & { retryAfterMaxMs: number };
 
 /** What the client needs. `onRetry`: an attempt will be repeated. `onThrottled`: a 429, with the pause for all. */
@@ -72,9 +72,12 @@ export function createService(parts: ServiceParts): Service {
   const { tracer = silentTracer } = parts;
   let requests = 0;
   let isDeprecated = false;
-  const askedPauseMs = ({ retryAfter }: TransportResponse): number | undefined =>
-    parseRetryAfterMs(retryAfter, clock.now(), retryLimits.retryAfterMaxMs);
-  const send = async (request: TransportRequest, attempt: number): Promise<TransportResponse> => {
+  /** The wait that an answer asks for. One that is longer than is obeyed counts for a 429 only, which it ends. */
+  const askedWaitMs = ({ status, retryAfter, date }: TransportResponse): number | undefined => {
+    const waitMs = parseRetryAfterMs(retryAfter, date, clock.now());
+    return status === 429 || (waitMs ?? 0) <= retryLimits.retryAfterMaxMs ? waitMs : undefined;
+  };
+  const send = async (request: TransportRequest, lane: Lane, attempt: number): Promise<TransportResponse> => {
     requests += 1;
     const sentAtMs = clock.now();
     const response = await transport.send(request);
@@ -85,8 +88,9 @@ export function createService(parts: ServiceParts): Service {
     }
     if (response.status === 429) {
       // Before the request frees its place, so that no other request takes it.
-      const pauseMs = askedPauseMs(response) ?? backoffMs(attempt, retryLimits, random);
-      budget.slowDown(pauseMs, sentAtMs);
+      const waitMs = askedWaitMs(response) ?? backoffMs(attempt, retryLimits, random);
+      const pauseMs = Math.min(waitMs, retryLimits.retryAfterMaxMs);
+      await budget.slowDown({ lane, tookMs: clock.now() - sentAtMs, pauseMs });
       onThrottled?.(pauseMs);
     }
     return response;
@@ -104,6 +108,8 @@ export function createService(parts: ServiceParts): Service {
         signal,
         ...(endpoint.body && body !== undefined ? { body: JSON.stringify(body) } : {}),
       };
+      // Waits for the budget, and those that a 429 asks for, may be longer than a call is repeated.
+      let waitedMs = 0;
       return await retry(
         async (attempt) => {
           const about = { 'http.request.method': endpoint.method, 'url.template': endpoint.path };
@@ -111,17 +117,28 @@ export function createService(parts: ServiceParts): Service {
           return tracer.span(name, { kind: 'client', attributes: about }, async (set) => {
             const askedAtMs = clock.now();
             const begin = (): Promise<TransportResponse> => {
-              set({ 'analytics_mirror.waited_ms': clock.now() - askedAtMs });
-              return send(request, attempt);
+              const turnMs = clock.now() - askedAtMs;
+              set({ 'analytics_mirror.waited_ms': turnMs });
+              if (attempt > 1) waitedMs += turnMs;
+              return send(request, lane, attempt);
             };
             const response = await budget.run(begin, { lane, priority, signal });
             set({ 'http.response.status_code': response.status });
-            const retryAfterMs = askedPauseMs(response);
-            return readReply(endpoint, response, { path, retryAfterMs, bounds: parts, readJson });
+            const retryAfterMs = askedWaitMs(response);
+            const { retryAfterMaxMs } = retryLimits;
+            if (response.status === 429) waitedMs += Math.min(retryAfterMs ?? 0, retryAfterMaxMs);
+            return readReply(endpoint, response, {
+              path,
+              retryAfterMs,
+              retryAfterMaxMs,
+              nowMs: clock.now(),
+              bounds: parts,
+              readJson,
+            });
           });
         },
         { ...retryLimits, attemptsMax: isRepeatable(endpoint) ? retryLimits.attemptsMax : 1 },
-        { clock, random, signal, onRetry },
+        { clock, random, signal, onRetry, uncountedMs: () => waitedMs },
       );
     },
   };
@@ -136,15 +153,14 @@ function readReply(
   endpoint: Endpoint,
   { status, contentType, bytes, date, location }: TransportResponse,
   {
-    path,
-    retryAfterMs,
     bounds,
     readJson,
-  }: { path: string; retryAfterMs: number | undefined; bounds: JsonBounds; readJson: JsonReader },
+    ...asked
+  }: Pick<Refusal, 'path' | keyof AskedWait> & { bounds: JsonBounds; readJson: JsonReader },
 ): Reply {
   const isSuccess = (status >= 200 && status < 300) || status === endpoint.status;
   const body = readBody(contentType, bytes, bounds, isSuccess ? readJson : readWhole);
-  if (!isSuccess) throw refusalError(endpoint, { status, body, retryAfterMs, path, location });
+  if (!isSuccess) throw refusalError(endpoint, { ...asked, status, body, location });
   const isExpected =
     endpoint.response === null
       ? !contentType.includes('html')

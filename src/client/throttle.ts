@@ -43,6 +43,11 @@ export function throttledWindows(
   }));
 }
 
+/** Whether the windows are used in full again. */
+export function isFullShare(throttle: Throttle, nowMs: number): boolean {
+  return shareAt(throttle, nowMs) === 1;
+}
+
 function shareAt({ cutAtMs, share }: Throttle, nowMs: number): number {
   return Math.min(1, share + (nowMs - cutAtMs) * sharePerMs);
 }

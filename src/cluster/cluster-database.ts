@@ -27,6 +27,7 @@ const tables = /*sql*/ `
     under_way_ms bigint NOT NULL
   );
   CREATE INDEX IF NOT EXISTS request_times_by_end ON analytics_mirror.request_times (account, ended_at_ms);
+  CREATE TABLE IF NOT EXISTS analytics_mirror.request_pace (account text PRIMARY KEY, pace text NOT NULL);
 `;
 
 /** No window is longer than this: what keys that are no longer used have left. */
@@ -97,7 +98,7 @@ async function openPool(pg: typeof Pg, address: string): Promise<Pool> {
   pool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
   try {
     const { rows } = await pool.query<{ there: string | null }>(
-      /*sql*/ `SELECT to_regclass('analytics_mirror.request_times') AS there`,
+      /*sql*/ `SELECT to_regclass('analytics_mirror.request_pace') AS there`,
     );
     // A user that may not make tables can use those that are there.
     if (rows[0]?.there === null) await pool.query(tables);

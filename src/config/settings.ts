@@ -77,15 +77,14 @@ const count = z.int().min(1);
 // Node's timers cannot wait longer than this: they would fire at once.
 const timerMsMax = 2 ** 31 - 1;
 const durationMs = z.int().min(1).max(timerMsMax);
-const limitWindows = z.array(
-  z.strictObject({
-    requests: count,
-    perSeconds: z
-      .number()
-      .positive()
-      .max(timerMsMax / 1000),
-  }),
-);
+const limitWindow = z.strictObject({
+  requests: count,
+  perSeconds: z
+    .number()
+    .positive()
+    .max(timerMsMax / 1000),
+});
+const limitWindows = z.array(limitWindow);
 const overlap = z.union([z.literal('auto'), z.int().min(0)]);
 /** The most rows of a page. */
 export const pageSizeMax = 10_000;
@@ -99,6 +98,21 @@ function checkOverlap({ pageSize, overlap: shared }: z.output<typeof list>, cont
   const path = shared === 'auto' ? 'pageSize' : 'overlap';
   const message = `pages of ${pageSize} rows cannot share ${rows}: at least every other row has to be new`;
   context.addIssue({ code: 'custom', path: [path], message });
+}
+
+/** Refuses to learn a window that the budget does not have, or one that holds less than it has. */
+function checkLearning(
+  { windows, learnUpTo }: { windows: z.output<typeof limitWindows>; learnUpTo: z.output<typeof limitWindow> | null },
+  context: z.RefinementCtx,
+): void {
+  // Without any window nothing is limited, and nothing can be raised.
+  if (learnUpTo === null || windows.length === 0) return;
+  const window = windows.find(({ perSeconds }) => perSeconds === learnUpTo.perSeconds);
+  if (window && window.requests <= learnUpTo.requests) return;
+  const message = window
+    ? `holds fewer requests than the window of ${learnUpTo.perSeconds} s in budget.windows, which it is to raise`
+    : `budget.windows has no window of ${learnUpTo.perSeconds} s that it could raise`;
+  context.addIssue({ code: 'custom', path: ['learnUpTo'], message });
 }
 
 /**
@@ -172,11 +186,14 @@ export const Settings = z.strictObject({
     delayMaxMs: durationMs,
     retryAfterMaxMs: durationMs,
   }),
-  budget: z.strictObject({
-    windows: limitWindows,
-    concurrency: count.max(64),
-    recordings: z.strictObject({ windows: limitWindows }),
-  }),
+  budget: z
+    .strictObject({
+      windows: limitWindows,
+      learnUpTo: limitWindow.extend({ requests: count.max(100_000) }).nullable(),
+      concurrency: count.max(64),
+      recordings: z.strictObject({ windows: limitWindows }),
+    })
+    .superRefine(checkLearning),
   cluster: z.strictObject({
     database: databaseUrl.nullable(),
     machine: MachineName.nullable(),

@@ -37,13 +37,49 @@ const charactersMax = 1000;
  * in its text, each only if this program knows it. An empty text where it says nothing of that kind.
  */
 export function harmlessWords(body: unknown): string {
-  if (typeof body !== 'object' || body === null) return '';
-  const textOf = (key: string): string => {
-    const text: unknown = Reflect.get(body, key);
-    return typeof text === 'string' ? text.slice(0, charactersMax) : '';
-  };
-  const [code, attr] = [textOf('code'), textOf('attr')];
-  const texts = ['detail', 'error', 'message'].map(textOf);
-  const named = scopes.filter((scope) => texts.some((text) => text.split(/[^a-z_:]+/).includes(scope)));
-  return [...(knownCodes.includes(code) ? [code] : []), ...(knownFields.has(attr) ? [attr] : []), ...named].join(', ');
+  const [code, attr] = [textOf(body, 'code'), textOf(body, 'attr')];
+  const words = [...(knownCodes.includes(code) ? [code] : []), ...(knownFields.has(attr) ? [attr] : [])];
+  return [...words, ...namedScopes(body)].join(', ');
 }
+
+/** The scopes that a refusal's text names. */
+export function namedScopes(body: unknown): string[] {
+  const texts = sentences(body).map((text) => text.split(/[^a-z_:]+/));
+  return scopes.filter((scope) => texts.some((words) => words.includes(scope)));
+}
+
+/**
+ * The sentence with which a service says why it denies something, with `…` for each word that is not one of its usual words
+ * for that: no name, address or id is among these. Undefined where too few of its words are.
+ */
+export function denialText(body: unknown): string | undefined {
+  const [text] = sentences(body);
+  const words = (text ?? '').split(/\s+/).map((word) => (denialWords.has(bareWord(word)) ? word : '…'));
+  const isTold = words.filter((word) => word !== '…').length >= wordsToldMin;
+  return isTold ? words.filter((word, index) => word !== '…' || words[index - 1] !== '…').join(' ') : undefined;
+}
+
+function sentences(body: unknown): string[] {
+  return ['detail', 'error', 'message'].map((key) => textOf(body, key)).filter((text) => text !== '');
+}
+
+function textOf(body: unknown, key: string): string {
+  const text: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, key) : undefined;
+  return typeof text === 'string' ? text.slice(0, charactersMax) : '';
+}
+
+/** The word in small letters, without what stands around it in a sentence. */
+function bareWord(word: string): string {
+  return word.toLowerCase().replaceAll(/^["'(]+|["').,:;!]+$/g, '');
+}
+
+const wordsToldMin = 4;
+
+/** The words of the public service's denials, as its source has them in 2026. */
+const denialWords: ReadonlySet<string> = new Set(
+  `a access action admin administrator an any api are based be by can cannot contact do does doesn't don't editor endpoints for
+  forbid forbidden has have id in insufficient is its key keys level manager member members missing must need needs no not of on
+  only or organization organization's organizations permission permissions permit permitted personal project project-based
+  projects request requested require required requires resource resources role scope scoped scopes sufficient support supported
+  team than that the this to use user using viewer with within without you your`.split(/\s+/),
+);

@@ -7,15 +7,19 @@ export type RetryLimits = {
   /** The first wait is at most this; each further one at most twice the last. */
   delayBaseMs: number;
   delayMaxMs: number;
-  /** No new attempt starts later than this after the first one failed. */
+  /** No new attempt starts later than this after the first one failed, what `uncountedMs` says left aside. */
   totalMs: number;
 };
 
-/** What retrying needs from outside. `random` returns a number from 0 (included) to 1 (excluded). */
+/**
+ * What retrying needs from outside. `random` returns a number from 0 (included) to 1 (excluded), `uncountedMs` how much of the time
+ * since the first failure, with the wait that follows, does not count for the limit.
+ */
 export type RetryTools = {
   clock: Clock;
   random: () => number;
   signal?: AbortSignal | undefined;
+  uncountedMs?: () => number;
   onRetry?: ((error: AppError, attempt: number, delayMs: number) => void) | undefined;
 };
 
@@ -32,7 +36,7 @@ export function backoffMs(
 export async function retry<T>(
   call: (attempt: number) => Promise<T>,
   limits: RetryLimits,
-  { clock, random, signal, onRetry }: RetryTools,
+  { clock, random, signal, uncountedMs = () => 0, onRetry }: RetryTools,
 ): Promise<T> {
   let failedAt: number | undefined;
   for (let attempt = 1; ; attempt += 1) {
@@ -44,7 +48,7 @@ export async function retry<T>(
       // Not since the beginning: a call may have waited for its first turn longer than it may be repeated.
       failedAt ??= clock.now();
       const delayMs = Math.max(backoffMs(attempt, limits, random), error.retryAfterMs ?? 0);
-      if (clock.now() + delayMs - failedAt > limits.totalMs) throw error;
+      if (clock.now() + delayMs - failedAt - uncountedMs() > limits.totalMs) throw error;
       onRetry?.(error, attempt, delayMs);
       await clock.sleep(delayMs, signal);
     }

@@ -1,15 +1,28 @@
 import type { Database } from 'better-sqlite3';
 import { clockStepMs, type Clock } from '../core/clock.ts';
 import type { Lane } from '../contract/datasets.ts';
+import { prepared } from './prepared.ts';
 
-/** How the times in a mirror are kept. `ms`, `requests`: what can still count; `timeoutMs`: when a request ends at the latest. */
-type Kept = { ms: number; requests: Readonly<Record<Lane, number>>; timeoutMs: number };
+/**
+ * How the times in a mirror are kept. `ms`, `requests`: what can still count; `timeoutMs`: when a request ends at the latest;
+ * `readPace`: reads the JSON of the pace, undefined where none is kept.
+ */
+type Kept<Pace> = {
+  ms: number;
+  requests: Readonly<Record<Lane, number>>;
+  timeoutMs: number;
+  readPace: (text: string | undefined) => Pace;
+};
 
 /**
  * The times in a mirror, over a connection of their own, for all processes that use it. A request whose process died ends with
  * its time out.
  */
-export function openRequestTimes(db: Database, clock: Clock, { ms: keptMs, requests, timeoutMs }: Kept) {
+export function openRequestTimes<Pace>(
+  db: Database,
+  clock: Clock,
+  { ms: keptMs, requests, timeoutMs, readPace }: Kept<Pace>,
+) {
   // Losing the last of them in a power cut is no loss, and waiting for the disk twice a request would be.
   db.pragma('synchronous = NORMAL');
   const forget = db.prepare(/*sql*/ `DELETE FROM request_times WHERE ended_at_ms < ?`);
@@ -23,7 +36,9 @@ export function openRequestTimes(db: Database, clock: Clock, { ms: keptMs, reque
     .pluck();
   const begin = db.prepare(/*sql*/ `INSERT INTO request_times (lane, is_under_way, ended_at_ms) VALUES (?, 1, ?)`);
   const end = db.prepare(/*sql*/ `UPDATE request_times SET is_under_way = 0, ended_at_ms = @endedAtMs WHERE id = @id`);
-  const readAt = (nowMs: number): { nowMs: number; ends: Record<Lane, number[]> } => {
+  const setPace = db.prepare(/*sql*/ `INSERT INTO request_pace (id, pace) VALUES (1, ?)
+      ON CONFLICT (id) DO UPDATE SET pace = excluded.pace`);
+  const readAt = (nowMs: number): { nowMs: number; ends: Record<Lane, number[]>; pace: Pace } => {
     const ofLane = (lane: Lane): number[] => latestOfLane.all({ lane, most: requests[lane], nowMs }).toReversed();
     return {
       nowMs,
@@ -31,6 +46,7 @@ export function openRequestTimes(db: Database, clock: Clock, { ms: keptMs, reque
         general: latest.all({ most: requests.general, nowMs }).toReversed(),
         'recordings list': ofLane('recordings list'),
       },
+      pace: readPace(readPaceText(db)),
     };
   };
   const tryToBegin = (
@@ -56,7 +72,14 @@ export function openRequestTimes(db: Database, clock: Clock, { ms: keptMs, reque
     /** In one transaction, while no other process writes. */
     tryToBegin: async (...given: Parameters<typeof tryToBegin>): Promise<(() => Promise<void>) | number> =>
       Promise.resolve(db.transaction(tryToBegin).immediate(...given)),
+    changePace: (change: (reading: ReturnType<typeof readAt>) => Pace): Promise<void> =>
+      Promise.resolve(db.transaction(() => void setPace.run(JSON.stringify(change(readAt(clock.now()))))).immediate()),
   };
+}
+
+/** What answers 429 have taught those who use this mirror, as JSON; undefined where there was none. */
+export function readPaceText(db: Database): string | undefined {
+  return prepared<[], { pace: string }>(db, /*sql*/ `SELECT pace FROM request_pace`).get()?.pace;
 }
 
 /** How many requests of a lane ended in each minute of the hour before `nowMs`, the oldest minute first. */

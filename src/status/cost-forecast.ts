@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { Budget } from '../client/budget.ts';
+import type { BudgetStanding } from '../client/budget-standing.ts';
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
 import { datasets, pagedDatasets, type MirroredDataset, type PagedDataset } from '../contract/datasets.ts';
 import { extraQueryOf } from '../sync/sync-list.ts';
 import type { RowCounts } from '../mirror/read-rows.ts';
@@ -16,7 +18,7 @@ type PassForecast = {
   rowsFrom: 'service' | 'mirror' | 'settings' | null;
   /** The least: a list that changes during the pass costs more. */
   requests: number | null;
-  /** From the end of the pass before to the end of this one, as fast as the budget allows. */
+  /** From the end of the pass before to the end of this one, as fast as the budget allows: at least so long. */
   seconds: number | null;
   /** ISO 8601 UTC. */
   finishAt: string | null;
@@ -26,6 +28,8 @@ type PassForecast = {
 export type PassPlan = {
   /** Requests that may be made at once; null without windows. */
   requestsLeft: number | null;
+  /** What answers 429 have taught about the budget. */
+  budget: BudgetStanding;
   passes: PassForecast[];
   requests: number;
   seconds: number;
@@ -36,7 +40,7 @@ export type PassPlan = {
 export type PlanParts = {
   settings: Settings;
   service: Service;
-  budget: Pick<Budget, 'left' | 'usedUpUntilMs' | 'forecast'>;
+  budget: Pick<Budget, 'left' | 'usedUpUntilMs' | 'forecast' | 'standing'>;
   mirrorRows: RowCounts | null;
   signal: AbortSignal;
   nowMs: () => number;
@@ -50,10 +54,11 @@ export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   for (const dataset of pagedDatasets) counted.push(await countList(parts, dataset));
   // One request for the playlist, one for the recordings in it.
   counted.push({ dataset: 'playlists', rows: playlists, rowsFrom: 'settings', requests: playlists * 2 });
-  const startedAtMs = nowMs();
   const finishesMs = await budget.forecast(
     counted.map(({ dataset, requests }) => ({ lane: datasets[dataset].lane, requests: requests ?? 0 })),
   );
+  // After the forecast: else the milliseconds that it took would be told as a second.
+  const startedAtMs = nowMs();
   const passes = counted.map(({ dataset, rows, rowsFrom, requests }, index): PassForecast => {
     const finishMs = finishesMs[index] ?? startedAtMs;
     const beganMs = finishesMs[index - 1] ?? startedAtMs;
@@ -64,6 +69,7 @@ export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   const finishMs = finishesMs.at(-1) ?? startedAtMs;
   return {
     requestsLeft: await budget.left('general'),
+    budget: await budget.standing(),
     passes,
     requests: passes.reduce((sum, { requests }) => sum + (requests ?? 0), 0),
     seconds: secondsBetween(startedAtMs, finishMs),
@@ -101,9 +107,23 @@ async function askFirstRow({ settings, service, budget, signal }: PlanParts, dat
   if ((await budget.usedUpUntilMs(lane)) !== null) return undefined;
   const query = { limit: 1, offset: 0 };
   const extraQuery = extraQueryOf(settings, dataset);
-  const { body } = await service.call(list, { query, extraQuery, signal });
-  return body;
+  const ask = async (more: object): Promise<unknown> =>
+    (await service.call(list, { query, extraQuery: { ...extraQuery, ...more }, signal })).body;
+  if (dataset !== 'persons') return ask({});
+  try {
+    return await ask(askForTotal);
+  } catch (error) {
+    // A service may refuse what it does not know.
+    if (error instanceof AppError && error.status === 400) return ask({});
+    throw error;
+  }
 }
+
+/**
+ * With it a live service counts its persons, which costs it time: so only a forecast sends it. Its presence counts, not its
+ * value. It is in the public service's source, and not in its documentation.
+ */
+const askForTotal = { include_total: 'true' };
 
 function secondsBetween(fromMs: number, toMs: number): number {
   return Math.max(0, Math.ceil((toMs - fromMs) / 1000));

@@ -3,10 +3,11 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { freeBytesAt, nearestPath, refuseUnwritable } from '../core/folder.ts';
-import { bytesText, countedText } from '../core/words.ts';
+import { bytesText, countedText, countText } from '../core/words.ts';
 import { refuseLowDisk } from '../job/disk-floor.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Budget } from '../client/budget.ts';
+import { learntText, pauseText, type BudgetStanding } from '../client/budget-standing.ts';
 import { deprecationHint, type Deprecation } from '../client/deprecation.ts';
 import type { Lane } from '../contract/datasets.ts';
 import type { Service } from '../client/service.ts';
@@ -41,7 +42,7 @@ export type DoctorParts = {
   openService: () => Service;
   /** Whether an answer of the service has declared its address deprecated. */
   deprecation: () => Deprecation | null;
-  budget: Pick<Budget, 'usedUpUntilMs'>;
+  budget: Pick<Budget, 'usedUpUntilMs' | 'standing'>;
   signal: AbortSignal;
 };
 
@@ -79,6 +80,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
       ? [await attempt('mask key', () => checkMaskKey(dataDir))]
       : []),
     ...(await checkBuckets(attempt, settings, hasMirror ? openReader : null, signal)),
+    await attempt('budget', async () => budgetFound(await parts.budget.standing(), settings.budget)),
     ...(await examineService(attempt, parts)),
     ...('date_from' in settings.recordings.query
       ? []
@@ -237,6 +239,19 @@ async function examineService(
       await ask('service: changing playlists', 'general', () => askToChangePlaylists(openService(), signal)),
     );
   return findings;
+}
+
+/** Says what is allowed, from where that comes, and whether the service has asked for a pause. */
+function budgetFound(standing: BudgetStanding, { windows }: Settings['budget']): Found {
+  const allowed = windows.map(
+    ({ requests, perSeconds }) => `${countText(requests)} requests in ${countText(perSeconds)} s`,
+  );
+  const configured = allowed.length === 0 ? 'no limit, as configured' : `${allowed.join(', ')}, as configured`;
+  const detail = learntText(standing)[0] ?? configured;
+  const [pause] = pauseText(standing);
+  return pause === undefined
+    ? detail
+    : { state: 'warning', detail: `${pause}; ${detail}`, fix: 'wait: work goes on by itself' };
 }
 
 function deprecationFinding({ since, sunsetAt }: Deprecation, pathPrefix: string): Check {

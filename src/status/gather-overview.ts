@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { budgetStanding, type BudgetStanding } from '../client/budget-standing.ts';
+import { readPace } from '../client/pace.ts';
 import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
@@ -14,7 +16,7 @@ import { listOpenTargets } from '../mirror/erasure-targets.ts';
 import { livingHolder } from '../job/lease.ts';
 import { readHistory } from '../mirror/history.ts';
 import { lastCompletePasses } from '../mirror/passes.ts';
-import { countRequestsWithin, requestsByMinute } from '../mirror/request-times.ts';
+import { countRequestsWithin, readPaceText, requestsByMinute } from '../mirror/request-times.ts';
 import { listJobTotals, listRunsSince } from '../mirror/runs.ts';
 import { listHeldKeys } from '../mirror/suspects.ts';
 import type {
@@ -94,6 +96,7 @@ function gatherContent(
   const db = openDb();
   const { rows, quarantine, passes, held, erasure } = gatherMirror(db, isoTime(atMs));
   const holder = livingHolder(db, atMs);
+  const standing = budgetStanding(budget, readPace(readPaceText(db)), atMs);
   const histories = listJobTotals(db, holder);
   const runs = listRunsSince(db, isoTime(atMs - dayMs), runsMax).map((run) => reportRun(run, holder));
   return {
@@ -108,7 +111,8 @@ function gatherContent(
       recordings: requestsByMinute(db, 'recordings list', atMs),
     },
     history: readHistory(db, atMs),
-    windows: gatherWindows(db, budget, atMs),
+    windows: gatherWindows(db, budget, standing, atMs),
+    budget: standing,
     runs: runs.slice(0, runsShown),
     runGroups: groupRuns(runs).slice(0, groupsMax),
     erasure,
@@ -143,10 +147,18 @@ function gatherLists(
   });
 }
 
-function gatherWindows(db: Database, budget: Settings['budget'], atMs: number): BudgetWindow[] {
+/** The windows as they hold now: one as it was learnt, the others as configured. */
+function gatherWindows(
+  db: Database,
+  budget: Settings['budget'],
+  { learnt }: BudgetStanding,
+  atMs: number,
+): BudgetWindow[] {
   const gather = (lane: BudgetWindow['lane'], windows: Settings['budget']['windows']): BudgetWindow[] =>
-    windows.map(({ requests, perSeconds }) => {
+    windows.map(({ requests: configured, perSeconds }) => {
       const counted = lane === 'general' ? undefined : lane;
+      const isLearnt = lane === 'general' && learnt?.perSeconds === perSeconds;
+      const requests = isLearnt ? learnt.requests : configured;
       return { lane, requests, perSeconds, used: countRequestsWithin(db, counted, perSeconds, atMs) };
     });
   return [...gather('general', budget.windows), ...gather('recordings list', budget.recordings.windows)];

@@ -1,3 +1,4 @@
+import type { BudgetStanding } from '../client/budget-standing.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 import type { MirroredDataset } from '../contract/datasets.ts';
 import type { LedgerHead } from '../ledger/ledger-head.ts';
@@ -50,6 +51,8 @@ export type ProjectContent = {
   /** Requests that ended in each of the last 60 minutes, the oldest first. */
   minutes: { general: number[]; recordings: number[] };
   windows: BudgetWindow[];
+  /** What answers 429 have taught about the budget. */
+  budget: BudgetStanding;
   history: History;
   /** The newest runs, newest first. */
   runs: RunReport[];

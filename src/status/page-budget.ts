@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { learntText, pauseText } from '../client/budget-standing.ts';
 import type { BudgetWindow, ProjectContent } from './overview.ts';
 import { drawChart, layOut, legend, swatch, type Chart, type Series } from '../markup/chart.ts';
 import type { Markup } from '../markup/markup.ts';
@@ -6,7 +7,7 @@ import { meter } from './page-parts.ts';
 import { countText } from '../core/words.ts';
 
 /** The requests of the last hour by minute, and how much of each limit is used. Without a limit none are counted. */
-export function budgetChart({ minutes: { general, recordings }, windows }: ProjectContent): Markup {
+export function budgetChart({ minutes: { general, recordings }, windows, budget }: ProjectContent): Markup {
   if (windows.length === 0)
     return html`<p class="soft">No limit is set (<code>budget.windows</code>), so requests are not counted.</p>`;
   const totals = general.map((count, index) => count + (recordings[index] ?? 0));
@@ -31,6 +32,7 @@ export function budgetChart({ minutes: { general, recordings }, windows }: Proje
     <ul class="limits">
       ${windows.map((window) => html`<li>${windowUse(window)}</li>`)}
     </ul>
+    ${[...pauseText(budget), ...learntText(budget)].map((text) => html`<p class="small">${text}</p>`)}
   </div>`;
 }
 

@@ -5,6 +5,8 @@ import { expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { firstConfiguration, presets } from '../../src/config/presets.ts';
 import { shellWord } from '../../src/core/words.ts';
+import type { PassPlan } from '../../src/status/cost-forecast.ts';
+import { localServer } from '../client/local-server.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { jsonOf, runCli } from './run-cli.ts';
 import { openWorkspace } from './workspace.ts';
@@ -14,7 +16,7 @@ const inFolder = (folder: string, env: Record<string, string>) => (line: string)
   runCli(line.split(' '), { env: { HOME: folder, ...env }, shell: `cd ${shellWord(folder)} && exec "$@"` });
 
 it('from an empty folder to the first snapshot: init, sync, export', async () => {
-  await using workspace = await openWorkspace({ profile: 'live' });
+  await using workspace = await openWorkspace({ profile: 'live', live: { projectsListed: true } });
   const folder = freshFolder();
   const run = inFolder(folder, { MIRROR_API_KEY: workspace.sandbox.apiKey });
   const begun = await run(`init --base-url ${workspace.sandbox.url} --yes`);
@@ -36,6 +38,50 @@ it('from an empty folder to the first snapshot: init, sync, export', async () =>
   const open = await run('status');
   expect(open).toMatchObject({ code: 2, stdout: '' });
   expect(open.stderr).toContain(`another user may have written the configuration file ${file}`);
+});
+
+it('a key that is limited to one project: the project is named, nothing is warned of falsely, and the persons are counted', async () => {
+  await using workspace = await openWorkspace({ profile: 'live', persons: 1300 });
+  const folder = freshFolder();
+  const run = inFolder(folder, { MIRROR_API_KEY: workspace.sandbox.apiKey });
+  const line = `init --yes --preset posthog-self-hosted --base-url ${workspace.sandbox.url}`;
+  const unnamed = await run(line);
+  expect(unnamed).toMatchObject({ code: 2, stdout: '' });
+  expect(unnamed.stderr).toContain('so the project has to be named');
+  expect(unnamed.stderr).toMatch(/--project-id or MIRROR_PROJECT_ID: it is the number after \/project\//);
+  expect(existsSync(join(folder, 'analytics-mirror.yaml'))).toBe(false);
+
+  const before = JSON.stringify([...workspace.sandbox.living()]);
+  workspace.sandbox.clearRequests();
+  const ended = await run(`${line} --json --project-id 1`);
+  expect(ended.code).toBe(0);
+  const { findings, plan } = jsonOf(ended) as { findings: { check: string; state: string }[]; plan: PassPlan };
+  expect(findings.filter(({ state }) => state === 'warning' || state === 'failed')).toEqual([]);
+  expect(findings).toContainEqual(expect.objectContaining({ check: 'service: deleting persons', state: 'ok' }));
+  expect(plan.passes[0]).toMatchObject({ dataset: 'persons', rows: 1300, rowsFrom: 'service', requests: 3 });
+  expect(parse(readFileSync(join(folder, 'analytics-mirror.yaml'), 'utf8'))).toMatchObject({
+    service: { projectId: '1', pathPrefix: '/api/projects' },
+    recordings: { query: { date_from: '-30d' } },
+  });
+  expect(JSON.stringify([...workspace.sandbox.living()])).toBe(before);
+});
+
+it('a service that no longer knows the documented prefix gets the one that live services want', async () => {
+  const asked: string[] = [];
+  const { origin } = await localServer((request, response) => {
+    asked.push(request.url ?? '');
+    const isKnown = request.url?.startsWith('/api/projects/1/') === true && request.method === 'GET';
+    response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' });
+    response.end(isKnown ? '{"next":null,"previous":null,"results":[]}' : '{"code":"not_found"}');
+  });
+  const folder = freshFolder();
+  const run = inFolder(folder, { MIRROR_API_KEY: 'key' });
+  const ended = await run(`init --json --yes --preset none --base-url ${origin} --project-id 1`);
+  expect(ended.code).toBe(0);
+  expect(asked[0]).toMatch(/^\/api\/environments\/1\/persons\//);
+  expect(parse(readFileSync(join(folder, 'analytics-mirror.yaml'), 'utf8'))).toMatchObject({
+    service: { pathPrefix: '/api/projects' },
+  });
 });
 
 it('a key that cannot delete is told, and the configuration is written all the same', async () => {
@@ -72,5 +118,7 @@ it.each(Object.entries(presets))('what is written for %s are settings, and an ed
   const { settings } = loadSettings({}, { configFile });
   expect(settings).toMatchObject({ dataDir: '/srv/"mirror"', service: { baseUrl, projectId: '7' } });
   expect(settings.budget.windows).toEqual(loadSettings({}).settings.budget.windows);
+  const isKnown = preset.learnUpTo !== null;
+  expect(settings.budget.learnUpTo).toEqual(isKnown ? { requests: 14_400, perSeconds: 3600 } : null);
   expect(existsSync(new URL(/^# yaml-language-server: \$schema=(\S+)$/m.exec(text)?.[1] ?? ''))).toBe(true);
 });

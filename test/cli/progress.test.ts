@@ -5,27 +5,44 @@ import type { OnProgress } from '../../src/job/job-context.ts';
 
 test.for([
   [
-    { label: 'persons', done: 500, total: 1000, elapsedMs: 1000, requestsLeft: null },
+    { label: 'persons', done: 500, total: 1000, elapsedMs: 1000, requestsLeft: null, pausedUntil: null },
     'persons  ████████████░░░░░░░░░░░░  500 of 1,000  500/s  1 s left',
   ],
   [
-    { label: 'persons', done: 0, total: 1000, elapsedMs: 0, requestsLeft: null },
+    { label: 'persons', done: 0, total: 1000, elapsedMs: 0, requestsLeft: null, pausedUntil: null },
     'persons  ░░░░░░░░░░░░░░░░░░░░░░░░  0 of 1,000  0/s',
   ],
   [
-    { label: 'persons', done: 1200, total: 1000, elapsedMs: 2000, requestsLeft: null },
+    { label: 'persons', done: 1200, total: 1000, elapsedMs: 2000, requestsLeft: null, pausedUntil: null },
     'persons  ████████████████████████  1,200 of 1,000  600/s  0 s left',
   ],
-  [{ label: 'persons', done: 1200, total: null, elapsedMs: 2000, requestsLeft: null }, 'persons  1,200 rows  600/s'],
   [
-    { label: 'persons', done: 500, total: 1000, elapsedMs: 1000, requestsLeft: 1180 },
+    { label: 'persons', done: 1200, total: null, elapsedMs: 2000, requestsLeft: null, pausedUntil: null },
+    'persons  1,200 rows  600/s',
+  ],
+  [
+    { label: 'persons', done: 500, total: 1000, elapsedMs: 1000, requestsLeft: 1180, pausedUntil: null },
     'persons  ████████████░░░░░░░░░░░░  500 of 1,000  500/s  1,180 requests free  1 s left',
   ],
   [
-    { label: 'persons', done: 1200, total: null, elapsedMs: 2000, requestsLeft: 0 },
+    { label: 'persons', done: 1200, total: null, elapsedMs: 2000, requestsLeft: 0, pausedUntil: null },
     'persons  1,200 rows  600/s  0 requests free',
   ],
-  [{ label: 'persons', done: 0, total: 0, elapsedMs: 5, requestsLeft: null }, 'persons  0 rows  0/s'],
+  [
+    {
+      label: 'sync persons',
+      done: 1200,
+      total: 9000,
+      elapsedMs: 2000,
+      requestsLeft: 0,
+      pausedUntil: '2026-01-01T00:36:42.000Z',
+    },
+    'sync persons  1,200 rows  waits until 2026-01-01 00:36:42 UTC (429)',
+  ],
+  [
+    { label: 'persons', done: 0, total: 0, elapsedMs: 5, requestsLeft: null, pausedUntil: null },
+    'persons  0 rows  0/s',
+  ],
 ] as const)('%j', ([state, line]) => {
   expect(progressLine(state)).toBe(line);
 });
@@ -88,12 +105,28 @@ test('what is left of the budget is asked for by the part that is under way', as
     onProgress('persons', 0, null);
     onProgress('recordings', 0, null);
   };
-  await reportProgress(context, 'sync', work, (part) => Promise.resolve(left[part] ?? null));
+  await reportProgress(context, 'sync', work, async (part) => ({
+    requestsLeft: left[part] ?? null,
+    pausedUntil: null,
+  }));
   expect(written.slice(0, 3)).toEqual([
     `${clearLine}sync persons  0 rows  0/s`,
     `${clearLine}sync persons  0 rows  0/s  7 requests free`,
     `${clearLine}sync recordings  0 rows  0/s`,
   ]);
+});
+
+test('while a job waits and reports nothing, its line says for what and until when', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { context, written } = surroundings(true);
+  const work = async (onProgress: OnProgress) => {
+    onProgress('persons', 1200, 9000);
+    await vi.advanceTimersByTimeAsync(2500);
+  };
+  const paused = { requestsLeft: 0, pausedUntil: '2026-01-01T00:36:42.000Z' };
+  await reportProgress(context, 'sync', work, () => Promise.resolve(paused));
+  expect(written.at(-2)).toBe(`${clearLine}sync persons  1,200 rows  waits until 2026-01-01 00:36:42 UTC (429)`);
 });
 
 test('a line never fills the terminal, and is cleared when the work fails', async () => {

@@ -20,7 +20,8 @@ test('an answer 429 is told of once, with its pause and without an address, and 
   expect(jsonOf(ended)).toEqual({ status: 200, body: { id: 12 } });
   const [line, ...others] = ended.stderr.trim().split('\n');
   expect(others).toEqual([]);
-  const { time: _time, level: _level, ...logged } = JSON.parse(line ?? '') as Record<string, unknown>;
+  const { time, level: _level, until, ...logged } = JSON.parse(line ?? '') as Record<string, unknown>;
   expect(logged).toEqual({ status: 429, pauseMs: 1000, msg: 'too many requests, pausing' });
+  expect(Math.abs(Date.parse(String(until)) - Date.parse(String(time)) - 1000)).toBeLessThan(20);
   expect((askedAtMs[1] ?? 0) - (askedAtMs[0] ?? 0)).toBeGreaterThanOrEqual(998);
 });

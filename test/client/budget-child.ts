@@ -1,5 +1,6 @@
 import process from 'node:process';
 import { createBudget } from '../../src/client/budget.ts';
+import { readPace } from '../../src/client/pace.ts';
 import { openTransport } from '../../src/client/transport.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
@@ -27,7 +28,7 @@ const transport = openTransport(origin, 'key', concurrency, {
   bodyBytesMax: 1000,
 });
 const budget = createBudget({ concurrency, windows, recordings: { windows: [] } }, systemClock, (clock, kept) =>
-  openRequestTimes(openDatabase(dataDir, clock), clock, { ...kept, timeoutMs: requestTimeoutMs }),
+  openRequestTimes(openDatabase(dataDir, clock), clock, { ...kept, timeoutMs: requestTimeoutMs, readPace }),
 );
 /** A request that is not answered in time has still been made. */
 async function ask(): Promise<void> {

@@ -4,9 +4,10 @@ import { endpoints, type EndpointName } from '../../src/contract/endpoints.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
 const hourMs = 3_600_000;
+const limits = { retryAfterMaxMs: 2 * hourMs, nowMs };
 
 function refuse(name: EndpointName, status: number, body?: unknown, retryAfterMs?: number) {
-  return refusalError(endpoints[name], { status, body, retryAfterMs });
+  return refusalError(endpoints[name], { status, body, retryAfterMs, ...limits });
 }
 
 test.for([
@@ -53,6 +54,40 @@ test('a missing scope is named, by the service and by the hint', () => {
   expect(refuse('persons.properties_timeline', 403).hint).toBe('give the key access to the project');
 });
 
+test.for([
+  [
+    'API key does not have access to the requested project: ID 4711.',
+    'API key does not have access to the requested project: ID …',
+  ],
+  [
+    'API keys with scoped projects are only supported on project-based endpoints.',
+    'API keys with scoped projects are only supported on project-based endpoints.',
+  ],
+  ['You do not have editor access to this resource.', 'You do not have editor access to this resource.'],
+  [
+    'Your organization Ada & Co does not permit members to use personal API keys',
+    'Your organization … does not permit members to use personal API keys',
+  ],
+])('a denial for another reason than a scope is shown in its own words: %s', ([detail, shown]) => {
+  const { message, hint } = refuse('persons.list', 403, { code: 'permission_denied', detail });
+  expect(message).toBe(`the API key may not do this (GET /persons answered 403: permission_denied, “${shown}”)`);
+  expect(hint).toMatch(/^the words of the service say what is missing/);
+});
+
+test('a denial in a page or in other words is no reason to name another cause', () => {
+  for (const body of ['<h1>You do not have access to this project</h1>', { detail: 'Ada Lovelace has no access' }])
+    expect(refuse('persons.list', 403, body)).toMatchObject({
+      message: 'the API key may not do this (GET /persons answered 403)',
+      hint: 'give the key the scope person:read, and access to the project',
+    });
+});
+
+test('an answer that is no JSON is told apart: a proxy may have written it', () => {
+  expect(refuse('persons.update', 404, '<h1>Not Found</h1>').isPage).toBe(true);
+  expect(refuse('persons.update', 404, { code: 'not_found' }).isPage).toBe(false);
+  expect(refuse('persons.update', 404).isPage).toBe(false);
+});
+
 test('a wait that the service asks for is passed on', () => {
   expect(refuse('persons.list', 429, undefined, 17_000).retryAfterMs).toBe(17_000);
   expect(refuse('persons.list', 503, undefined, 30_000).retryAfterMs).toBe(30_000);
@@ -72,15 +107,33 @@ test.for([
   ['1e3', undefined],
   ['Infinity', undefined],
   ['try again in 2099', undefined],
-  ['2099', 2_099_000],
-  ['3600', hourMs],
-  ['3601', undefined],
-  ['99999999999999999999', undefined],
-  ['Thu, 01 Jan 2026 01:00:01 GMT', undefined],
+  ['2202', 2_202_000],
+  ['3601', hourMs + 1000],
+  ['99999999999999999999', 1e23],
+  ['Thu, 01 Jan 2026 01:00:01 GMT', hourMs + 1000],
   [undefined, undefined],
   ['Thu, 99 Foo 2026 00:01:00 GMT', undefined],
 ] as const)('Retry-After: %j is %d ms', ([value, ms]) => {
-  expect(parseRetryAfterMs(value, nowMs, hourMs)).toBe(ms);
+  expect(parseRetryAfterMs(value, undefined, nowMs)).toBe(ms);
+});
+
+test('a date is compared with that of the answer, whatever the clock of this machine says', () => {
+  const [date, later] = ['Thu, 01 Jan 2026 05:00:00 GMT', 'Thu, 01 Jan 2026 05:10:00 GMT'];
+  expect(parseRetryAfterMs(later, date, nowMs)).toBe(600_000);
+  expect(parseRetryAfterMs(later, 'wrong', nowMs)).toBe(5 * hourMs + 600_000);
+});
+
+test('a wait that is too long is not obeyed, and told with its end', () => {
+  const { retryAfterMaxMs } = limits;
+  expect(refuse('persons.list', 429, undefined, retryAfterMaxMs)).toMatchObject({ retryable: true });
+  const { message, hint, ...tooLong } = refuse('persons.list', 429, undefined, retryAfterMaxMs + 1000);
+  expect(tooLong).toMatchObject({ code: 'service', retryable: false });
+  expect(message).toBe(
+    'the service asks to wait until 2026-01-01 02:00:01 UTC, which is too long (GET /persons answered 429)',
+  );
+  expect(hint).toContain('retry.retryAfterMaxMs');
+  const years = refuse('persons.list', 429, undefined, 1e23).message;
+  expect(years).toContain('the service asks to wait for more than 100 years');
 });
 
 test.for([
@@ -99,7 +152,12 @@ test.for([
   ['https://', undefined, other()],
   [undefined, undefined, other()],
 ] as const)('a redirect to %s is told by its path, and what to set', ([location, path, hint]) => {
-  const redirected = { body: undefined, retryAfterMs: undefined, path: '/api/environments/5/persons/?limit=1' };
+  const redirected = {
+    ...limits,
+    body: undefined,
+    retryAfterMs: undefined,
+    path: '/api/environments/5/persons/?limit=1',
+  };
   const error = refusalError(endpoints['persons.list'], { ...redirected, status: 307, location });
   const to = path === undefined ? '' : ` to ${path}`;
   expect(error.message).toMatch(new RegExp(`^the service redirects${to} \\(GET /persons answered 307\\)`));
@@ -112,6 +170,7 @@ test('a redirect of one person names no person', () => {
   const location = 'https://us.example.com/api/projects/5/persons/4711/';
   const error = refusalError(endpoints['persons.retrieve'], {
     status: 307,
+    ...limits,
     body: '',
     retryAfterMs: undefined,
     path,

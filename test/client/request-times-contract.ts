@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { freshPace } from '../../src/client/pace.ts';
 import type { EndRequest, Kept, RequestTimes } from '../../src/client/request-times.ts';
 import type { Lane } from '../../src/contract/datasets.ts';
 
@@ -56,7 +57,7 @@ export function holdRequestTimes(name: string, openWorld: (kept: Kept) => Promis
         await begin(times, 'recordings list')
       )();
       await world.setTo(10);
-      expect(await times.read()).toEqual({ nowMs: 10, ends: { general: [2, 4], 'recordings list': [4] } });
+      expect(await times.read()).toMatchObject({ nowMs: 10, ends: { general: [2, 4], 'recordings list': [4] } });
     });
 
     test('count a request under way as ending now, until it has ended', async () => {
@@ -117,6 +118,26 @@ export function holdRequestTimes(name: string, openWorld: (kept: Kept) => Promis
       await (
         await begin(times)
       )();
+    });
+
+    test('keep a pace, for all who open them', async () => {
+      const world = await openWorld(kept);
+      const [one, other] = [world.open(), world.open()];
+      await world.setTo(100);
+      expect((await one.read()).pace).toEqual(freshPace);
+      const slowed = {
+        throttle: { cutAtMs: 100, share: 0.5, pausedUntilMs: 700 },
+        learnt: { requests: 7, sinceMs: 100, keptUntilMs: 900 },
+      };
+      await one.changePace(({ nowMs, pace }) => {
+        expect([nowMs, pace]).toEqual([100, freshPace]);
+        return slowed;
+      });
+      expect((await other.read()).pace).toEqual(slowed);
+      await other.tryToBegin('general', ({ pace }) => {
+        expect(pace).toEqual(slowed);
+        return 1;
+      });
     });
 
     test('let one begin after another, however many ask at once', async () => {

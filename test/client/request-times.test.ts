@@ -1,3 +1,4 @@
+import { readPace } from '../../src/client/pace.ts';
 import { memoryRequestTimes } from '../../src/client/request-times.ts';
 import { openRequestTimes } from '../../src/mirror/request-times.ts';
 import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';
@@ -14,7 +15,7 @@ holdRequestTimes('in the mirror', (kept) => {
   const clock = virtualClock();
   const dataDir = freshFolder();
   return Promise.resolve({
-    open: () => openRequestTimes(openTestMirror(dataDir).db, clock, { ...kept, timeoutMs: 100_000 }),
+    open: () => openRequestTimes(openTestMirror(dataDir).db, clock, { ...kept, timeoutMs: 100_000, readPace }),
     setTo: (ms) => Promise.resolve(clock.setTo(ms)),
   });
 });

@@ -17,7 +17,15 @@ export const json = (text: string | Buffer): Answer => ({ type: 'application/jso
 export const serviceAt = (...answers: Answer[]) => serviceBelow('/api/environments/1', ...answers);
 
 /** The same, with a path of its own to the project. */
-export async function serviceBelow(projectPath: string, ...answers: Answer[]) {
+export const serviceBelow = (projectPath: string, ...answers: Answer[]) => serviceWith({ projectPath }, ...answers);
+
+/** The same, that repeats a call for so long at most. */
+export const serviceWithin = (totalMs: number, ...answers: Answer[]) => serviceWith({ totalMs }, ...answers);
+
+async function serviceWith(
+  { projectPath = '/api/environments/1', totalMs = 600_000 }: { projectPath?: string; totalMs?: number },
+  ...answers: Answer[]
+) {
   const asked: Asked[] = [];
   const sleeps: number[] = [];
   const retried: AppError[] = [];
@@ -51,7 +59,7 @@ export async function serviceBelow(projectPath: string, ...answers: Answer[]) {
     },
     clock,
     random: () => 0.5,
-    retryLimits: { attemptsMax: 3, totalMs: 600_000, delayBaseMs: 100, delayMaxMs: 1000, retryAfterMaxMs: 60_000 },
+    retryLimits: { attemptsMax: 3, totalMs, delayBaseMs: 100, delayMaxMs: 1000, retryAfterMaxMs: 60_000 },
     jsonDepthMax: 200,
     jsonValuesMax: 1_000_000,
     projectPath,

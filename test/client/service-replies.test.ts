@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { stringifyExactJson } from '../../src/core/exact-json.ts';
-import { json, serviceAt } from './scripted-service.ts';
+import { json, serviceAt, serviceWithin } from './scripted-service.ts';
 
 test('a read that succeeds in the end is the answer, after the wait that was asked for', async () => {
   const { service, sleeps } = await serviceAt(
@@ -100,14 +100,27 @@ test('after a 429 every request pauses as long as it asks, and it is told of onc
   expect(await budget.forecast([{ lane: 'general', requests: 1 }])).toEqual([before + 7000]);
 });
 
-test.for([{}, { 'retry-after': 'soon' }, { 'retry-after': '61' }])(
-  'a 429 that asks for no credible pause (%j) is answered by one of ours',
+test.for([{}, { 'retry-after': 'soon' }])(
+  'a 429 that asks for no pause that can be read (%j) is answered by one of ours',
   async (headers) => {
     const { service, pauses } = await serviceAt({ status: 429, headers }, json('{"id":12}'));
     await service.call('persons.retrieve', { params: { id: 12 } });
     expect(pauses).toEqual([50]);
   },
 );
+
+test('a 429 that asks for too long a pause ends the call, and pauses the others as long as is obeyed', async () => {
+  const { service, pauses, asked } = await serviceAt({ status: 429, headers: { 'retry-after': '61' } }, json('{}'));
+  await expect(service.call('persons.retrieve', { params: { id: 12 } })).rejects.toMatchObject({ status: 429 });
+  expect([asked.length, pauses]).toEqual([1, [60_000]]);
+});
+
+test('waits that 429s ask for do not count for how long a call is repeated', async () => {
+  const long = { status: 429, headers: { 'retry-after': '60' } };
+  const { service, sleeps } = await serviceWithin(100_000, long, long, json('{"id":12}'));
+  expect(await service.call('persons.retrieve', { params: { id: 12 } })).toMatchObject({ body: { id: 12 } });
+  expect(sleeps).toEqual([60_000, 60_000]);
+});
 
 test('a change that is throttled pauses the others too, and is not repeated', async () => {
   const { service, pauses, asked } = await serviceAt({ status: 429, headers: { 'retry-after': '5' } });

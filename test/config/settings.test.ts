@@ -60,6 +60,24 @@ test.for([
   else expect(load).toThrow(message);
 });
 
+const minute = { requests: 240, perSeconds: 60 };
+const hour = { requests: 1200, perSeconds: 3600 };
+test.for([
+  [[minute, hour], { requests: 14_400, perSeconds: 3600 }, null],
+  [[minute, hour], null, null],
+  [[], { requests: 14_400, perSeconds: 3600 }, null],
+  [[minute], { requests: 14_400, perSeconds: 3600 }, 'budget.windows has no window of 3600 s'],
+  [[minute, hour], { requests: 600, perSeconds: 3600 }, 'holds fewer requests than the window of 3600 s'],
+] as const)('of the windows %j may be learnt up to %j: refused as %j', ([windows, learnUpTo, message]) => {
+  const set = [
+    { path: 'budget.windows', value: windows },
+    { path: 'budget.learnUpTo', value: learnUpTo },
+  ];
+  const load = () => loadSettings({}, { set });
+  if (message === null) expect(load().settings.budget.learnUpTo).toEqual(learnUpTo);
+  else expect(load).toThrow(message);
+});
+
 test.for([
   ['service.projectId', '1/../2'],
   ['service.projectId', ''],

@@ -305,6 +305,11 @@ CREATE TABLE recordings_seen (from_key INTEGER PRIMARY KEY, to_key INTEGER NOT N
 
 CREATE TABLE recordings_shown (block INTEGER PRIMARY KEY, prints BLOB NOT NULL) STRICT;
 
+CREATE TABLE request_pace (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  pace TEXT NOT NULL CHECK (json_valid(pace))
+) STRICT;
+
 CREATE TABLE request_times (
   id INTEGER PRIMARY KEY,
   lane TEXT NOT NULL CHECK (lane IN ('general', 'recordings list')),

@@ -1,3 +1,4 @@
+import { readPace, type Pace } from '../../src/client/pace.ts';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/mirror/database.ts';
 import { openDatabase } from '../../src/mirror/database.ts';
@@ -5,9 +6,9 @@ import { openRequestTimes } from '../../src/mirror/request-times.ts';
 import { virtualClock, type VirtualClock } from '../core/virtual-clock.ts';
 import { freshFolder, openTestMirror, stillClock } from './open-test-mirror.ts';
 
-const kept = { ms: 10_000, requests: { general: 9, 'recordings list': 9 }, timeoutMs: 1000 };
+const kept = { ms: 10_000, requests: { general: 9, 'recordings list': 9 }, timeoutMs: 1000, readPace };
 
-type Times = ReturnType<typeof openRequestTimes>;
+type Times = ReturnType<typeof openRequestTimes<Pace>>;
 const never = (): number => 0;
 const open = (db: Database, clock: VirtualClock): Times => openRequestTimes(db, clock, kept);
 const endsAt = async (times: Times, clock: VirtualClock, ms: number): Promise<number[]> => {

@@ -133,13 +133,13 @@ it('a change that is due after its person is gone does nothing', async () => {
 });
 
 it.each([
-  ['PATCH', '/persons/9999/'],
+  ['PATCH', '/persons/9999/', { properties: {} }],
   ['DELETE', '/persons/9999/'],
   ['POST', '/persons/9999/split/'],
   ['GET', '/persons/00000000-0000-4000-8000-000000000000/'],
   ['GET', '/persons/9999/activity/'],
-])('%s %s is 404', async (method, path) => {
-  expect(await status(path, { method })).toBe(404);
+])('%s %s is 404', async (method, path, body?: object) => {
+  expect(await status(path, { method, body })).toBe(404);
 });
 
 type BulkResult = { persons_found: number; deletion_errors: { person_uuid: string }[]; ids_not_found?: string[] };
@@ -325,4 +325,21 @@ it.each([
   expect((await statusOf(live, uuid)).every((row) => row.status === 'completed')).toBe(true);
   expect(await bulk({ delete_events: true })).toMatchObject({ persons_deleted: 1, events_queued_for_deletion: true });
   expect(await statusOf(live, uuid)).toHaveLength(after);
+});
+
+it('a change without properties is refused before the person is looked up', async () => {
+  const change = (body: unknown): Promise<number> => status('/persons/0/', { method: 'PATCH', body });
+  expect([await change({}), await change({ properties: {} })]).toEqual([400, 404]);
+});
+
+it('persons are counted where the query asks for it, by its presence', async () => {
+  expect(await list('limit=1&include_total=false')).toMatchObject({ count: 600 });
+  expect(await list('limit=1')).not.toHaveProperty('count');
+});
+
+it('a key that is limited to a project lists no projects, unless the sandbox is told otherwise', async () => {
+  const listed = (of: Sandbox): Promise<{ status: number }> => askUrl(`${of.url}/api/projects/`, { key: of.apiKey });
+  expect(await listed(sandbox)).toMatchObject({ status: 403 });
+  await using open = await smallSandbox({ profile: 'live', live: { projectsListed: true } });
+  expect(await listed(open)).toMatchObject({ status: 200 });
 });

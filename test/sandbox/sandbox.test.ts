@@ -91,7 +91,7 @@ it('answers OPTIONS with the documented methods of the path, the one that always
 
 describe.each(['documented', 'live'] as const)('the projects of the %s profile', (profile) => {
   it('are listed to any known key, outside every project', async () => {
-    await using sandbox = await smallSandbox({ profile });
+    await using sandbox = await smallSandbox({ profile, live: { projectsListed: true } });
     sandbox.store.apiKeys.issue('sandbox_scopeless', 1, []);
     const list = (key: string | null) => askUrl(`${sandbox.url}/api/projects/`, { key });
     for (const key of [sandbox.apiKey, sandbox.readOnlyKey, 'sandbox_scopeless']) {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { createBudget, type Budget } from '../../src/client/budget.ts';
 import type { Lane } from '../../src/contract/datasets.ts';
 import type { Service } from '../../src/client/service.ts';
+import { AppError } from '../../src/core/errors.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { planPasses, windowsForRows, type PassPlan } from '../../src/status/cost-forecast.ts';
 import { virtualClock } from '../core/virtual-clock.ts';
@@ -22,6 +23,7 @@ function plan(
   mirrorRows: typeof rowCounts | null,
   set: Record<string, unknown>,
   used: readonly Lane[] = [],
+  refusedParameter?: string,
 ) {
   const { settings } = loadSettings({}, { set: Object.entries(set).map(([path, value]) => ({ path, value })) });
   const clock = virtualClock(Date.UTC(2026, 0, 1));
@@ -29,6 +31,8 @@ function plan(
   const service: Service = {
     call: async (name, args) => {
       asked.push([name, args?.query, args?.extraQuery]);
+      if (refusedParameter !== undefined && refusedParameter in (args?.extraQuery ?? {}))
+        throw new AppError('unknown parameter', { code: 'rejected', status: 400 });
       return { status: 200, body: { count: counts[name], results: [] }, date: undefined };
     },
     requestCount: () => asked.length,
@@ -63,6 +67,7 @@ test('passes follow each other, each as long as the budget makes it', async () =
   });
   expect(await planned).toEqual({
     requestsLeft: 10,
+    budget: { pausedUntil: null, learnt: null },
     passes: [
       {
         dataset: 'persons',
@@ -94,8 +99,17 @@ test('passes follow each other, each as long as the budget makes it', async () =
     finishAt: '2026-01-01T00:05:00.000Z',
   });
   expect(asked).toEqual([
-    ['persons.list', { limit: 1, offset: 0 }, {}],
+    ['persons.list', { limit: 1, offset: 0 }, { include_total: 'true' }],
     ['recordings.list', { limit: 1, offset: 0 }, { date_from: '-30d' }],
+  ]);
+});
+
+test('a service that refuses to be asked for the total is asked without', async () => {
+  const { planned, asked } = plan({ 'persons.list': 1900 }, null, limits, [], 'include_total');
+  expect((await planned).passes[0]).toMatchObject({ rows: 1900, rowsFrom: 'service' });
+  expect(asked.slice(0, 2)).toEqual([
+    ['persons.list', { limit: 1, offset: 0 }, { include_total: 'true' }],
+    ['persons.list', { limit: 1, offset: 0 }, {}],
   ]);
 });
 

@@ -2,6 +2,7 @@ import { rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Budget } from '../../src/client/budget.ts';
+import type { BudgetStanding } from '../../src/client/budget-standing.ts';
 import type { Deprecation } from '../../src/client/deprecation.ts';
 import type { Reply, Service } from '../../src/client/service.ts';
 import { createApp } from '../../src/app.ts';
@@ -42,7 +43,11 @@ async function examined(
   openService: () => Service = () => serviceThat(well).service,
   signal = new AbortController().signal,
   usedUpUntilMs: Budget['usedUpUntilMs'] = () => Promise.resolve(null),
-  { query, deprecation = null }: { query?: object; deprecation?: Deprecation | null } = {},
+  {
+    query,
+    deprecation = null,
+    standing = { pausedUntil: null, learnt: null },
+  }: { query?: object; deprecation?: Deprecation | null; standing?: BudgetStanding } = {},
 ): Promise<Map<string, Check>> {
   const { settings } = loadSettings(
     {},
@@ -68,7 +73,7 @@ async function examined(
     openReader,
     openService,
     deprecation: () => deprecation,
-    budget: { usedUpUntilMs },
+    budget: { usedUpUntilMs, standing: () => Promise.resolve(standing) },
     signal,
   });
   expect(new Set(findings.map(({ check }) => check)).size).toBe(findings.length);
@@ -284,26 +289,38 @@ test('an interruption ends the examination', async () => {
   await expect(examined(freshFolder(), () => service)).rejects.toBe(reason);
 });
 
+const lost = 'this key cannot delete persons: erasures will be refused';
+const may = 'the key may change persons (person:write)';
+const unclear = 'unclear whether the key may change persons (person:write): the service answers an empty change with';
+const page = ' and a page: a proxy may stand before the service';
+const json = (status: number) => ({ status, isPage: false });
+const html = (status: number) => ({ status, isPage: true });
+
 test.each([
-  [403, 'failed', 'this key cannot delete persons: erasures will be refused'],
-  [404, 'ok', 'the key may change persons (person:write)'],
-  [
-    400,
-    'warning',
-    'unclear whether the key may change persons (person:write): the service answers an empty change with 400',
-  ],
-  [503, 'failed', 'asked'],
-])('an empty change of no person that is answered %i: %s', async (status, state, detail) => {
-  const { service, calls } = serviceThat((name) =>
-    name === 'persons.update'
-      ? Promise.reject(new AppError('asked', { code: status < 500 ? 'rejected' : 'service', status }))
-      : well(name),
-  );
+  ['no such person', json(404), null, 'ok', may],
+  ['a missing scope', json(403), null, 'failed', `${lost} (asked)`],
+  ['a fault', json(503), null, 'failed', 'asked'],
+  ['the form refused, an empty list taken as wrong', json(400), json(400), 'ok', may],
+  ['the form refused, an empty list denied', json(400), json(403), 'failed', `${lost} (asked)`],
+  ['the form refused, no bulk deletion', json(400), json(404), 'warning', `${unclear} 400`],
+  ['a page says that nothing is there', html(404), html(404), 'warning', `${unclear} 404${page}`],
+  ['pages refuse everything', html(404), html(400), 'warning', `${unclear} 404${page}`],
+  ['a page says that nothing is there, an empty list is taken as wrong', html(404), json(400), 'ok', may],
+] as const)('an empty change of no person: %s', async (_what, toChange, toDelete, state, detail) => {
+  const refuse = ({ status, isPage }: ReturnType<typeof json>, hint?: string): Promise<Reply> => {
+    const code = status === 403 ? 'refused' : status < 500 ? 'rejected' : 'service';
+    return Promise.reject(new AppError('asked', { code, status, isPage, ...(hint === undefined ? {} : { hint }) }));
+  };
+  const { service, calls } = serviceThat((name) => {
+    if (name === 'persons.update') return refuse(toChange, 'give the key the scope person:write');
+    return name === 'persons.bulk_delete' && toDelete ? refuse(toDelete) : well(name);
+  });
   const finding = (await examined(freshFolder(), () => service)).get('service: deleting persons');
   expect(finding).toMatchObject({ state, detail });
-  if (status === 403) expect(finding?.fix).toBe('give the key the scope person:write');
-  expect(calls.filter(([name]) => name === 'persons.update')).toMatchObject([
-    ['persons.update', { params: { id: 0 }, body: {} }],
+  if (toChange.status === 403) expect(finding?.fix).toBe('give the key the scope person:write');
+  expect(calls.filter(([name]) => name === 'persons.update' || name === 'persons.bulk_delete')).toMatchObject([
+    ['persons.update', { params: { id: 0 }, body: { properties: {} } }],
+    ...(toDelete ? [['persons.bulk_delete', { body: { ids: [] } }]] : []),
   ]);
 });
 
@@ -341,6 +358,30 @@ test.each(['documented', 'live'] as const)(
     expect(JSON.stringify([...sandbox.living()])).toBe(before);
   },
 );
+
+test('the budget is told with its origin, and a pause that the service asked for is a warning', async () => {
+  const found = async (standing: BudgetStanding) =>
+    (await examined(freshFolder(), undefined, undefined, undefined, { standing })).get('budget');
+  expect(await found({ pausedUntil: null, learnt: null })).toMatchObject({
+    state: 'ok',
+    detail: '240 requests in 60 s, 1,200 requests in 3,600 s, as configured',
+  });
+  const learnt = {
+    requests: 1875,
+    perSeconds: 3600,
+    configured: 1200,
+    upTo: 14_400,
+    since: '2026-01-01T00:10:00.000Z',
+    keptUntil: '2026-01-02T00:10:00.000Z',
+  };
+  const allowed =
+    '1,875 requests an hour are allowed (learnt 2026-01-01 00:10:00 UTC; budget.windows has 1,200, budget.learnUpTo 14,400); since a 429 came it is not raised before 2026-01-02 00:10:00 UTC';
+  expect(await found({ pausedUntil: null, learnt })).toMatchObject({ state: 'ok', detail: allowed });
+  expect(await found({ pausedUntil: '2026-01-01T00:36:42.000Z', learnt })).toMatchObject({
+    state: 'warning',
+    detail: `the service asked for a pause (429): no request is sent before 2026-01-01 00:36:42 UTC; ${allowed}`,
+  });
+});
 
 test('a deprecated address is a warning with its dates and the address that comes next', async () => {
   const deprecation = { since: '2026-07-01T00:00:00.000Z', sunsetAt: null };

@@ -1,3 +1,4 @@
+import { readPace } from '../../src/client/pace.ts';
 import { holdSuspects } from '../../src/mirror/suspects.ts';
 import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -207,7 +208,7 @@ test('requests are counted by the minute, and against each window', async () => 
   const mirror = openTestMirror();
   const clock = virtualClock();
   const requests = { general: 0, 'recordings list': 0 };
-  const times = openRequestTimes(mirror.db, clock, { ms: 2 * hourMs, requests, timeoutMs: 1000 });
+  const times = openRequestTimes(mirror.db, clock, { ms: 2 * hourMs, requests, timeoutMs: 1000, readPace });
   const makeRequest = async (lane: Lane, endedAtMs: number): Promise<void> => {
     clock.setTo(endedAtMs - 1);
     const end = await times.tryToBegin(lane, () => 0);

@@ -148,6 +148,7 @@ function pass(dataset: PassReport['dataset'], mode: PassReport['mode'], more: Pa
 }
 
 const freshContent: ProjectContent = {
+  budget: { pausedUntil: null, learnt: null },
   lists: [
     list('persons', 1_204_331, 9.6 * hourMs, 2 * dayMs),
     list('recordings', 48_210, 2.4 * hourMs, 12 * hourMs),

@@ -73,7 +73,9 @@ Examples:
       const dataDir = resolve(flags.dataDir ?? (environment['MIRROR_DATA_DIR'] || join(dirname(file), 'data')));
       const open = (projectId: string | null, pathPrefix: string): App => {
         const settings = { dataDir, 'service.baseUrl': baseUrl, 'service.pathPrefix': pathPrefix };
-        const set = Object.entries({ ...settings, 'service.projectId': projectId });
+        // The trial asks as the file will: without a first day, live services show three days only.
+        const query = preset.dateFrom === null ? {} : { 'recordings.query': { date_from: preset.dateFrom } };
+        const set = Object.entries({ ...settings, ...query, 'service.projectId': projectId });
         return createApp(context, { set: set.map(([path, value]) => ({ path, value })) });
       };
       const given = flags.projectId ?? (environment['MIRROR_PROJECT_ID'] || undefined);
@@ -108,41 +110,57 @@ function missing(message: string, option: string): AppError {
   return new AppError(message, { code: 'usage', hint: `name it with ${option}` });
 }
 
-/** The projects that the key sees; none where the service does not list them. Throws where the key is refused. */
-async function listProjects(app: App, signal: AbortSignal): Promise<ListedProject[]> {
+/** The projects that the key sees; null where the service lists none to it. Throws where the key is refused. */
+async function listProjects(app: App, signal: AbortSignal): Promise<ListedProject[] | null> {
   try {
-    return readProjects((await app.service().call('projects.list', { signal })).body)?.projects ?? [];
+    return readProjects((await app.service().call('projects.list', { signal })).body)?.projects ?? null;
   } catch (error) {
-    if (error instanceof AppError && (error.status === 403 || error.status === 404)) return [];
+    if (error instanceof AppError && (error.status === 403 || error.status === 404)) return null;
     throw error;
   }
 }
 
+const unlisted =
+  'this key may not list projects (a key that is limited to a project never may), so the project has to be named';
+const whereIdStands =
+  'name it with --project-id or MIRROR_PROJECT_ID: it is the number after /project/ in the address of the pages of the service';
+
 async function chooseProject(
-  projects: readonly ListedProject[],
+  listed: readonly ListedProject[] | null,
   choose: (question: string, given: string | undefined, suggestion?: string) => Promise<string>,
 ): Promise<string> {
+  const projects = listed ?? [];
   const names = projects.map(({ id, name }) => (name === '' ? id : `${id} (${name})`)).join(', ');
   if (projects.length > 1) {
     const id = await choose(`the key sees ${names}; which project`, undefined);
     if (projects.some((project) => project.id === id)) return id;
     throw missing(`the key sees ${projects.length} projects: ${names}`, '--project-id');
   }
-  const id = await choose('the project', projects[0]?.id);
-  if (id === '') throw missing('the service lists no project to this key', '--project-id');
-  return id;
+  const question =
+    listed === null ? 'the project (the number after /project/ in the address of its pages)' : 'the project';
+  const id = await choose(question, projects[0]?.id);
+  if (id !== '') return id;
+  const message = listed === null ? unlisted : 'the key sees no project, so the project has to be named';
+  throw new AppError(message, { code: 'usage', hint: whereIdStands });
 }
 
 /** What `doctor` finds with the new settings, and the forecast of a full pass where nothing failed. */
 type Trial = { findings: Check[]; plan: PassPlan | null; pathPrefix: string };
 
-/** Tries the settings. A path prefix that the service has retired is replaced by the one that such services want. */
+/** Tries the settings. A path prefix that the service retires, or no longer knows, is replaced by the one that such services want. */
 async function trySettings(open: (pathPrefix: string) => App, pathPrefix: string, signal: AbortSignal): Promise<Trial> {
   const app = open(pathPrefix);
   try {
     const { settings, budget, clock, deprecation, databaseReadOnly: openReader, service: openService } = app;
     const findings = await examine({ settings, openReader, openService, deprecation, budget, signal });
-    if (deprecation() !== null && pathPrefix !== wantedPrefix) return await trySettings(open, wantedPrefix, signal);
+    const stateOf = (name: string): string | undefined => findings.find(({ check }) => check === name)?.state;
+    const isOther = pathPrefix !== wantedPrefix;
+    if (isOther && deprecation() !== null) return await trySettings(open, wantedPrefix, signal);
+    // The key is known, and the project is not: a service that has retired the prefix answers so.
+    if (isOther && stateOf('service: persons') === 'failed' && stateOf('service: projects') !== undefined) {
+      const other = await trySettings(open, wantedPrefix, signal);
+      if (other.plan !== null) return other;
+    }
     if (findings.some(({ state }) => state === 'failed')) return { findings, plan: null, pathPrefix };
     const parts = { settings, service: app.service(), budget, mirrorRows: null, signal, nowMs: () => clock.now() };
     return { findings, plan: await planPasses(parts), pathPrefix };

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import { learntText, pauseText } from '../../client/budget-standing.ts';
 import { countText, durationText, secondText } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import { countRows } from '../../mirror/read-rows.ts';
@@ -12,8 +13,8 @@ export function define(_command: Command, context: CommandContext): CommandActio
   return {
     help: `
 Asks the service for its counts, with one request for each list. Where the service gives no count, or the budget is used
-up, the mirror's count is taken. Each time is the shortest that budget.windows allows, after the requests that other
-commands have already made.
+up, the mirror's count is taken. Each time is the shortest that the budget allows, after the requests that other commands
+have already made. The service may need some seconds for each page, which is not counted.
 
 Examples:
   analytics-mirror plan
@@ -34,10 +35,10 @@ Examples:
 }
 
 /** A forecast as text. */
-export function planText({ passes, requests, seconds, finishAt, requestsLeft }: PassPlan): string {
+export function planText({ passes, requests, seconds, finishAt, requestsLeft, budget }: PassPlan): string {
   const unknown = '?';
   const table = formatTable(
-    ['full pass', 'rows', 'count from', 'requests', { right: 'takes' }, 'ends'],
+    ['full pass', 'rows', 'count from', 'requests', { right: 'takes at least' }, 'ends'],
     [
       ...passes.map((pass) => [
         pass.dataset,
@@ -51,5 +52,6 @@ export function planText({ passes, requests, seconds, finishAt, requestsLeft }: 
     ],
   );
   const left = requestsLeft === null ? 'No window limits requests' : `${countText(requestsLeft)} requests may go now`;
-  return `${table}\n${left}; lists that change while they are walked cost more.\n`;
+  const taught = [...pauseText(budget), ...learntText(budget)].map((sentence) => `${sentence}\n`).join('');
+  return `${table}\n${left}; lists that change while they are walked cost more.\n${taught}`;
 }

@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import { budgetStanding, learntText, pauseText, type BudgetStanding } from '../../client/budget-standing.ts';
+import { readPace } from '../../client/pace.ts';
 import { isoTime } from '../../core/clock.ts';
 import { bytesText, countText, printableLines, secondText } from '../../core/words.ts';
 import { stateCounts } from '../../ledger/vocabulary-words.ts';
 import { databasePath } from '../../mirror/database.ts';
+import { readPaceText } from '../../mirror/request-times.ts';
 import { reportElsewhere, type ElsewhereReport } from '../../status/report-elsewhere.ts';
 import { gatherStatus, type StatusReport } from '../../status/report.ts';
 import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
@@ -32,7 +35,11 @@ export function define(command: Command, { stdout, signal }: CommandContext): Co
         const nowMs = clock.now();
         const report = gatherStatus(db, settings.dataDir, isoTime(nowMs));
         const schedule = reportSchedule(db, settings, nowMs);
-        return { json: { ...report, schedule }, text: statusText(report) + scheduleText(schedule, isoTime(nowMs)) };
+        const budget = budgetStanding(settings.budget, readPace(readPaceText(db)), nowMs);
+        return {
+          json: { ...report, budget, schedule },
+          text: statusText(report, budget) + scheduleText(schedule, isoTime(nowMs)),
+        };
       };
       const isShown = watch === true && command.optsWithGlobals<GlobalOptions>().json !== true;
       if (isShown)
@@ -56,19 +63,10 @@ function elsewhereText({ project, holder, isPaused, newer, said }: ElsewhereRepo
   return `${lines.join('')}${scheduleText(said.jobs, said.at)}`;
 }
 
-function statusText({
-  dataDir,
-  rows,
-  suspects,
-  held,
-  passes,
-  snapshots,
-  buckets,
-  erasure,
-  runs,
-  lease,
-  log,
-}: StatusReport): string {
+function statusText(
+  { dataDir, rows, suspects, held, passes, snapshots, buckets, erasure, runs, lease, log }: StatusReport,
+  budget: BudgetStanding,
+): string {
   const awaited = Object.entries(suspects).filter(([, count]) => count > 0);
   const sections = [
     `mirror in ${dataDir}\n`,
@@ -89,6 +87,8 @@ function statusText({
           `held by ${lease.job}, process ${lease.pid} on ${lease.host}, since ${secondText(lease.takenAt)}, last heard of ${secondText(lease.beatAt)}\n`,
         ]
       : []),
+    ...pauseText(budget).map((text) => `WAITING: ${text}\n`),
+    ...learntText(budget).map((text) => `${text}\n`),
     ...(log.isHeld
       ? [
           `ATTENTION: mirror.db-wal has ${bytesText(log.bytes)}; a reader keeps it from being written back. End that reader: \`lsof mirror.db-wal\` lists it\n`,

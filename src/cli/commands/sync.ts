@@ -62,7 +62,10 @@ Examples:
 export function syncNow(app: App, context: CommandContext, job: SyncJob): Promise<SyncJobResult> {
   const work = (onProgress: OnProgress<MirroredDataset>): Promise<SyncJobResult> =>
     runSyncJob(app.serviceContext(context.signal), { ...job, onProgress });
-  return reportProgress(context, 'sync', work, (dataset) => app.budget.left(datasets[dataset].lane));
+  return reportProgress(context, 'sync', work, async (dataset) => ({
+    requestsLeft: await app.budget.left(datasets[dataset].lane),
+    pausedUntil: (await app.budget.standing()).pausedUntil,
+  }));
 }
 
 function defaultDatasets({ settings }: App): readonly MirroredDataset[] {

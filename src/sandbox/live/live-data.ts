@@ -28,6 +28,8 @@ export type LiveOptions = {
   namesIdsNotFound: boolean;
   /** Whether persons can be asked for by 200 uuids, or 200 distinct ids, in one request. */
   personBatches: boolean;
+  /** Whether projects are listed to the keys. To a key that is limited to a project the public service lists none: 403. */
+  projectsListed: boolean;
 };
 
 export const liveDefaults: LiveOptions = {
@@ -42,6 +44,7 @@ export const liveDefaults: LiveOptions = {
   queueGivesUp: false,
   namesIdsNotFound: false,
   personBatches: true,
+  projectsListed: false,
 };
 
 const limitDefault = 100;

@@ -16,6 +16,9 @@ const csvWindow = { limit: 1000, offset: 0 };
 /** An integer id, or the uuid in its place. */
 const params = z.object({ id: z.union([PersonId, z.guid()]) });
 
+/** A change without `properties` is refused before the person is looked up. */
+const change = z.object({ properties: z.record(z.string(), z.unknown()) });
+
 /** The routes of section 4.2 as a live service has them. */
 export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChanges): Route[] {
   return [
@@ -28,7 +31,9 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
         return livePersonPage(url, window, rows.length, rows.map(livePersonJson));
       }
       const { rows, positions } = store.ghosts.persons(window);
-      return livePersonPage(url, window, positions, rows.map(listedPersonJson));
+      const isCounted = url.searchParams.has('include_total');
+      const total = isCounted ? store.persons.page({}, { limit: 0, offset: 0 }).count : undefined;
+      return livePersonPage(url, window, positions, rows.map(listedPersonJson), total);
     }),
 
     route('persons.retrieve', { ...endpoints['persons.retrieve'], params }, (input, call) => {
@@ -36,10 +41,14 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
       return input.query.format === 'csv' ? personCsv([person]) : jsonContent(livePersonJson(person));
     }),
 
-    route('persons.update', { ...endpoints['persons.update'], params, status: 202, response: null }, (input, call) => {
-      const { id } = found(input.params.id, call);
-      defer(() => call.store.persons.mergeProperties(id, input.body.properties, call.change));
-    }),
+    route(
+      'persons.update',
+      { ...endpoints['persons.update'], params, body: change, status: 202, response: null },
+      (input, call) => {
+        const { id } = found(input.params.id, call);
+        defer(() => call.store.persons.mergeProperties(id, input.body.properties, call.change));
+      },
+    ),
 
     // Only the presence of `delete_events` and `delete_recordings` counts, not their values.
     route(
@@ -86,10 +95,16 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
 const believedOrigin = 'https://analytics.internal.example';
 
 /**
- * A page of persons. It has no `count`. `next` is set if the window was full, with another host, scheme and prefix.
+ * A page of persons. It has a `count` only where `include_total` is in the query, with any value. `next` is set if the window was full, with another host, scheme and prefix.
  * `previous` leads to this same page. `positions` counts ghosts too.
  */
-function livePersonPage(url: URL, { limit, offset }: Window, positions: number, results: readonly string[]): Content {
+function livePersonPage(
+  url: URL,
+  { limit, offset }: Window,
+  positions: number,
+  results: readonly string[],
+  total?: number,
+): Content {
   const link = (at: number): string => {
     const target = new URL(url.pathname.replace('/api/environments/', '/api/projects/'), believedOrigin);
     target.search = url.search;
@@ -99,8 +114,9 @@ function livePersonPage(url: URL, { limit, offset }: Window, positions: number, 
   };
   const next = positions < limit ? null : link(offset + limit);
   const previous = offset > 0 ? link(offset) : null;
+  const count = total === undefined ? '' : `"count":${total},`;
   return jsonContent(
-    `{"next":${JSON.stringify(next)},"previous":${JSON.stringify(previous)},"results":[${results.join(',')}]}`,
+    `{${count}"next":${JSON.stringify(next)},"previous":${JSON.stringify(previous)},"results":[${results.join(',')}]}`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { documentedPathPrefix } from '../../contract/endpoints.ts';
 import { projectEndpoints } from '../../contract/projects.ts';
-import { type Answer, jsonAnswer, type Refusal, refusalAnswer } from '../http/answer.ts';
+import { type Answer, jsonAnswer, Refusal, refusalAnswer } from '../http/answer.ts';
 import { projectPage } from '../http/list-page.ts';
 import { documentedRoutes, route, type Profile } from '../http/profile.ts';
 import type { SandboxClock } from '../sandbox-clock.ts';
@@ -12,6 +12,7 @@ import type { LiveOptions } from './live-data.ts';
 import { liveRecordingRoutes } from './live-recording-routes.ts';
 
 const dayMicros = 86_400_000_000;
+const limitedKey = 'API keys with scoped projects are only supported on project-based endpoints.';
 
 /** The service as it is met in practice: the documented routes, except those in which live services differ. */
 export function liveProfile(
@@ -23,9 +24,10 @@ export function liveProfile(
   const departing = [
     ...livePersonRoutes(options, deferred),
     ...liveRecordingRoutes(options),
-    route('projects.list', projectEndpoints['projects.list'], (_input, call) =>
-      projectPage(call, ({ id, name }) => ({ id: Number(id), name, timezone: 'UTC', is_demo: true })),
-    ),
+    route('projects.list', projectEndpoints['projects.list'], (_input, call) => {
+      if (!options.projectsListed) throw new Refusal('permissionDenied', limitedKey);
+      return projectPage(call, ({ id, name }) => ({ id: Number(id), name, timezone: 'UTC', is_demo: true }));
+    }),
   ];
   const departed = new Set(departing.map(({ name }) => name));
   return {

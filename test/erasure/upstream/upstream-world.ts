@@ -117,7 +117,7 @@ export async function openUpstreamWorld(
   let service = newService();
   const people = (): LivingPerson[] => [...sandbox.living()].toSorted((a, b) => a.id - b.id);
   const settings = {
-    budget: { windows: [], concurrency: 4, recordings: { windows: [] } },
+    budget: { windows: [], learnUpTo: null, concurrency: 4, recordings: { windows: [] } },
     deletions: { maxShare: 1, maxCount: 1000, confirmations: 2, confirmAfterSeconds: 300 },
     retry,
     service: { totalTimeoutMs: 180_000 },
