@@ -1,32 +1,29 @@
+import { z } from 'zod';
 import type { Amounts } from '../generator/fill-store.ts';
 import type { RecordingStyle } from '../generator/recording.ts';
 import { randomFor } from '../generator/seeded-random.ts';
 import type { Window } from '../store/persons.ts';
 import type { Store } from '../store/store.ts';
 
-/** How a live service is set up. */
-export type LiveOptions = {
-  /** The most rows of a page, whatever limit is asked for. */
-  personsLimitMax: number;
-  recordingsLimitMax: number;
-  /** Recordings that started longer ago are gone. */
-  retentionDays: number;
-  /** How many ghosts a list has, as a share of its rows. */
-  ghostShare: number;
-  /** How many ghosts stand in a row, once for each 5,000 persons begun, in lists of at least 500; 0 for none. */
-  ghostRun: number;
-  /** After how many requests a change is made that the service has only accepted. */
-  actsAfterRequests: number;
-};
+const count = z.int().min(0);
+const share = z.number().min(0).max(1);
 
-export const liveDefaults: LiveOptions = {
-  personsLimitMax: 500,
-  recordingsLimitMax: 200,
-  retentionDays: 30,
-  ghostShare: 0.03,
-  ghostRun: 200,
-  actsAfterRequests: 3,
-};
+/** How a live service is set up: each option with its default and what it does, as `sandbox --live` lists them. */
+export const LiveOptions = z.strictObject({
+  personsLimitMax: count.min(1).default(500).describe('the most persons of a page, whatever limit is asked for'),
+  recordingsLimitMax: count.min(1).default(200).describe('the most recordings of a page, whatever limit is asked for'),
+  retentionDays: count.default(30).describe('recordings that started longer ago, in days, are gone'),
+  ghostShare: share.default(0.03).describe('how many positions of a list show no row, as a share of its rows'),
+  ghostRun: count
+    .default(200)
+    .describe('how many such positions stand in a row, once for each 5,000 persons begun, from 500 persons on'),
+  actsAfterRequests: count
+    .default(3)
+    .describe('after how many requests a change is made that the service has only accepted'),
+});
+export type LiveOptions = z.output<typeof LiveOptions>;
+
+export const liveDefaults: LiveOptions = LiveOptions.parse({});
 
 const limitDefault = 100;
 /** The window that is served. A limit above the maximum is lowered silently. */
