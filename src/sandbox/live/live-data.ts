@@ -2,15 +2,22 @@ import { z } from 'zod';
 import type { Amounts } from '../generator/fill-store.ts';
 import type { RecordingStyle } from '../generator/recording.ts';
 import { randomFor } from '../generator/seeded-random.ts';
-import type { Window } from '../store/persons.ts';
+import type { Window } from '../store/person-filters.ts';
 import type { Store } from '../store/store.ts';
+
+/** No page of a live service has more persons. */
+export const personsLimitCut = 50_000;
 
 const count = z.int().min(0);
 const share = z.number().min(0).max(1);
 
 /** How a live service is set up: each option with its default and what it does, as `sandbox --live` lists them. */
 export const LiveOptions = z.strictObject({
-  personsLimitMax: count.min(1).default(500).describe('the most persons of a page, whatever limit is asked for'),
+  personsLimitMax: count
+    .min(1)
+    .max(personsLimitCut)
+    .default(500)
+    .describe('the most persons of a page, whatever limit is asked for'),
   recordingsLimitMax: count.min(1).default(200).describe('the most recordings of a page, whatever limit is asked for'),
   retentionDays: count.default(30).describe('recordings that started longer ago, in days, are gone'),
   ghostShare: share.default(0.03).describe('how many positions of a list show no row, as a share of its rows'),
@@ -20,18 +27,36 @@ export const LiveOptions = z.strictObject({
   actsAfterRequests: count
     .default(3)
     .describe('after how many requests a change is made that the service has only accepted'),
+  oldestTied: count
+    .default(0)
+    .describe('how many of the oldest persons were created in one millisecond, as an import does'),
+  tieOrder: z
+    .enum(['by-uuid', 'anew-on-each-page', 'anew-in-each-selection'])
+    .default('by-uuid')
+    .describe('how persons of one millisecond stand: by-uuid, anew-on-each-page or anew-in-each-selection'),
+  revivesId: z.boolean().default(false).describe('whether a deleted person that returns has its former integer id'),
+  refuses: z
+    .enum(['nothing', 'other-project', 'members-keys', 'editing'])
+    .default('nothing')
+    .describe(
+      'what is refused with 403 although the key has its scopes: nothing, other-project (the key is of another one), members-keys (by the organization) or editing (by access control)',
+    ),
+  hidesReturned: z
+    .boolean()
+    .default(false)
+    .describe('whether a person that returned is hidden from lists, and yet answers by its uuid'),
 });
 export type LiveOptions = z.output<typeof LiveOptions>;
 
 export const liveDefaults: LiveOptions = LiveOptions.parse({});
 
-const limitDefault = 100;
 /** The window that is served. A limit above the maximum is lowered silently. */
 export function clampedWindow(
-  { limit = limitDefault, offset = 0 }: { limit?: number | undefined; offset?: number | undefined },
+  { limit, offset = 0 }: { limit?: number | undefined; offset?: number | undefined },
+  limitDefault: number,
   limitMax: number,
 ): Window {
-  return { limit: Math.min(limit, limitMax), offset };
+  return { limit: Math.min(limit ?? limitDefault, limitMax), offset };
 }
 
 /** The number of days before now in which recordings start. */
@@ -63,23 +88,30 @@ const runEveryPersons = 5000;
 const runFromPersons = 500;
 const crowdDistinctIds = 1100;
 
-/** Adds to a filled store what only a live service has: ghosts, and one person with very many distinct ids. */
+/**
+ * Adds to a filled store what only a live service has: ghosts, persons who were created in one moment, and one person with very
+ * many distinct ids.
+ */
 export function haunt(
   store: Omit<Store, 'close'>,
   { persons, recordings, seed }: Amounts,
-  { ghostShare, ghostRun }: LiveOptions,
+  { ghostShare, ghostRun, oldestTied }: LiveOptions,
   nowMs: number,
 ): void {
+  store.lifecycle.tieOldest(oldestTied);
   const random = randomFor('haunt', seed);
+  const keys = randomFor('ghosts', seed);
   /** The time of any person, so that a ghost stands where a person might. */
   const anyTime = (): number => store.persons.find(random.int(1, persons))?.createdAtMicros ?? 0;
-  for (let left = Math.floor(persons * ghostShare); left > 0; left -= 1) store.ghosts.add('persons', anyTime());
+  for (let left = Math.floor(persons * ghostShare); left > 0; left -= 1)
+    store.ghosts.add('persons', anyTime(), keys.uuid());
   for (let run = persons < runFromPersons ? 0 : Math.ceil(persons / runEveryPersons); run > 0; run -= 1) {
-    const atMicros = anyTime();
-    for (let left = ghostRun; left > 0; left -= 1) store.ghosts.add('persons', atMicros);
+    const [atMicros, key] = [anyTime(), keys.uuid()];
+    for (let left = ghostRun; left > 0; left -= 1) store.ghosts.add('persons', atMicros, key);
   }
   for (let left = Math.floor(recordings * ghostShare); left > 0; left -= 1) {
-    store.ghosts.add('recordings', nowMs * 1000 - random.int(0, recordedDays * 86_400_000_000));
+    const atMicros = nowMs * 1000 - random.int(0, recordedDays * 86_400_000_000);
+    store.ghosts.add('recordings', atMicros, keys.uuid());
   }
   if (persons === 0) return;
   const [newest] = store.recordings.page({ limit: 1, offset: 0 }).documents;
