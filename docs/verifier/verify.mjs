@@ -1261,8 +1261,10 @@ function readProof(text) {
 
 /** The bundle in a text: its canonical JSON and a newline, alone or within the page of a certificate. */
 function readBundle(text) {
-  const [, inPage] = /<script type="application\/json" id="bundle">(.*?)<\/script>/s.exec(text) ?? [];
-  const json = inPage === undefined ? text : inPage.replaceAll('\\u003c', '<');
+  const begin = '<script type="application/json" id="bundle">';
+  const at = text.indexOf(begin);
+  const end = at < 0 ? -1 : text.indexOf('</script>', at);
+  const json = end < 0 ? text : text.slice(at + begin.length, end).replaceAll('\\u003c', '<');
   const bundle = attempt(() => JSON.parse(json));
   const isWhole = attempt(() => `${canonicalJson(bundle)}\n`) === json;
   const isText = (value) => typeof value === 'string';

@@ -51,10 +51,19 @@ export type Bundle = {
   timeStamps: string[];
 };
 
+const scriptBegin = '<script type="application/json" id="bundle">';
+
+/** The text of the bundle that a page carries; undefined for a text that is no such page. */
+function bundleInPage(page: string): string | undefined {
+  const at = page.indexOf(scriptBegin);
+  const end = at < 0 ? -1 : page.indexOf('</script>', at);
+  return end < 0 ? undefined : page.slice(at + scriptBegin.length, end).replaceAll(String.raw`\u003c`, '<');
+}
+
 /** The bundle that a text is, or that the page of a certificate carries; undefined where there is none. */
 export function readBundle(file: string): Bundle | undefined {
-  const [, inPage] = /<script type="application\/json" id="bundle">(.*?)<\/script>/s.exec(file) ?? [];
-  const text = inPage?.replaceAll(String.raw`\u003c`, '<') ?? file;
+  const inPage = bundleInPage(file);
+  const text = inPage ?? file;
   const read = readJson(text);
   const { bundle, certificate, entries, public_keys: publicKeys, time_stamps: timeStamps = [] } = recordOf(read);
   const isWhole =

@@ -44,7 +44,7 @@ export function explainError(error: unknown, where: string): unknown {
 /** The error for a command line that cannot be read. Surplus arguments are not repeated: they may be data. */
 export function explainCommandLine({ code, message }: CommanderError): AppError {
   const isHelp = code === 'commander.help';
-  const words = message.replace(/^error: /, '').replace(/(Expected .* but got \d+): .*$/s, '$1');
+  const words = message.replace(/^error: /, '').replace(/(Expected \d+ arguments? but got \d+): .*$/s, '$1');
   return new AppError(isHelp ? 'no command is given' : words, { code: 'usage', hint: 'add --help for help' });
 }
 

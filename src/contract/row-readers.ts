@@ -129,9 +129,10 @@ function boundText(text: string): { text?: string; leftOut: number } {
   const kept = new Set<string>();
   let [room, leftOut] = [charactersMax, 0];
   // Its texts are told from the names of fields by what follows: a tree of all would take several times its memory.
-  for (const [quoted, colon] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g)) {
+  // A text that never ends is one text: each of its characters is looked at once.
+  for (const [quoted, end, colon] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*("?)(\s*:)?/g)) {
     if (colon !== undefined) continue;
-    const leaf = quoted.includes('\\') ? readJson(quoted) : quoted.slice(1, -1);
+    const leaf = end === '' || quoted.includes('\\') ? readJson(quoted) : quoted.slice(1, -1);
     if (typeof leaf !== 'string' || leaf.length > room) leftOut += 1;
     else if (!kept.has(leaf)) {
       room -= leaf.length;

@@ -5,7 +5,7 @@ import type { ExportContext } from './mirror-export.ts';
 /** Where readers see the Iceberg table of a dataset; null where none is wanted. */
 export function tableLocation({ published, settings }: ExportContext, dataset: PublishedDataset): string | null {
   const { iceberg, publicRoot, destination } = settings.export;
-  const root = publicRoot?.replace(/\/+$/, '') ?? destination ?? published.realFolder();
+  const root = publicRoot?.replace(/(?<!\/)\/+$/, '') ?? destination ?? published.realFolder();
   return iceberg ? `${root}/${dataset}` : null;
 }
 

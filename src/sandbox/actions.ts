@@ -15,6 +15,8 @@ export type Conditions = {
   listsEmpty: boolean;
   /** Queued deletions of events are run when they are due. */
   batchRuns: boolean;
+  /** A deleted person that returns has its former integer id. */
+  revivesId: boolean;
 };
 
 const micros = z.string().transform((text, context) => {
@@ -37,7 +39,7 @@ export const Action = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('delete'), uuid: person, delete_events: z.boolean().optional() }),
   /** Queues the deletion of a person's events, and keeps the person. */
   z.strictObject({ do: z.literal('delete_events'), uuid: person }),
-  /** Brings the uuid back under a new id, as later events do. */
+  /** Brings a deleted person back as later events do: its uuid stays. */
   z.strictObject({ do: z.literal('resurrect'), uuid: person }),
   /** Forgets the recordings that started before a time. */
   z.strictObject({ do: z.literal('expire_recordings'), before: micros }),
@@ -67,7 +69,8 @@ const performers: { [Do in Parsed['do']]: (action: Extract<Parsed, { do: Do }>, 
   delete: ({ uuid, delete_events: deleteEvents = false }, { store, change }) =>
     void store.persons.delete(idOf(store, uuid), deleteEvents, change),
   delete_events: ({ uuid }, { store, change }) => void store.persons.deleteEvents(idOf(store, uuid), change),
-  resurrect: ({ uuid }, { store, change }) => refuseUnless(store.lifecycle.resurrect(uuid, change) !== undefined),
+  resurrect: ({ uuid }, { store, change, conditions }) =>
+    refuseUnless(store.lifecycle.resurrect(uuid, change, conditions.revivesId) !== undefined),
   expire_recordings: ({ before }, { store }) => store.recordings.expireBefore(before),
   set_scopes: ({ key, scopes: given }, { store }) => {
     if (!store.apiKeys.setScopes(key, given)) throw notFound();

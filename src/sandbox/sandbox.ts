@@ -81,7 +81,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     nowMs: Math.floor(base.now()),
   });
   const seed = store.settings.get('seed') ?? options.seed;
-  const conditions = { projectVanished: false, listsEmpty: false, batchRuns: true };
+  const conditions = {
+    projectVanished: false,
+    listsEmpty: false,
+    batchRuns: true,
+    revivesId: live?.revivesId ?? false,
+  };
   const runDueDeletions = (nowMs: number): number[] =>
     conditions.batchRuns ? store.events.runDueDeletions(nowMs) : [];
   const clock = sandboxClock(base, store.settings, runDueDeletions);

@@ -107,6 +107,32 @@ describe('sync refuses to go on, and loses nothing, when', () => {
         assertFailedSync({ MIRROR_BASE_URL: url }, 1, /answered 200 with text\/html instead of JSON\n {2}a login page/),
     ));
 
+  // Unpacked, it is a name with an escape, and then 400,000 escapes in a text that never ends. A regular expression once
+  // looked through the rest of the text at each of them.
+  it.each([String.raw`{"a\n":1,"`, '{"a":1,"'])(
+    '826 bytes unpack to %s and 400,000 quotes with an escape',
+    async (head) => {
+      const bytes = gzipSync(head + String.raw`\"`.repeat(400_000));
+      expect(bytes.length).toBeLessThan(827);
+      const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+      const timeoutMs = 10_000;
+      await serving(
+        (_request, response) => response.writeHead(200, headers).end(bytes),
+        async (url) => {
+          const beganAtMs = performance.now();
+          await assertFailedSync(
+            { MIRROR_BASE_URL: url },
+            1,
+            /answered 200 with text that is cut off, malformed or not UTF-8 instead of JSON\n/,
+            '--set',
+            `service.totalTimeoutMs=${timeoutMs}`,
+          );
+          expect(performance.now() - beganAtMs).toBeLessThan(timeoutMs);
+        },
+      );
+    },
+  );
+
   it('another program answers in JSON', () =>
     serving(
       (_request, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"hello":1}'),

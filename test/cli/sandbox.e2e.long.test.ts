@@ -46,6 +46,25 @@ describe('sandbox', () => {
     expect((await ended).code).toBe(0);
   });
 
+  it('sets options of the live profile', async () => {
+    const options = ['--live', 'personsLimitMax=7', '--live', 'ghostShare=0'];
+    const { child, output, ended } = startCli([
+      'sandbox',
+      '--json',
+      '--persons',
+      '20',
+      '--profile',
+      'live',
+      ...options,
+    ]);
+    const { url, apiKey } = JSON.parse(await output('stdout', /\n/)) as { url: string; apiKey: string };
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const page = await (await fetch(`${url}/api/projects/1/persons/?limit=100`, { headers })).json();
+    expect((page as { results: unknown[] }).results).toHaveLength(7);
+    child.kill();
+    expect((await ended).code).toBe(0);
+  });
+
   it('has hostile values only if it is asked for them', async () => {
     const huge = async (...options: string[]): Promise<boolean> => {
       const { child, output, ended } = startCli([
@@ -72,6 +91,11 @@ describe('sandbox', () => {
     ['--port http', 2, 'write a whole number'],
     ['--persons many', 2, 'write a whole number'],
     ['--profile unreal', 2, 'Allowed choices are documented, live'],
+    ['--profile live --live ghosts=1', 2, 'write NAME=VALUE; the names are personsLimitMax, recordingsLimitMax, '],
+    ['--profile live --live ghostShare', 2, 'write NAME=VALUE; the names are'],
+    ['--profile live --live ghostShare=2', 2, 'ghostShare is how many positions of a list show no row'],
+    ['--profile live --live ghostShare=few', 2, 'ghostShare is how many positions of a list show no row'],
+    ['--live ghostShare=0', 2, '--live is for the live profile'],
     ['--churn -1', 2, 'write a number, as 0.5'],
     ['--faults floods', 2, 'Allowed choices are 429, 500,'],
     ['--rate 5', 2, 'write it as 10/s, 480/min or 4800/h'],

@@ -62,9 +62,22 @@ it('gives no count, a next of another host and prefix, and a previous that is th
 });
 
 it('clamps a limit above its cap, and next says so', async () => {
-  const { results, next } = await list('limit=100000');
+  const { results, next } = await list('limit=50000');
   expect(results.length).toBeLessThanOrEqual(500);
   expect(new URL(next ?? '').search).toBe('?limit=500&offset=500');
+});
+
+it('takes a page for the last one where more than 50,000 persons are asked for', async () => {
+  const { results, next } = await list('limit=50001');
+  expect(results.length).toBeGreaterThan(200);
+  expect(next).toBeNull();
+});
+
+it('has 100 persons on a page that is asked for without a limit', async () => {
+  await using plain = await smallSandbox({ profile: 'live', persons: 150, live: { ghostShare: 0, ghostRun: 0 } });
+  const page = JSON.parse((await ask(plain, '/persons/')).text) as LivePage;
+  expect(page.results).toHaveLength(100);
+  expect(new URL(page.next ?? '').search).toBe('?limit=100&offset=100');
 });
 
 it('answers under both prefixes', async () => {
@@ -74,16 +87,23 @@ it('answers under both prefixes', async () => {
   }
 });
 
-it('shows the uuid as id in the list, and the integer by filter, by id and by uuid', async () => {
+it('shows the uuid as id in lists, also by filter, and the integer by id and by uuid', async () => {
   const [listed] = (await pages(500)).flatMap(({ results }) => results);
   const uuid = listed?.uuid ?? '';
-  expect(listed).toMatchObject({ id: uuid, last_seen_at: null });
+  expect(listed).toHaveProperty('id', uuid);
   const [distinctId = ''] = listed?.distinct_ids ?? [];
-  const [found] = (await list(`distinct_id=${encodeURIComponent(distinctId)}`)).results;
-  expect(found?.uuid).toBe(uuid);
-  expect(typeof found?.id).toBe('number');
-  expect(await json(`/persons/${uuid}/`)).toEqual(found);
-  expect(await json(`/persons/${found?.id}/`)).toEqual(found);
+  expect((await list(`distinct_id=${encodeURIComponent(distinctId)}`)).results).toEqual([listed]);
+  const found = await json<LivePerson>(`/persons/${uuid}/`);
+  expect(found).toEqual({ ...listed, id: [...sandbox.living()].find((person) => person.uuid === uuid)?.id });
+  expect(await json(`/persons/${String(found.id)}/`)).toEqual(found);
+});
+
+it('shows times in milliseconds, and when most persons were last seen', async () => {
+  const rows = (await pages(500)).flatMap(({ results }) => results) as (LivePerson & Record<string, unknown>)[];
+  const seen = rows.map(({ last_seen_at: at }) => at).filter((at) => at !== null);
+  expect(seen.length).toBeGreaterThan(rows.length / 2);
+  expect(seen.length).toBeLessThan(rows.length);
+  for (const at of [...rows.map(({ created_at: at }) => at), ...seen]) expect(at).toMatch(/T[\d:]{8}\.\d{3}000Z$/);
 });
 
 it('cuts the distinct ids of a list to 1,000', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Recording } from '../../src/contract/resources.ts';
 import { ask, smallSandbox, standingClock } from './sandbox-requests.ts';
 
 type LiveRecording = {
@@ -88,14 +89,39 @@ it('rows lack fields, have nulls, and have fields that no document has', async (
   expect(rows[0]).toMatchObject({ expiry_time: null, recording_ttl: 30 });
 });
 
-it('shows the person who has the distinct id now, with ten of its distinct ids, or null', async () => {
+it('shows the person who has the distinct id now, with ten of its distinct ids, or its uuid when it is gone', async () => {
   const rows = await all();
   const crowd = [...sandbox.living()].find(({ distinct_ids: ids }) => ids.length > 1000);
   const recorded = rows.find(({ distinct_id: id }) => crowd?.distinct_ids.includes(id) === true);
   expect(recorded?.person).toMatchObject({ uuid: crowd?.uuid, distinct_ids: crowd?.distinct_ids.slice(0, 10) });
   sandbox.act({ do: 'delete', uuid: crowd?.uuid ?? '' });
   const after = (await all()).find(({ id }) => id === recorded?.id);
-  expect(after).toEqual({ ...recorded, person: null });
+  const noRow = { id: null, name: null, properties: {}, created_at: null };
+  const person = { ...noRow, distinct_ids: [recorded?.distinct_id], uuid: crowd?.uuid };
+  expect(after).toEqual({ ...recorded, person });
+});
+
+it('gives a person to a distinct id that nobody ever had: a uuid of the project and the distinct id', async () => {
+  await using alone = await smallSandbox({ profile: 'live', persons: 0, recordings: 3, clock });
+  const { text } = await ask(alone, '/session_recordings/?date_from=-30d');
+  const persons = (JSON.parse(text) as LivePage).results.map(({ person }) => person);
+  expect(persons).toHaveLength(3);
+  // The UUID of version 5 of `1:deleted_since`, as other programs make it.
+  for (const person of persons)
+    expect(person).toMatchObject({ id: null, uuid: '997a39a1-55ae-5e62-a75b-69c92352b3fd' });
+});
+
+it('lists recordings of one moment by their id, and 50 of them without a limit', async () => {
+  const document = sandbox.store.recordings.page({ limit: 1, offset: 0 }).documents[0] ?? '';
+  const { person: _person, ...recording } = JSON.parse(document) as Recording;
+  const ids = ['b', 'Z', 'a/1', '..', 'é', 'c'];
+  const startMicros = Date.parse(now) * 1000 - 1;
+  for (const id of ids) sandbox.store.recordings.add({ ...recording, id }, startMicros, 'null');
+  const { results } = await list('');
+  expect(results.slice(0, 6).map(({ id }) => id)).toEqual(ids.toSorted().toReversed());
+  await using plain = await smallSandbox({ profile: 'live', recordings: 90, live: { ghostShare: 0 }, clock });
+  const page = JSON.parse((await ask(plain, '/session_recordings/?date_from=-30d')).text) as LivePage;
+  expect([page.results.length, page.has_next]).toEqual([50, true]);
 });
 
 it('recordings vanish by retention as the clock moves', async () => {

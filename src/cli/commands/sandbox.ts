@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { AppError } from '../../core/errors.ts';
+import { readJson } from '../../core/exact-json.ts';
 import { countText, durationText } from '../../core/words.ts';
+import { LiveOptions } from '../../sandbox/live/live-data.ts';
 import { faultKinds, type FaultKind } from '../../sandbox/faults/fault-plan.ts';
 import { profileNames, type ProfileName } from '../../sandbox/open-sandbox-store.ts';
 import { parseRateLimits, type RateLimit } from '../../sandbox/rate-limits.ts';
@@ -16,6 +19,7 @@ type SandboxFlags = {
   port: number;
   dir?: string;
   profile: ProfileName;
+  live?: Partial<LiveOptions>;
   churn?: number;
   faults?: FaultKind;
   rate?: RateLimit[];
@@ -29,6 +33,7 @@ export function define(command: Command, context: CommandContext): CommandAction
         .choices(profileNames)
         .default('documented'),
     )
+    .option('--live <name=value>', 'an option of the live profile (see below); may be repeated', liveOption)
     .option('--persons <count>', 'the number of persons to generate', wholeNumber, 1000)
     .option('--recordings <count>', 'the number of recordings to generate', wholeNumber, 200)
     .option('--seed <number>', 'the same seed gives the same data', wholeNumber, 1)
@@ -47,8 +52,14 @@ export function define(command: Command, context: CommandContext): CommandAction
 Examples:
   analytics-mirror sandbox --persons 100000 --recordings 20000 --port 8010
   analytics-mirror sandbox --json --seed 7 --dir ./sandbox-data
-  analytics-mirror sandbox --profile live --churn 0.5 --faults mixed --rate 480/min,4800/h`,
+  analytics-mirror sandbox --profile live --churn 0.5 --faults mixed --rate 480/min,4800/h
+  analytics-mirror sandbox --profile live --live ghostShare=0 --live personsLimitMax=1000
+
+Options of the live profile, for --live:
+${liveOptionTexts.join('\n')}`,
     act: async (flags: SandboxFlags) => {
+      if (flags.live && flags.profile !== 'live')
+        throw new AppError('--live is for the live profile', { code: 'usage', hint: 'add --profile live' });
       const startedAt = performance.now();
       const sandbox = await startSandbox({ ...flags, rates: flags.rate });
       const { url, projectId, apiKey, readOnlyKey, playlists } = sandbox;
@@ -74,6 +85,22 @@ Stop it with Ctrl+C.
       await sandbox.close();
     },
   };
+}
+
+const liveOptionTexts = Object.entries(LiveOptions.shape).map(
+  ([name, schema]) => `  ${name} (${String(schema.def.defaultValue)}): ${schema.description}`,
+);
+
+/** Adds an option of the live profile, as `ghostShare=0.1`, to those before it. */
+function liveOption(text: string, earlier: Partial<LiveOptions> = {}): Partial<LiveOptions> {
+  const at = text.indexOf('=');
+  const [name, value] = [text.slice(0, at), text.slice(at + 1)];
+  if (at < 1 || !Object.hasOwn(LiveOptions.shape, name))
+    throw new InvalidArgumentError(`write NAME=VALUE; the names are ${Object.keys(LiveOptions.shape).join(', ')}`);
+  const schema = LiveOptions.shape[name as keyof LiveOptions];
+  const parsed = schema.safeParse(readJson(value) ?? value);
+  if (!parsed.success) throw new InvalidArgumentError(`${name} is ${schema.description}`);
+  return { ...earlier, [name]: parsed.data };
 }
 
 function wholeNumber(text: string): number {

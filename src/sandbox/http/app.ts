@@ -5,7 +5,7 @@ import { addClockRoutes, addControlRoutes } from './control-routes.ts';
 import { addEndpointRoutes, type Environment, type Service } from './endpoint-routes.ts';
 import { examplesOf } from './examples.ts';
 import { openApi } from './openapi.ts';
-import { notFound, Refusal } from './answer.ts';
+import { notFound, Refusal, toResponse } from './answer.ts';
 
 /** The service over HTTP: its endpoints, `/`, `/openapi.json`, and the sandbox's own under `/__sandbox`. */
 export function createApp(service: Service & { apiKey: string; log: RequestLog }): Hono<Environment> {
@@ -24,9 +24,7 @@ export function createApp(service: Service & { apiKey: string; log: RequestLog }
   addClockRoutes(app, service.clock);
   addControlRoutes(app, service, service.log);
   addEndpointRoutes(app, service);
-  app.notFound(() => {
-    throw notFound();
-  });
+  app.notFound(() => toResponse(service.profile.unknownPath()));
   app.onError((error, context) => {
     if (error instanceof Refusal) return context.json(error.body, error.status);
     process.stderr.write(`sandbox: ${error.stack ?? error.message}\n`);

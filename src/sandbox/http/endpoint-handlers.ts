@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PersonFilters } from '../store/persons.ts';
+import type { PersonFilters } from '../store/person-filters.ts';
 import { personJson, type PersonRow } from '../store/person-row.ts';
 import { PropertyFilter } from '../store/property-filter.ts';
 import { notFound } from './answer.ts';

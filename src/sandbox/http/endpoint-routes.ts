@@ -25,6 +25,11 @@ export type Environment = { Bindings: HttpBindings };
 /** Registers every route of the profile, under each of its prefixes. OPTIONS is answered to everyone, with `Allow`. */
 export function addEndpointRoutes(app: Hono<Environment>, service: Service): void {
   const { pathPrefixes, routes } = service.profile;
+  for (const prefix of pathPrefixes)
+    app.use(`${prefix}/*`, async ({ header }, next) => {
+      await next();
+      for (const [name, value] of Object.entries(service.profile.headersBelow(prefix))) header(name, value);
+    });
   const placed = pathPrefixes.flatMap((prefix) => routes.map((route) => ({ path: pathOf(prefix, route.row), route })));
   for (const [path, there] of Map.groupBy(placed, (one) => one.path)) {
     const methodsOf = (rows: readonly Route['row'][]): string =>
@@ -48,10 +53,11 @@ async function answer(
   { req }: Context,
   { row, handle }: Route,
   allowed: string,
-  { store, clock, projectId, conditions }: Service,
+  { store, clock, projectId, conditions, profile }: Service,
 ): Promise<Answer> {
   const apiKey = authenticate(req.header('Authorization'), store.apiKeys);
   requireScope(apiKey, row.scope);
+  profile.admit(row);
   const projects = conditions.projectVanished ? [] : [{ id: projectId, name: 'Sandbox' }];
   if (!row.isOutsideProjects && !projects.some(({ id }) => id === req.param('project_id'))) throw notFound();
   const input = {

@@ -1,6 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
 import { Person } from '../../contract/resources.ts';
-import type { Window } from '../store/persons.ts';
+import type { Window } from '../store/person-filters.ts';
 import { personCells, type PersonRow } from '../store/person-row.ts';
 import { Refusal } from './answer.ts';
 import { jsonContent, type Call, type Content, type Project } from './endpoint-handler.ts';

@@ -1,6 +1,6 @@
 import { documentedPathPrefix, endpointNames, endpoints, type Endpoint } from '../../contract/endpoints.ts';
 import { projectEndpoints } from '../../contract/projects.ts';
-import { type Answer, type Refusal, refusalAnswer } from './answer.ts';
+import { type Answer, notFound, type Refusal, refusalAnswer } from './answer.ts';
 import type { AnyHandler, Call, Content, Input } from './endpoint-handler.ts';
 import { endpointHandlers } from './endpoint-handlers.ts';
 import { projectPage } from './list-page.ts';
@@ -27,11 +27,17 @@ export function pathOf(prefix: string, { path, isOutsideProjects }: Row): string
 /** How a service answers: which routes, under which prefixes, and in what manner. */
 export type Profile = {
   pathPrefixes: readonly string[];
+  /** The headers of each answer below a prefix. */
+  headersBelow(prefix: string): Record<string, string>;
   /** In the order in which paths are matched. */
   routes: readonly Route[];
   /** Done before each request. `requestNumber` counts from 1. */
   beforeRequest(requestNumber: number): void;
   refuse(refusal: Refusal, requestNumber: number): Answer;
+  /** Throws the refusal of a key that has the scope of an endpoint. */
+  admit(row: Route['row']): void;
+  /** What a path answers that nobody knows. */
+  unknownPath(): Answer;
   /** Whether bodies are packed where the caller takes gzip. */
   packs: boolean;
 };
@@ -47,6 +53,9 @@ export const documentedProfile: Profile = {
   pathPrefixes: [documentedPathPrefix],
   routes: documentedRoutes,
   beforeRequest: () => undefined,
+  headersBelow: () => ({}),
   refuse: refusalAnswer,
+  admit: () => undefined,
+  unknownPath: () => refusalAnswer(notFound()),
   packs: false,
 };

@@ -2,16 +2,21 @@ import { z } from 'zod';
 import { endpoints, PersonId } from '../../contract/endpoints.ts';
 import { notFound } from '../http/answer.ts';
 import { jsonContent, type Call, type Content } from '../http/endpoint-handler.ts';
+import { sha256 } from '../../core/digest.ts';
+import { randomFor } from '../generator/seeded-random.ts';
+import type { Haunted } from '../store/live-persons.ts';
 import { personCsv } from '../http/list-page.ts';
 import { personFilters } from '../http/endpoint-handlers.ts';
 import { route, type Route } from '../http/profile.ts';
 import type { PersonRow } from '../store/person-row.ts';
-import type { Window } from '../store/persons.ts';
-import { clampedWindow, type LiveOptions } from './live-data.ts';
-import { listedPersonJson, livePersonJson } from './live-rows.ts';
+import type { PersonFilters, Window } from '../store/person-filters.ts';
+import { clampedWindow, personsLimitCut, type LiveOptions } from './live-data.ts';
+import { listedPersonJson, livePersonJson, sortedWithinPage } from './live-rows.ts';
 
 /** `format=csv` comes with a limit and an offset of its own. */
-const csvWindow = { limit: 1000, offset: 0 };
+const csvWindow = { limit: 50_000, offset: 0 };
+
+const limitDefault = 100;
 
 /** An integer id, or the uuid in its place. */
 const params = z.object({ id: z.union([PersonId, z.guid()]) });
@@ -21,19 +26,19 @@ const change = z.object({ properties: z.record(z.string(), z.unknown()) });
 
 /** The routes of section 4.2 as a live service has them. */
 export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChanges): Route[] {
+  const select = personSelection(options);
   return [
-    route('persons.list', endpoints['persons.list'], ({ query }, { store, url }) => {
+    route('persons.list', endpoints['persons.list'], ({ query }, call) => {
+      const isCsv = query.format === 'csv';
+      const window = isCsv ? csvWindow : clampedWindow(query, limitDefault, options.personsLimitMax);
       const filters = personFilters(query);
-      if (query.format === 'csv') return personCsv(store.persons.page(filters, csvWindow).rows);
-      const window = clampedWindow(query, options.personsLimitMax);
-      if (Object.values(filters).some((filter) => filter !== undefined)) {
-        const { rows } = store.persons.page(filters, window);
-        return livePersonPage(url, window, rows.length, rows.map(livePersonJson));
-      }
-      const { rows, positions } = store.ghosts.persons(window);
-      const isCounted = url.searchParams.has('include_total');
-      const total = isCounted ? store.persons.page({}, { limit: 0, offset: 0 }).count : undefined;
-      return livePersonPage(url, window, positions, rows.map(listedPersonJson), total);
+      const { rows, positions } = select(filters, window, call);
+      if (isCsv) return personCsv(rows);
+      // Where more are asked for than a page can have, the service takes the page for the last one.
+      const hasMore = positions === window.limit && (query.limit ?? 0) <= personsLimitCut;
+      const isCounted = call.url.searchParams.has('include_total');
+      const total = isCounted ? call.store.persons.page(filters, { limit: 0, offset: 0 }).count : undefined;
+      return livePersonPage(call.url, window, hasMore, rows.map(listedPersonJson), total);
     }),
 
     route('persons.retrieve', { ...endpoints['persons.retrieve'], params }, (input, call) => {
@@ -91,17 +96,37 @@ export function livePersonRoutes(options: LiveOptions, { defer }: DeferredChange
   ];
 }
 
+/** How far ahead of now a person may be dated and still be listed. */
+const aheadMs = 86_400_000;
+
+/**
+ * Selects pages of persons: in one order from one store, and then sorted again within the page. Rows of one millisecond stand
+ * otherwise on two pages that overlap.
+ */
+function personSelection({ tieOrder, hidesReturned }: LiveOptions) {
+  const random = randomFor('ties', 1);
+  const salt = (): number => random.int(1, 0x7fffffff);
+  return (filters: PersonFilters, window: Window, { store, change }: Call): Haunted<PersonRow> => {
+    const tieSalt = tieOrder === 'anew-in-each-selection' ? salt() : 0;
+    const view = { untilMs: change.atMs + aheadMs, hidesReturned, tieSalt };
+    const { rows, positions } = store.livePersons.page(filters, window, view);
+    const pageSalt = tieOrder === 'anew-on-each-page' ? salt() : undefined;
+    const tie = ({ uuid }: PersonRow): string => (pageSalt === undefined ? uuid : sha256(`${pageSalt} ${uuid}`));
+    return { rows: sortedWithinPage(rows, tie), positions };
+  };
+}
+
 /** The address that a service behind a proxy takes for its own. */
 const believedOrigin = 'https://analytics.internal.example';
 
 /**
- * A page of persons. It has a `count` only where `include_total` is in the query, with any value. `next` is set if the window was full, with another host, scheme and prefix.
- * `previous` leads to this same page. `positions` counts ghosts too.
+ * A page of persons. It has a `count` only where `include_total` is in the query, with any value. `next` has another host, scheme and
+ * prefix. `previous` leads to this same page.
  */
 function livePersonPage(
   url: URL,
   { limit, offset }: Window,
-  positions: number,
+  hasMore: boolean,
   results: readonly string[],
   total?: number,
 ): Content {
@@ -112,7 +137,7 @@ function livePersonPage(
     target.searchParams.set('offset', String(at));
     return target.href;
   };
-  const next = positions < limit ? null : link(offset + limit);
+  const next = hasMore ? link(offset + limit) : null;
   const previous = offset > 0 ? link(offset) : null;
   const count = total === undefined ? '' : `"count":${total},`;
   return jsonContent(

@@ -32,6 +32,7 @@ export function liveProfile(
   const departed = new Set(departing.map(({ name }) => name));
   return {
     pathPrefixes: [documentedPathPrefix, '/api/projects'],
+    headersBelow: (prefix) => (prefix === documentedPathPrefix ? deprecated : {}),
     routes: [
       // They come first, because `/persons/:id` matches their paths too.
       ...bulkDeletionRoutes(options, deferred),
@@ -44,9 +45,29 @@ export function liveProfile(
       recordings.expireBefore(clock.now() * 1000 - options.retentionDays * dayMicros);
     },
     refuse: liveRefusal,
+    admit: ({ method, isOutsideProjects }) => {
+      const isRefused = options.refuses === 'editing' ? method !== 'GET' : !isOutsideProjects;
+      if (options.refuses !== 'nothing' && isRefused)
+        throw new Refusal('permissionDenied', refusalWords[options.refuses]);
+    },
+    unknownPath: () => ({ status: 404, headers: { 'Content-Type': 'text/html; charset=utf-8' }, body: unknownPage }),
     packs: true,
   };
 }
+
+/** What answers say below the documented prefix, which the service rewrites to the other one. */
+const deprecated = { Deprecation: 'true', Sunset: 'Fri, 31 Jul 2026 00:00:00 GMT' };
+
+const refusalWords: Record<Exclude<LiveOptions['refuses'], 'nothing'>, string> = {
+  'other-project': 'This key has no access to the requested project.',
+  'members-keys': 'The organization does not allow personal API keys of its members.',
+  editing: 'You do not have editor access to this resource.',
+};
+
+const unknownPage = `<!doctype html>
+<html lang="en"><head><title>Not Found</title></head>
+<body><h1>Not Found</h1><p>The requested resource was not found on this server.</p></body></html>
+`;
 
 /** A refusal in one of the forms that live services use, in turn. Half of them have the documented form. */
 function liveRefusal(refusal: Refusal, requestNumber: number): Answer {

@@ -2,14 +2,16 @@ import { z } from 'zod';
 import { endpoints, PageQuery } from '../../contract/endpoints.ts';
 import { isoToMicros } from '../../core/time.ts';
 import { Refusal } from '../http/answer.ts';
-import { jsonContent, type Content } from '../http/endpoint-handler.ts';
+import { jsonContent, type Content, type Project } from '../http/endpoint-handler.ts';
 import { route, type Route } from '../http/profile.ts';
 import type { Store } from '../store/store.ts';
 import { clampedWindow, type LiveOptions } from './live-data.ts';
-import { livePlaylistJson, liveRecordingJson } from './live-rows.ts';
+import { livePlaylistJson, liveRecordingJson, missingPersonJson, recordedPersonJson } from './live-rows.ts';
 
 /** The query of the list of recordings; any other parameter is refused. */
 const LiveRecordingQuery = z.strictObject({ ...PageQuery.shape, date_from: z.string().optional() });
+
+const limitDefault = 50;
 
 /** The routes of sections 4.3 and 4.4 in which a live service differs from the document. */
 export function liveRecordingRoutes({ recordingsLimitMax }: LiveOptions): Route[] {
@@ -17,21 +19,21 @@ export function liveRecordingRoutes({ recordingsLimitMax }: LiveOptions): Route[
     route(
       'recordings.list',
       { ...endpoints['recordings.list'], query: LiveRecordingQuery },
-      ({ query }, { store, change }) => {
-        const { limit, offset } = clampedWindow(query, recordingsLimitMax);
+      ({ query }, { store, change, projects }) => {
+        const { limit, offset } = clampedWindow(query, limitDefault, recordingsLimitMax);
         const since = sinceMicros(query.date_from, change.atMs);
         const { rows } = store.ghosts.recordings({ limit, offset }, since);
         const { positions: following } = store.ghosts.recordings({ limit: 1, offset: offset + limit }, since);
         return liveRecordingPage(
-          rows.map((document) => shown(document, store)),
+          rows.map((document) => shown(document, store, projects)),
           following > 0,
         );
       },
     ),
 
-    route('recordings.retrieve', endpoints['recordings.retrieve'], ({ params }, { store }) => {
+    route('recordings.retrieve', endpoints['recordings.retrieve'], ({ params }, { store, projects }) => {
       const { text } = jsonContent(store.recordings.find(params.id));
-      return jsonContent(shown(text, store));
+      return jsonContent(shown(text, store, projects));
     }),
 
     route('playlists.retrieve', endpoints['playlists.retrieve'], ({ params }, { store }) =>
@@ -42,20 +44,23 @@ export function liveRecordingRoutes({ recordingsLimitMax }: LiveOptions): Route[
       playlist(store.playlists.update(params.short_id, body, change)),
     ),
 
-    route('playlists.recordings', endpoints['playlists.recordings'], ({ params }, { store }) => {
+    route('playlists.recordings', endpoints['playlists.recordings'], ({ params }, { store, projects }) => {
       playlist(store.playlists.find(params.short_id));
       const documents = store.playlists.memberDocuments(params.short_id);
       return liveRecordingPage(
-        documents.map((document) => shown(document, store)),
+        documents.map((document) => shown(document, store, projects)),
         false,
       );
     }),
   ];
 }
 
-function shown(document: string, { lifecycle }: Store): string {
+/** The recording with the person that has its distinct id now. */
+function shown(document: string, { lifecycle }: Store, [project]: readonly Project[]): string {
   const { distinct_id: distinctId } = JSON.parse(document) as { distinct_id: string };
-  return liveRecordingJson(document, lifecycle.ownerOf(distinctId));
+  const person = lifecycle.ownerOf(distinctId);
+  const missing = (): string => missingPersonJson(distinctId, lifecycle.formerOwnerOf(distinctId), project?.id ?? '');
+  return liveRecordingJson(document, person ? recordedPersonJson(person) : missing());
 }
 
 function playlist(text: string | undefined): Content {

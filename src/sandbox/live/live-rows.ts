@@ -1,33 +1,75 @@
 import { createHash } from 'node:crypto';
 import { parseExactJson } from '../../core/exact-json.ts';
+import { microsToIso } from '../../core/time.ts';
 import type { Playlist, Recording } from '../../contract/resources.ts';
 import { distinctIdsOf, personJson, type PersonRow } from '../store/person-row.ts';
 
 const listedDistinctIdsMax = 1000;
 const recordedDistinctIdsMax = 10;
+const dayMicros = 86_400_000_000;
 
 /** True for one key in `n`, always the same keys for the same trait. */
 function isOneIn(n: number, trait: string, key: string): boolean {
   return createHash('sha256').update(`${trait} ${key}`).digest().readUInt32BE() % n === 0;
 }
 
-/** A person with fields that the document does not have. */
+/** A person with fields that the document does not have, and its time in milliseconds. */
 export function livePersonJson(row: PersonRow): string {
   const isIdentified = !isOneIn(3, 'anonymous', row.uuid);
-  return `${personJson(row).slice(0, -1)},"is_identified":${isIdentified},"last_seen_at":null}`;
+  const createdAtMicros = createdAtMs(row) * 1000;
+  const lastSeenAt = isOneIn(4, 'unseen', row.uuid) ? 'null' : `"${microsToIso(createdAtMicros + dayMicros)}"`;
+  const text = personJson({ ...row, createdAtMicros });
+  return `${text.slice(0, -1)},"is_identified":${isIdentified},"last_seen_at":${lastSeenAt}}`;
 }
 
-/** A person as the unfiltered list shows it: under its uuid, with its first 1,000 distinct ids. */
+function createdAtMs({ createdAtMicros }: PersonRow): number {
+  return Math.floor(createdAtMicros / 1000);
+}
+
+/**
+ * The persons of a page in the order in which the page shows them, whatever order they were selected in: newest millisecond
+ * first, then by `tie`, lowest first.
+ */
+export function sortedWithinPage(rows: readonly PersonRow[], tie: (row: PersonRow) => string): PersonRow[] {
+  return rows
+    .map((row) => ({ row, ms: createdAtMs(row), tie: tie(row) }))
+    .toSorted((a, b) => b.ms - a.ms || (a.tie < b.tie ? -1 : 1))
+    .map(({ row }) => row);
+}
+
+/** A person as lists show it: under its uuid, with its first 1,000 distinct ids. */
 export function listedPersonJson(row: PersonRow): string {
   const text = livePersonJson({ ...row, distinctIds: firstOf(row.distinctIds, listedDistinctIdsMax) });
   return text.replace(/^\{"id":\d+/, `{"id":"${row.uuid}"`);
 }
 
-/**
- * A recording as it is served. `person` is the person that has its distinct id now, with ten distinct ids at most, or
- * null. Some rows lack `storage`, and some have null for a documented value.
- */
-export function liveRecordingJson(document: string, person: PersonRow | undefined): string {
+/** The namespace of the uuids that a live service gives to persons. */
+const personNamespace = '932979b4-65c3-4424-8467-0b66ec27bc22';
+
+/** A distinct id that no person has, as a recording shows it: with the uuid that its person had, or would have. */
+export function missingPersonJson(distinctId: string, formerUuid: string | undefined, projectId: string): string {
+  const uuid = formerUuid ?? uuidFromName(personNamespace, `${projectId}:${distinctId}`);
+  return JSON.stringify({ id: null, name: null, distinct_ids: [distinctId], properties: {}, created_at: null, uuid });
+}
+
+/** The UUID of version 5 of a name (RFC 9562). */
+function uuidFromName(namespace: string, name: string): string {
+  const bytes = createHash('sha1')
+    .update(Buffer.from(namespace.replaceAll('-', ''), 'hex'))
+    .update(name)
+    .digest();
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x50;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return bytes.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+/** A person as a recording shows it, with ten distinct ids at most. */
+export function recordedPersonJson(person: PersonRow): string {
+  return livePersonJson({ ...person, distinctIds: firstOf(person.distinctIds, recordedDistinctIdsMax) });
+}
+
+/** A recording as it is served, with this person. Some rows lack `storage`, and some have null for a documented value. */
+export function liveRecordingJson(document: string, shownPerson: string): string {
   const { person: _then, ...recording } = parseExactJson(document) as Recording;
   const { id } = recording;
   const text = JSON.stringify({
@@ -38,11 +80,7 @@ export function liveRecordingJson(document: string, person: PersonRow | undefine
     expiry_time: null,
     recording_ttl: 30,
   });
-  const shown =
-    person === undefined
-      ? 'null'
-      : livePersonJson({ ...person, distinctIds: firstOf(person.distinctIds, recordedDistinctIdsMax) });
-  return `${text.slice(0, -1)},"person":${shown}}`;
+  return `${text.slice(0, -1)},"person":${shownPerson}}`;
 }
 
 /** A playlist whose users and counts lack values, with a field that the document does not have. */

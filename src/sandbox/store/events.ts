@@ -10,7 +10,8 @@ export type EventDeletion = { id: number; personUuid: string; requestedAtMs: num
  * Beside which rows of the same person a service queues one more deletion of events: beside no row that waits (newer releases),
  * beside no row at all (older ones that run elsewhere), or always. Where it queues none, its answer says that it has.
  */
-export type DeletionRows = 'one_waiting' | 'one_ever' | 'always';
+export const deletionRows = ['one_waiting', 'one_ever', 'always'] as const;
+export type DeletionRows = (typeof deletionRows)[number];
 
 const blocking: Readonly<Record<DeletionRows, string>> = {
   one_waiting: /*sql*/ `run_at_ms IS NULL`,

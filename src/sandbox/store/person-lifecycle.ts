@@ -29,12 +29,21 @@ export function personLifecycle(database: Database.Database, { writer }: { write
   const moveBack = database.prepare(
     /*sql*/ `UPDATE persons SET created_at_us = min(created_at_us, @createdAtMicros) WHERE id = @id`,
   );
-  const selectDeleted = database.prepare<[string], string>(/*sql*/ `
-    SELECT detail FROM person_activity WHERE person_uuid = ? AND action = 'deleted' ORDER BY id DESC LIMIT 1`);
+  const selectDeleted = database.prepare<[string], { id: number; detail: string }>(/*sql*/ `
+    SELECT person_id AS id, detail FROM person_activity
+    WHERE person_uuid = ? AND action = 'deleted' ORDER BY person_activity.id DESC LIMIT 1`);
+  const insertReturned = database.prepare(/*sql*/ `INSERT OR IGNORE INTO returned_persons (person_id) VALUES (?)`);
+  const selectFormerOwner = database.prepare<[string], string>(
+    /*sql*/ `SELECT person_uuid FROM former_owners WHERE distinct_id = ?`,
+  );
+  const tieOldest = database.prepare<{ count: number }>(/*sql*/ `
+    UPDATE persons SET created_at_us = (
+      SELECT max(created_at_us) FROM (SELECT created_at_us FROM persons ORDER BY created_at_us, id LIMIT @count))
+    WHERE id IN (SELECT id FROM persons ORDER BY created_at_us, id LIMIT @count)`);
 
   const isTaken = (distinctId: string): boolean => selectOwner.get(distinctId) !== undefined;
-  const create = (person: Omit<NewPerson, 'id'>, detail: object, change: Change): PersonRow => {
-    const id = writer.nextId();
+  const create = (person: NewPerson, detail: object, change: Change): PersonRow => {
+    const id = person.id ?? writer.nextId();
     writer.add({ ...person, id });
     writer.logActivity({ id, uuid: person.uuid }, 'created', detail, change);
     const created = writer.find(id);
@@ -45,6 +54,8 @@ export function personLifecycle(database: Database.Database, { writer }: { write
   return {
     idOf: (uuid: string): number | undefined => selectId.pluck().get(uuid),
     ownerOf: (distinctId: string): PersonRow | undefined => selectOwner.get(distinctId),
+    /** The uuid of the person that was deleted with this distinct id. */
+    formerOwnerOf: (distinctId: string): string | undefined => selectFormerOwner.pluck().get(distinctId),
     count: (): number => countPersons.pluck().get() ?? 0,
     /** The living person with this id or the next higher one. */
     atOrAfter: (id: number): number | undefined => selectAtOrAfter.pluck().get(id),
@@ -56,7 +67,7 @@ export function personLifecycle(database: Database.Database, { writer }: { write
     /** Creates a person under the next id. If a distinct id is taken, does nothing and returns undefined. */
     create: database.transaction((make: (id: number) => NewPerson, change: Change): PersonRow | undefined => {
       const person = make(writer.nextId());
-      return person.distinctIds.some(isTaken) ? undefined : create(person, {}, change);
+      return person.distinctIds.some(isTaken) ? undefined : create({ ...person, id: null }, {}, change);
     }),
 
     /** Gives a person distinct ids that no person has. */
@@ -84,22 +95,28 @@ export function personLifecycle(database: Database.Database, { writer }: { write
     }),
 
     /**
-     * Brings a deleted person back as later events do: the same uuid under a new id, created now, with its distinct
-     * ids that are free. Undefined if it lives, was never deleted, or has no free distinct id.
+     * Brings a deleted person back as later events do: the same uuid under a new id, or under its former one, created now, with
+     * its distinct ids that are free. Undefined if it lives, was never deleted, or has no free distinct id.
      */
-    resurrect: database.transaction((uuid: string, change: Change): PersonRow | undefined => {
-      const detail = selectDeleted.pluck().get(uuid);
-      if (detail === undefined || selectId.get(uuid) !== undefined) return undefined;
-      const former = (JSON.parse(detail) as { distinct_ids: string[] }).distinct_ids;
+    resurrect: database.transaction((uuid: string, change: Change, revivesId = false): PersonRow | undefined => {
+      const deleted = selectDeleted.get(uuid);
+      if (deleted === undefined || selectId.get(uuid) !== undefined) return undefined;
+      const former = (JSON.parse(deleted.detail) as { distinct_ids: string[] }).distinct_ids;
       const distinctIds = former.filter((distinctId) => !isTaken(distinctId));
       const [name] = distinctIds;
       if (name === undefined) return undefined;
+      const id = revivesId ? deleted.id : null;
       const createdAtMicros = change.atMs * 1000;
-      return create(
-        { uuid, name, createdAtMicros, distinctIds, properties: '{}', email: null },
+      const returned = create(
+        { id, uuid, name, createdAtMicros, distinctIds, properties: '{}', email: null },
         { again: true },
         change,
       );
+      insertReturned.run(returned.id);
+      return returned;
     }),
+
+    /** Lets the oldest persons share the time of the newest of them. */
+    tieOldest: (count: number): void => void tieOldest.run({ count }),
   };
 }

@@ -2,36 +2,17 @@ import type Database from 'better-sqlite3';
 import { isJsonObject } from '../../core/exact-json.ts';
 import type { Change } from './change-log.ts';
 import type { Events } from './events.ts';
+import type { FilterBindings, PersonFilters, PersonFilterSql, Window } from './person-filters.ts';
 import { distinctIdsOf, personColumns, type PersonRow } from './person-row.ts';
 import { propertiesOf, type PersonWriter } from './person-writer.ts';
-import { matchesProperties, type PropertyFilter } from './property-filter.ts';
-
-/** Which rows of a list are asked for. */
-export type Window = { limit: number; offset: number };
-
-/** The documented filters of the list; they narrow it together. */
-export type PersonFilters = {
-  distinctId?: string | undefined;
-  /** Exactly this e-mail. */
-  email?: string | undefined;
-  /** Words of the e-mail, or exactly this distinct id. */
-  search?: string | undefined;
-  properties?: readonly PropertyFilter[] | undefined;
-};
-
-type Bindings = Window & { distinctId: string; email: string; search: string; match: string };
 
 /** The list of persons: newest first, equal times by id, highest first. */
-function personList(database: Database.Database) {
-  let propertyFilters: readonly PropertyFilter[] = [];
-  database.function('matches_property_filters', (properties) =>
-    matchesProperties(String(properties), propertyFilters) ? 1 : 0,
-  );
+function personList(database: Database.Database, filterSql: PersonFilterSql) {
   const statements = new Map<string, ReturnType<typeof prepare>>();
   const prepare = (where: string) => ({
-    count: database.prepare<Partial<Bindings>, number>(/*sql*/ `SELECT count(*) FROM persons ${where}`).pluck(),
+    count: database.prepare<FilterBindings, number>(/*sql*/ `SELECT count(*) FROM persons ${where}`).pluck(),
     // First the page's keys from the narrow index, then the wide rows of that page.
-    rows: database.prepare<Bindings, PersonRow>(/*sql*/ `
+    rows: database.prepare<FilterBindings, PersonRow>(/*sql*/ `
       WITH page AS (
         SELECT id, created_at_us FROM persons ${where}
         ORDER BY created_at_us DESC, id DESC LIMIT @limit OFFSET @offset)
@@ -41,47 +22,25 @@ function personList(database: Database.Database) {
   return {
     /** One page, and how many persons match the filters in all. */
     page(filters: PersonFilters, window: Window): { count: number; rows: PersonRow[] } {
-      propertyFilters = filters.properties ?? [];
-      const where = whereClause(filters);
+      const { where, bindings } = filterSql(filters, window);
       let statement = statements.get(where);
       if (!statement) statements.set(where, (statement = prepare(where)));
-      const bindings: Bindings = {
-        ...window,
-        distinctId: filters.distinctId ?? '',
-        email: filters.email ?? '',
-        search: filters.search ?? '',
-        match: matchExpression(filters.search ?? ''),
-      };
       return { count: statement.count.get(bindings) ?? 0, rows: statement.rows.all(bindings) };
     },
   };
 }
 
-function whereClause({ distinctId, email, search, properties }: PersonFilters): string {
-  const conditions: string[] = [];
-  if (distinctId !== undefined) {
-    conditions.push(`id IN (SELECT person_id FROM person_distinct_ids WHERE distinct_id = @distinctId)`);
-  }
-  if (email !== undefined) conditions.push(`email = @email`);
-  if (search !== undefined && search !== '') {
-    conditions.push(`id IN (SELECT rowid FROM person_search WHERE person_search MATCH @match
-      UNION SELECT person_id FROM person_distinct_ids WHERE distinct_id = @search)`);
-  }
-  if (properties !== undefined) conditions.push(`matches_property_filters(properties)`);
-  return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-}
-
-/** Every word of the search as a quoted prefix, so that no text of a caller is FTS5 syntax. */
-function matchExpression(search: string): string {
-  const words = search.replaceAll('\0', ' ').split(/\s+/).filter(Boolean);
-  return words.map((word) => `"${word.replaceAll('"', '""')}"*`).join(' ') || '""';
-}
-
 /** What the API does with persons (section 4.2). Every change is one transaction, with its log. */
-export function personTable(database: Database.Database, { writer, events }: { writer: PersonWriter; events: Events }) {
+export function personTable(
+  database: Database.Database,
+  { writer, events, filterSql }: { writer: PersonWriter; events: Events; filterSql: PersonFilterSql },
+) {
   const { add, find, logActivity, setProperties } = writer;
+  const insertFormerOwner = database.prepare<[string, string]>(
+    /*sql*/ `INSERT OR REPLACE INTO former_owners (distinct_id, person_uuid) VALUES (?, ?)`,
+  );
   return {
-    ...personList(database),
+    ...personList(database, filterSql),
     add,
     find,
 
@@ -148,6 +107,7 @@ export function personTable(database: Database.Database, { writer, events }: { w
       if (deleteEvents) events.queueDeletion(person.uuid, person.distinctIds, change.atMs);
       writer.remove(id);
       const distinctIds = distinctIdsOf(person);
+      for (const distinctId of distinctIds) insertFormerOwner.run(distinctId, person.uuid);
       logActivity(person, 'deleted', { delete_events: deleteEvents, distinct_ids: distinctIds }, change);
       return true;
     }),

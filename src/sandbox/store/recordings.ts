@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Recording } from '../../contract/resources.ts';
-import type { Window } from './persons.ts';
+import type { Window } from './person-filters.ts';
 
 /**
  * Session recordings, newest start first. A recording outlives its person. It embeds the person as it was when it was

@@ -14,8 +14,15 @@ CREATE TABLE api_keys (
 -- AUTOINCREMENT: the id of a deleted person must never come back as somebody else.
 -- properties is JSON text exactly as it was written; email repeats properties.email where that is a string.
 CREATE TABLE persons (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, created_at_us INTEGER NOT NULL, email TEXT, ${plainColumnTypes}
+  id INTEGER PRIMARY KEY AUTOINCREMENT, created_at_us INTEGER NOT NULL, email TEXT, ${plainColumnTypes},
+  -- What a column store sorts by: milliseconds, and the second half of the uuid before its first.
+  created_at_ms INTEGER AS ((created_at_us - (created_at_us % 1000 + 1000) % 1000) / 1000),
+  uuid_key TEXT AS (substr(uuid, 20) || substr(uuid, 1, 18))
 ) STRICT;
+-- Persons that came back after their deletion.
+CREATE TABLE returned_persons (person_id INTEGER PRIMARY KEY) STRICT;
+-- Who had a distinct id last, of those who were deleted.
+CREATE TABLE former_owners (distinct_id TEXT PRIMARY KEY, person_uuid TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE person_distinct_ids (
   person_id INTEGER NOT NULL, position INTEGER NOT NULL, distinct_id TEXT NOT NULL,
   PRIMARY KEY (person_id, position)
@@ -49,8 +56,11 @@ CREATE TABLE event_deletions (
 CREATE TABLE recordings (
   sequence INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, start_us INTEGER NOT NULL, document TEXT NOT NULL
 ) STRICT;
--- Positions of a list that hold no row, where the list would have it by time.
-CREATE TABLE ghosts (list TEXT NOT NULL CHECK (list IN ('persons', 'recordings')), at_us INTEGER NOT NULL) STRICT;
+-- Positions of a list that hold no row, where the list would have it by time and key.
+CREATE TABLE ghosts (
+  list TEXT NOT NULL CHECK (list IN ('persons', 'recordings')), at_us INTEGER NOT NULL, key TEXT NOT NULL,
+  at_ms INTEGER AS ((at_us - (at_us % 1000 + 1000) % 1000) / 1000)
+) STRICT;
 -- document is the playlist as it is served, without recordings_counts, which is counted.
 CREATE TABLE playlists (id INTEGER PRIMARY KEY, short_id TEXT NOT NULL UNIQUE, document TEXT NOT NULL) STRICT;
 CREATE TABLE playlist_recordings (
@@ -68,11 +78,14 @@ CREATE TABLE insights (
  */
 export const indexes = /*sql*/ `
 CREATE INDEX persons_newest_first ON persons (created_at_us);
+CREATE INDEX persons_as_selected ON persons (created_at_ms, uuid_key);
 CREATE UNIQUE INDEX persons_by_uuid ON persons (uuid);
 CREATE INDEX persons_by_email ON persons (email) WHERE email IS NOT NULL;
 CREATE UNIQUE INDEX persons_by_distinct_id ON person_distinct_ids (distinct_id);
 CREATE INDEX recordings_newest_first ON recordings (start_us);
-CREATE INDEX ghosts_newest_first ON ghosts (list, at_us);
+CREATE INDEX recordings_as_selected ON recordings (start_us, id);
+CREATE INDEX ghosts_of_persons ON ghosts (list, at_ms, key);
+CREATE INDEX ghosts_of_recordings ON ghosts (list, at_us, key);
 CREATE INDEX person_activity_by_uuid ON person_activity (person_uuid);
 CREATE INDEX events_by_distinct_id ON events (distinct_id);
 `;

@@ -3,6 +3,8 @@ import { apiKeyTable } from './api-keys.ts';
 import { type Change, changeLogTable } from './change-log.ts';
 import { eventTable, type DeletionRows } from './events.ts';
 import { ghostTable } from './ghosts.ts';
+import { livePersonList } from './live-persons.ts';
+import { personFilterSql } from './person-filters.ts';
 import { personLifecycle } from './person-lifecycle.ts';
 import { personWriter } from './person-writer.ts';
 import { personTable } from './persons.ts';
@@ -42,12 +44,14 @@ function tablesOf(database: Database.Database, rows: DeletionRows) {
   const log = changeLogTable(database);
   const events = eventTable(database, rows);
   const writer = personWriter(database, { seed: () => settings.get('seed') ?? 0, log });
+  const filterSql = personFilterSql(database);
   return {
     settings,
     apiKeys,
     log,
     events,
-    persons: personTable(database, { writer, events }),
+    persons: personTable(database, { writer, events, filterSql }),
+    livePersons: livePersonList(database, { writer, filterSql }),
     lifecycle: personLifecycle(database, { writer }),
     ghosts: ghostTable(database),
     truth: truthTable(database),
