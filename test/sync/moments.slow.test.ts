@@ -24,7 +24,7 @@ it('is complete and misses no row in 1,000 worlds with large moments', () => {
     const outcome = walkTied(world);
     reasons[outcome.reason ?? 'complete'] = (reasons[outcome.reason ?? 'complete'] ?? 0) + 1;
     requests += outcome.requests;
-    if (outcome.reason === null) expect(outcome.missed, JSON.stringify(world)).toEqual([]);
+    if (outcome.reason === null) expect({ world, missed: outcome.missed }).toEqual({ world, missed: [] });
     if (outcome.reason !== null) process.stdout.write(`${outcome.reason}: ${JSON.stringify(world)}\n`);
   }
   process.stdout.write(`1,000 worlds, ${requests} requests: ${JSON.stringify(reasons)}\n`);
