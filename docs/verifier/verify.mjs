@@ -68,7 +68,7 @@ const fields = {
   refused_reason: oneOf('unknown_subject already_erased'),
   attention_reason: oneOf(
     'events_unconfirmed events_overdue reader_holds_wal residue_found outcome_unknown ' +
-      'upstream_refuses recreated life_exceeded restored listed_again file_differs ' +
+      'upstream_refuses playlist_refused recreated life_exceeded restored listed_again file_differs ' +
       'bucket_unreachable bucket_refuses bucket_locked copy_elsewhere',
   ),
   fence: someOf((value) => hasFields(value, 'kind encrypted') || hasFields(value, 'kind mac')),
@@ -76,7 +76,7 @@ const fields = {
   target: (value) => isFixedTarget(value) || isFileTarget(value),
   result: oneOf(
     'deleted already_absent still_present confirmed not_verifiable unconfirmed kept absent not_deletable_via_api ' +
-      'deletion_requested removed purged rewritten file_gone locked not_applicable',
+      'not_deletable_by_key deletion_requested removed purged rewritten file_gone locked not_applicable',
   ),
   assurance: oneOf('not_verifiable asserted_by_upstream observed verified'),
   phase: oneOf('control verify'),
@@ -731,7 +731,10 @@ const regulatorSentences = {
     'upstream.events confirmed': 'events deleted, as the service says',
     'upstream.events not_verifiable': 'deletion of the events not verifiable',
     'upstream.events unconfirmed': 'deletion of the events not confirmed',
+    'upstream.recordings deleted': 'session recordings deleted at the service on {day}',
     'upstream.recordings not_deletable_via_api': 'session recordings still at the service',
+    'upstream.recordings not_deletable_by_key': 'session recordings still at the service',
+    'upstream.recordings not_verifiable': 'deletion of the session recordings not verifiable',
     'upstream.recordings deletion_requested': 'deletion of the session recordings requested, but not seen',
     not_reached: 'not everything reached',
     wait_dropped: 'deletion of the events, due by {day}, not waited for',
@@ -808,16 +811,18 @@ const sentences = {
   5: bucketSentences,
   6: {
     ...bucketSentences,
+    not_deletable_by_key:
+      'This target was not reached. The service still holds the data, or did when this program last asked. It does not let the key of this program delete them.',
     consumers:
       'Recipients (Art. 19 GDPR): "consumers" names those that load the published files and had to delete the person too, and when an operator recorded that each of them has. Where it has no time, nothing was recorded before this certificate. The ledger holds what was recorded later. This program has not seen the copies of consumers.',
   },
 };
 
 /** Results of a target that was left as it was, where a version has a sentence for them. */
-const notReached = words('not_deletable_via_api kept still_present deletion_requested locked');
+const notReached = words('not_deletable_via_api not_deletable_by_key kept still_present deletion_requested locked');
 
 /** Results of a target that version 4, and later ones, say was not reached. */
-const left = words('not_deletable_via_api kept still_present locked');
+const left = words('not_deletable_via_api not_deletable_by_key kept still_present locked');
 const evidences = words('not_reached not_verifiable asserted_by_upstream observed verified');
 const methods = words('clear below_clear by_service');
 

@@ -1,7 +1,7 @@
 import { codeText, countText, secondText } from '../core/words.ts';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { AbsenceResult } from '../sync/absence.ts';
-import { defaultWindow, type PassReport } from '../sync/pass-report.ts';
+import { defaultWindow, untoldSentence, type PassReport } from '../sync/pass-report.ts';
 import { formatTable } from './table.ts';
 
 /** A table of passes: the rows of each, its verdict and the reason; the rows that the fence kept out, where there are any. */
@@ -24,7 +24,11 @@ export function passTable(passes: readonly PassReport[]): string {
     ]),
   );
   const isLimited = passes.some(({ assumptions }) => assumptions.defaultWindow);
-  return isLimited ? `${table}${defaultWindow.detail}; ${defaultWindow.fix}\n` : table;
+  const remarks = [
+    ...(isLimited ? [`${defaultWindow.detail}; ${defaultWindow.fix}`] : []),
+    ...passes.flatMap((pass) => untoldSentence(pass) ?? []),
+  ];
+  return [table, ...remarks.map((remark) => `${remark}\n`)].join('');
 }
 
 function verdictCell({ verdict, reason, rowsDistinct, countReported }: PassReport): string {

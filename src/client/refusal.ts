@@ -36,15 +36,17 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       status,
       hint: "raise the quota or settle the bill in the service's own settings, or wait until the quota begins again",
     });
-  if (status === 403)
+  if (status === 403) {
+    const scope = endpoint.scope ?? endpoint.liveScope;
     return new AppError(`the API key may not do this (${answered})`, {
       code: 'refused',
       finding: 'scope_missing',
       status,
-      hint: endpoint.scope
-        ? `give the key the scope ${endpoint.scope}, and access to the project`
+      hint: scope
+        ? `give the key the scope ${scope}, and access to the project`
         : 'give the key access to the project',
     });
+  }
   if (status === 404 && isList)
     return new AppError(`the service knows no such project (${answered})`, {
       code: 'refused',

@@ -1,4 +1,4 @@
-import { basisCode, type Origin } from '../ledger/vocabulary.ts';
+import { basisCode, type AttentionReason, type Origin, type TargetResult } from '../ledger/vocabulary.ts';
 import { randomUUID } from 'node:crypto';
 import type { PagedDataset } from '../contract/datasets.ts';
 import { isoTime } from '../core/clock.ts';
@@ -192,20 +192,29 @@ export function cancelRequest({ db, ledger, clock }: ReceiveContext, idOrPrefix:
   return requireRequest(db, request.id);
 }
 
+/** How a target ends whose reason for attention an operator accepts. */
+const acceptedResults: Readonly<Partial<Record<AttentionReason, TargetResult>>> = {
+  events_unconfirmed: 'unconfirmed',
+  events_overdue: 'unconfirmed',
+  playlist_refused: 'not_deletable_by_key',
+};
+
 /**
- * Lets a held request go on at the next reconciliation. Or, where it is in doubt whether a person's events were deleted,
- * accepts that the doubt stays, so that the request can end; its certificate says so. Throws `usage` for any other request.
+ * Lets a held request go on at the next reconciliation. Or, where it is in doubt whether a person's events were deleted, or the
+ * service does not let the key take recordings out of a playlist, accepts that it stays so, so that the request can end; its
+ * certificate says so. Throws `usage` for any other request.
  */
 export function approveRequest(context: ReceiveContext, idOrPrefix: string): ErasureRequest {
   const { db, ledger, clock } = context;
   const request = requireRequest(db, idOrPrefix);
   const { id, generation } = request;
-  const doubted = listTargets(db, id).find(
-    ({ target, reason }) =>
-      target === 'upstream.events' && (reason === 'events_unconfirmed' || reason === 'events_overdue'),
-  );
-  if (request.state === 'attention' && doubted) {
-    settle(context, [request], 'upstream.events', { result: 'unconfirmed', assurance: 'not_verifiable' });
+  const accepted = listTargets(db, id).flatMap(({ target, status, reason }) => {
+    const result = status === 'attention' && reason !== null ? acceptedResults[reason] : undefined;
+    return result === undefined ? [] : [{ target, result }];
+  });
+  if (request.state === 'attention' && accepted.length > 0) {
+    for (const { target, result } of accepted)
+      settle(context, [request], target, { result, assurance: 'not_verifiable' });
     updateRequest(db, id, {});
   } else if (request.state === 'held') {
     ledger().append([{ type: 'approved', request: id, generation }]);
@@ -215,7 +224,7 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
   } else
     throw new AppError(`request ${id} is ${request.state}: there is nothing to approve`, {
       code: 'usage',
-      hint: '`erase list` shows the requests that are held, or whose events are in doubt',
+      hint: '`erase list` shows the requests that are held, or whose events are in doubt, or entries in a playlist refused',
     });
   return requireRequest(db, id);
 }

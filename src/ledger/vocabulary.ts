@@ -58,6 +58,7 @@ export const targetResults = [
   // upstream.recordings
   'absent',
   'not_deletable_via_api',
+  'not_deletable_by_key',
   'deletion_requested',
   // upstream.playlists
   'removed',
@@ -81,7 +82,13 @@ export type Assurance = (typeof assurances)[number];
 export const evidences = ['not_reached', ...assurances] as const;
 export type Evidence = (typeof evidences)[number];
 
-const leaving: readonly TargetResult[] = ['kept', 'not_deletable_via_api', 'still_present', 'locked'];
+const leaving: readonly TargetResult[] = [
+  'kept',
+  'not_deletable_via_api',
+  'not_deletable_by_key',
+  'still_present',
+  'locked',
+];
 
 /** The evidence for a target. A target that was left as it was is not reached, however sure that is. */
 export function evidenceOf({ result, assurance }: { result: TargetResult; assurance: Evidence }): Evidence {
@@ -104,6 +111,7 @@ export const attentionReasons = [
   'residue_found',
   'outcome_unknown',
   'upstream_refuses',
+  'playlist_refused',
   'recreated',
   'life_exceeded',
   'restored',

@@ -26,12 +26,14 @@ export type ErasureTarget = {
   seenAt: string | null;
   /** When the newest of those who were sent for deletion was created, by the service's clock. */
   sentCreatedAt: string | null;
+  /** How many rows the service was asked to delete, each by its id. */
+  sentRows: number;
   updatedAt: string;
 };
 
 const columns = /*sql*/ `request_id AS requestId, target, status, result, assurance, reason, rows, attempts, confirmations,
   confirmed_at AS confirmedAt, not_before AS notBefore, seen_at AS seenAt, sent_created_at AS sentCreatedAt,
-  updated_at AS updatedAt`;
+  sent_rows AS sentRows, updated_at AS updatedAt`;
 
 type TargetRow = Omit<ErasureTarget, 'target'> & { target: string };
 
@@ -74,7 +76,7 @@ export function renewTarget(db: Database, requestId: string, target: Target, row
 /** Begins a target again, as if nothing had been done or said about it. Throws when the request has no such target. */
 export function restartTarget(db: Database, requestId: string, target: Target, at: string): void {
   const forgotten = { result: null, assurance: null, reason: null, attempts: 0, confirmations: 0, confirmedAt: null };
-  const cleared: TargetChange = { status: 'pending', ...forgotten, notBefore: null, seenAt: null, sentCreatedAt: null };
+  const cleared: TargetChange = { status: 'pending', ...forgotten, notBefore: null, seenAt: null, sentCreatedAt: null, sentRows: 0 };
   changeTarget(db, requestId, target, cleared, at);
 }
 

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { datasets } from '../contract/datasets.ts';
-import { defaultWindow, type PassReport } from '../sync/pass-report.ts';
+import { defaultWindow, untoldSentence, type PassReport } from '../sync/pass-report.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, figures, when, withCode, type Mark } from './page-parts.ts';
 import { codeText, countText, countedText, durationText } from '../core/words.ts';
@@ -45,6 +45,7 @@ export function passRows(passes: readonly PassReport[], id: string, now: string)
         ? html`<p class="soft">${withCode(`${defaultWindow.detail}; \`${defaultWindow.fix}\``)}</p>`
         : ''
     }
+    ${passes.flatMap((pass) => untoldSentence(pass) ?? []).map((text) => html`<p class="soft">${text}</p>`)}
   </div>`;
 }
 

@@ -1,4 +1,5 @@
-import type { Pass } from '../mirror/passes.ts';
+import { countedText } from '../core/words.ts';
+import type { Pass, UntoldEntries } from '../mirror/passes.ts';
 
 /** A pass as people and programs are shown it: its verdict, and the evidence for it. */
 export type PassReport = Omit<Pass, 'verdict' | 'plan' | 'isOrdered' | 'isDefaultWindow' | 'cursor'> & {
@@ -16,6 +17,25 @@ export function reportPass(pass: Pass): PassReport {
     verdict: pass.verdict ?? 'running',
     assumptions: { newestFirst: isOrdered, countReached: isCountReached(pass), defaultWindow: isDefaultWindow },
   };
+}
+
+const untoldWords: Readonly<Record<UntoldEntries['reason'], string>> = {
+  cut: 'the service shows only the first ones',
+  refused: 'the service refuses the list to this key',
+  no_list: 'the service answers without a list',
+  not_found: 'the service does not know it',
+};
+
+/** Why the recordings of a playlist are not known, in words. */
+export function untoldText(reason: UntoldEntries['reason']): string {
+  return untoldWords[reason];
+}
+
+/** Which playlists a pass was not told all recordings of, and why, in a sentence; null where it was told those of all. */
+export function untoldSentence({ dataset, windows, untold }: Pick<Pass, 'dataset' | 'windows' | 'untold'>): string | null {
+  if (dataset !== 'playlists' || untold.length === 0) return null;
+  const named = untold.map(({ shortId, reason }) => `${shortId} (${untoldText(reason)})`);
+  return `all recordings were told of ${windows - untold.length} of ${countedText(windows, 'playlist')}, but not of ${named.join(', ')}; an erasure cannot verify what it was not told`;
 }
 
 /** What is said of a full pass that was asked for without a first day and saw no row that is older than 30 days. */

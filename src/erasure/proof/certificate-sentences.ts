@@ -18,7 +18,7 @@ export type CertificateSentences = Readonly<{
   /** What is said of a target that was left as it was, by its result. */
   notReached: Readonly<
     Record<'not_deletable_via_api' | 'kept' | 'still_present', string> &
-      Partial<Record<'deletion_requested' | 'locked', string>>
+      Partial<Record<'deletion_requested' | 'locked' | 'not_deletable_by_key', string>>
   >;
   /** From version 4 on: what a certificate says for those who supervise the operator. */
   forRegulators?: RegulatorSentences;
@@ -105,7 +105,10 @@ const regulatorSentences = {
       'upstream.events confirmed': 'events deleted, as the service says',
       'upstream.events not_verifiable': 'deletion of the events not verifiable',
       'upstream.events unconfirmed': 'deletion of the events not confirmed',
+      'upstream.recordings deleted': 'session recordings deleted at the service on {day}',
       'upstream.recordings not_deletable_via_api': 'session recordings still at the service',
+      'upstream.recordings not_deletable_by_key': 'session recordings still at the service',
+      'upstream.recordings not_verifiable': 'deletion of the session recordings not verifiable',
       'upstream.recordings deletion_requested': 'deletion of the session recordings requested, but not seen',
       not_reached: 'not everything reached',
       wait_dropped: 'deletion of the events, due by {day}, not waited for',
@@ -195,6 +198,11 @@ export const certificateSentences = {
   5: bucketSentences,
   6: {
     ...bucketSentences,
+    notReached: {
+      ...bucketSentences.notReached,
+      not_deletable_by_key:
+        'This target was not reached. The service still holds the data, or did when this program last asked. It does not let the key of this program delete them.',
+    },
     forRegulators: {
       ...bucketSentences.forRegulators,
       consumers:

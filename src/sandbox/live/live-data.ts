@@ -17,6 +17,14 @@ export type LiveOptions = {
   ghostRun: number;
   /** After how many requests a change is made that the service has only accepted. */
   actsAfterRequests: number;
+  /** The most recordings of a playlist that are shown: `limit` and `offset` are ignored. */
+  playlistRecordingsMax: number;
+  /** Whether keys may read and delete the entries of playlists. Before December 2025 every key got a 403. */
+  playlistEntriesForKeys: boolean;
+  /** Whether a recording is deleted by its id, for keys with `session_recording:write`. */
+  deletesRecordings: boolean;
+  /** Whether keys may delete many recordings in one call. Otherwise every key gets a 403. */
+  bulkDeletesRecordings: boolean;
 };
 
 export const liveDefaults: LiveOptions = {
@@ -26,6 +34,10 @@ export const liveDefaults: LiveOptions = {
   ghostShare: 0.03,
   ghostRun: 200,
   actsAfterRequests: 3,
+  playlistRecordingsMax: 50,
+  playlistEntriesForKeys: true,
+  deletesRecordings: true,
+  bulkDeletesRecordings: false,
 };
 
 const limitDefault = 100;

@@ -102,10 +102,12 @@ export async function openUpstreamWorld(
     deletions: { maxShare: 1, maxCount: 1000, confirmations: 2, confirmAfterSeconds: 300 },
     retry,
     erasure: { deleteRecordings: options.deleteRecordings ?? 'never' },
+    playlists: { shortIds: [] as string[] },
   };
 
   return {
     sandbox,
+    db,
     ledger,
     asked,
     bodies,
