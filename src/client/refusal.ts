@@ -42,9 +42,7 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       code: 'refused',
       finding: 'scope_missing',
       status,
-      hint: scope
-        ? `give the key the scope ${scope}, and access to the project`
-        : 'give the key access to the project',
+      hint: scope ? `give the key the scope ${scope}, and access to the project` : 'give the key access to the project',
     });
   }
   if (status === 404 && isList)

@@ -76,7 +76,14 @@ export function renewTarget(db: Database, requestId: string, target: Target, row
 /** Begins a target again, as if nothing had been done or said about it. Throws when the request has no such target. */
 export function restartTarget(db: Database, requestId: string, target: Target, at: string): void {
   const forgotten = { result: null, assurance: null, reason: null, attempts: 0, confirmations: 0, confirmedAt: null };
-  const cleared: TargetChange = { status: 'pending', ...forgotten, notBefore: null, seenAt: null, sentCreatedAt: null, sentRows: 0 };
+  const cleared: TargetChange = {
+    status: 'pending',
+    ...forgotten,
+    notBefore: null,
+    seenAt: null,
+    sentCreatedAt: null,
+    sentRows: 0,
+  };
   changeTarget(db, requestId, target, cleared, at);
 }
 

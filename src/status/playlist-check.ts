@@ -16,7 +16,8 @@ const fixes = {
 export async function checkPlaylist(service: Service, shortId: string, signal: AbortSignal): Promise<Found> {
   await service.call('playlists.retrieve', { params: { short_id: shortId }, signal });
   const { reason } = await askForEntries(service, shortId, { signal });
-  if (reason === null) return 'answers, with its recordings; the key may read playlists (session_recording_playlist:read)';
+  if (reason === null)
+    return 'answers, with its recordings; the key may read playlists (session_recording_playlist:read)';
   return {
     state: 'warning',
     detail: `answers, but its recordings cannot all be read: ${untoldText(reason)}; certificates will call them not verifiable`,

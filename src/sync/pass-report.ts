@@ -32,7 +32,11 @@ export function untoldText(reason: UntoldEntries['reason']): string {
 }
 
 /** Which playlists a pass was not told all recordings of, and why, in a sentence; null where it was told those of all. */
-export function untoldSentence({ dataset, windows, untold }: Pick<Pass, 'dataset' | 'windows' | 'untold'>): string | null {
+export function untoldSentence({
+  dataset,
+  windows,
+  untold,
+}: Pick<Pass, 'dataset' | 'windows' | 'untold'>): string | null {
   if (dataset !== 'playlists' || untold.length === 0) return null;
   const named = untold.map(({ shortId, reason }) => `${shortId} (${untoldText(reason)})`);
   return `all recordings were told of ${windows - untold.length} of ${countedText(windows, 'playlist')}, but not of ${named.join(', ')}; an erasure cannot verify what it was not told`;

@@ -35,7 +35,9 @@ test('the table is section 4: 17 endpoints with method, path, scope and status',
 
 test('every scope that is asked for is known, and every known scope is asked for', () => {
   const optional: Endpoint[] = Object.values(optionalEndpoints);
-  const asked = [...rows.map(([, row]) => row), ...optional].flatMap(({ scope, liveScope }) => scope ?? liveScope ?? []);
+  const asked = [...rows.map(([, row]) => row), ...optional].flatMap(
+    ({ scope, liveScope }) => scope ?? liveScope ?? [],
+  );
   expect(new Set(asked)).toEqual(new Set(scopes));
 });
 

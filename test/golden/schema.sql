@@ -119,7 +119,7 @@ CREATE TABLE erasure_targets (
   confirmations INTEGER NOT NULL DEFAULT 0,
   confirmed_at TEXT,
   not_before TEXT,
-  updated_at TEXT NOT NULL, seen_at TEXT, sent_created_at TEXT,
+  updated_at TEXT NOT NULL, seen_at TEXT, sent_created_at TEXT, sent_rows INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (request_id, target)
 ) STRICT, WITHOUT ROWID;
 
@@ -194,7 +194,7 @@ CREATE TABLE "passes" (
   cursor TEXT,
   rows_fenced INTEGER NOT NULL DEFAULT 0,
   rows_distinct INTEGER NOT NULL DEFAULT 0,
-  is_default_window INTEGER NOT NULL DEFAULT 0 CHECK (is_default_window IN (0, 1)),
+  is_default_window INTEGER NOT NULL DEFAULT 0 CHECK (is_default_window IN (0, 1)), untold TEXT NOT NULL DEFAULT '[]',
   CHECK ((verdict IS NULL) = (finished_at IS NULL))
 ) STRICT;
 

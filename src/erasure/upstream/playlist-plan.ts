@@ -21,7 +21,11 @@ export function judgeEntry(answer: RemovalAnswer, recordingId: string, told: Tol
 export type PlaylistStep =
   | { do: 'call'; reason: Extract<AttentionReason, 'playlist_refused' | 'outcome_unknown'> }
   | { do: 'wait' }
-  | { do: 'settle'; result: Extract<TargetResult, 'removed' | 'not_applicable' | 'not_verifiable'>; assurance: Assurance };
+  | {
+      do: 'settle';
+      result: Extract<TargetResult, 'removed' | 'not_applicable' | 'not_verifiable'>;
+      assurance: Assurance;
+    };
 
 /**
  * Decides by what became of the entries. `isUntold`: a configured playlist has entries that the mirror was not told, so there may be

@@ -71,7 +71,8 @@ async function deleteThose(
   const deletable = context.settings.erasure.deleteRecordings === 'auto' ? there.filter(hasRoute) : [];
   const ends = deletable.length > 0 ? await deleteRecordings(context, subject, deletable) : [];
   if (ends.some((end) => end === 'sent' || end === 'failed'))
-    return (own) => noteSent(own, subject, { ends, isAgain: recordings.status !== 'intended' && recordings.sentRows > 0 });
+    return (own) =>
+      noteSent(own, subject, { ends, isAgain: recordings.status !== 'intended' && recordings.sentRows > 0 });
   const { length: rowsBefore } = subject.identity.recording_id;
   const rows = { rowsBefore, rowsRemoved: rowsBefore - there.length };
   if (isRequested(recordings))
