@@ -1,5 +1,5 @@
 import { askForEntries } from '../../client/playlist-entries.ts';
-import { askForProject } from '../../client/service.ts';
+import { askForProject, bodyOrMissing, isSingleCase } from '../../client/service.ts';
 import { AppError, assertNever } from '../../core/errors.ts';
 import { untoldPlaylists } from '../../mirror/passes.ts';
 import type { Subject } from '../request/box.ts';
@@ -18,7 +18,7 @@ import {
   type Outcome,
   type UpstreamContext,
 } from './context.ts';
-import { judgeEntry, planPlaylists, type EntryEnd, type RemovalAnswer } from './playlist-plan.ts';
+import { isUnshown, judgeEntry, planPlaylists, type EntryEnd, type RemovalAnswer } from './playlist-plan.ts';
 
 const target = 'upstream.playlists';
 
@@ -88,7 +88,21 @@ async function removeEntries(
   if (!answers.includes('refused') && !answers.includes('failed'))
     return answers.map((answer) => (answer === 'removed' ? 'removed' : 'gone'));
   const told = await askForEntries(service, shortId, { priority: 'deletion', signal });
-  return recordingIds.map((id, index) => judgeEntry(answers[index] ?? 'failed', id, told));
+  const removals = recordingIds.map((id, index) => ({ id, answer: answers[index] ?? 'failed' }));
+  return await inBatches(context, removals, async ({ id, answer }) => {
+    const isAsked = (answer === 'refused' || answer === 'failed') && isUnshown(id, told);
+    return judgeEntry(answer, id, { told, hasRecording: isAsked && (await hasRecording(context, id)) });
+  });
+}
+
+async function hasRecording({ service, signal }: UpstreamContext, id: string): Promise<boolean> {
+  try {
+    const call = service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
+    return (await bodyOrMissing(call)) !== undefined;
+  } catch (error) {
+    if (isSingleCase(error) || (error instanceof AppError && error.code === 'usage')) return false;
+    throw error;
+  }
 }
 
 async function removeEntry(

@@ -16,19 +16,28 @@ describe('an entry', () => {
   it.each([
     ['removed', 'partWithIt', 'removed'],
     ['missing', 'none', 'gone'],
-    ['failed', 'all', 'gone'],
     ['failed', 'noPlaylist', 'gone'],
     ['failed', 'allWithIt', 'there'],
     ['failed', 'partWithIt', 'there'],
     ['failed', 'part', 'unclear'],
     ['failed', 'refused', 'unclear'],
     ['failed', 'none', 'unclear'],
-    ['refused', 'all', 'gone'],
     ['refused', 'allWithIt', 'refused'],
     ['refused', 'part', 'refused'],
     ['refused', 'refused', 'refused'],
   ] as const)('whose removal is %s, at a playlist that shows %s, is %s', (answer, list, end) => {
-    expect(judgeEntry(answer, 'it', told[list])).toBe(end);
+    for (const hasRecording of [true, false])
+      expect(judgeEntry(answer, 'it', { told: told[list], hasRecording })).toBe(end);
+  });
+
+  it.each([
+    ['failed', true, 'gone'],
+    ['refused', true, 'gone'],
+    ['failed', false, 'unshown'],
+    ['refused', false, 'refused'],
+  ] as const)('whose removal is %s, and that no whole list shows, with its recording there: %s, is %s', (...row) => {
+    const [answer, hasRecording, end] = row;
+    expect(judgeEntry(answer, 'it', { told: told.all, hasRecording })).toBe(end);
   });
 });
 
@@ -45,6 +54,12 @@ describe('the entries of a subject', () => {
     expect(planPlaylists(ends, { ...facts, attempts: 1 })).toEqual({ do: 'wait' });
     const settled = { do: 'settle', result: 'not_verifiable', assurance: 'not_verifiable' };
     expect(planPlaylists(ends, { ...facts, attempts: 2 })).toEqual(settled);
+  });
+
+  it('that are not shown, as their recordings are not, are tried again, and then gone', () => {
+    expect(planPlaylists(['unshown'], { ...facts, attempts: 1 })).toEqual({ do: 'wait' });
+    const settled = { do: 'settle', result: 'removed', assurance: 'observed' };
+    expect(planPlaylists(['unshown'], { ...facts, attempts: 2 })).toEqual(settled);
   });
 
   it('are observed only where the mirror was told those of each configured playlist', () => {

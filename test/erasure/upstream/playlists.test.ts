@@ -89,6 +89,27 @@ it('an entry that is gone already is gone: the list tells after the error', asyn
   expect(store.playlists.members(shortId)).toEqual([]);
 });
 
+it('an entry of a deleted recording is not gone because no list shows it, while its removal is refused', async () => {
+  const { world, store, shortId, ids, entriesOf, without } = await openPlaylist(2);
+  const [first = ''] = ids;
+  const subject = world.request([world.person(0)], { memberships: entriesOf(first) });
+  without('session_recording_playlist:write');
+  store.recordings.delete(first);
+  await world.advance([subject]);
+  expect(world.target(subject, 'playlists')).toMatchObject({ status: 'attention', reason: 'playlist_refused' });
+  expect(store.playlists.members(shortId)).toContain(first);
+  // With the scope, and already gone: the errors of several tries.
+  world.sandbox.act({ do: 'set_scopes', key: world.sandbox.apiKey, scopes: [...scopes] });
+  store.playlists.removeRecording(shortId, first);
+  world.pass(86_400);
+  for (let tries = 0; tries < 3; tries += 1) {
+    expect(world.target(subject, 'playlists').result).toBeNull();
+    await world.advance([subject]);
+    world.pass(300);
+  }
+  expect(world.target(subject, 'playlists')).toMatchObject({ result: 'removed', assurance: 'observed' });
+});
+
 it('an entry that is gone from a playlist of which no list tells all is never called gone', async () => {
   const { world, ids, entriesOf } = await openPlaylist(80);
   const subject = world.request([world.person(0)], { memberships: entriesOf('gone-before', ids[0]) });
