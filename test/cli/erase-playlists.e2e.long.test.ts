@@ -58,9 +58,11 @@ it('a key that may not change playlists, an entry that is gone, and a playlist o
       [
         ...args,
         ...unlimited,
-        ...['deletions.confirmAfterSeconds=0', 'recordings.query={date_from: -30d}', `playlists.shortIds=[${long}, ${short}]`].flatMap(
-          (setting) => ['--set', setting],
-        ),
+        ...[
+          'deletions.confirmAfterSeconds=0',
+          'recordings.query={date_from: -30d}',
+          `playlists.shortIds=[${long}, ${short}]`,
+        ].flatMap((setting) => ['--set', setting]),
         '--log-level',
         'warn',
       ],
@@ -102,7 +104,9 @@ it('a key that may not change playlists, an entry that is gone, and a playlist o
 
   for (const code of await reconcile(5)) expect([0, 4]).toContain(code);
   const states = async (): Promise<string[]> => {
-    const listed = jsonOf(await run('erase', 'list', '--all', '--json')) as { requests: { id: string; state: string }[] };
+    const listed = jsonOf(await run('erase', 'list', '--all', '--json')) as {
+      requests: { id: string; state: string }[];
+    };
     return requests.map(({ id }) => listed.requests.find((request) => request.id === id)?.state ?? '');
   };
   const ended = 'sealed';
@@ -114,13 +118,13 @@ it('a key that may not change playlists, an entry that is gone, and a playlist o
 
   /** How a request ended, as its certificate says; the file is what `verify.mjs` agrees with. */
   const certificateOf = async (index: number): Promise<Record<string, string>> => {
-    const { certificate } = jsonOf(await run('audit', 'certificate', idOf(index), '--json')) as { certificate: Certificate };
+    const { certificate } = jsonOf(await run('audit', 'certificate', idOf(index), '--json')) as {
+      certificate: Certificate;
+    };
     const path = join(workspace.dataDir, 'reports', 'certificates', `${idOf(index)}-g1.json`);
-    const verified = spawnSync(
-      process.execPath,
-      [verifier, join(workspace.dataDir, 'ledger'), '--certificate', path],
-      { encoding: 'utf8' },
-    );
+    const verified = spawnSync(process.execPath, [verifier, join(workspace.dataDir, 'ledger'), '--certificate', path], {
+      encoding: 'utf8',
+    });
     expect(verified.stdout + verified.stderr).not.toMatch(/says_otherwise|other_certificate/);
     expect(verified.status).toBe(0);
     return Object.fromEntries(
