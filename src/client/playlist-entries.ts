@@ -4,7 +4,7 @@ import type { Priority } from './budget.ts';
 import type { Service } from './service.ts';
 
 /** A recording as the list of a playlist shows it. */
-export type ShownEntry = { id: string; [field: string]: unknown };
+type ShownEntry = { id: string; [field: string]: unknown };
 
 /**
  * What the service tells of a playlist's recordings. `shown`: those that it shows, null where it shows no list; `reason`: why

@@ -50,21 +50,21 @@ export async function syncPlaylists({
   const rows: Columns[] = [];
   const quarantined: QuarantinedRow[] = [];
   const untold: UntoldEntries[] = [];
-  let isMissingOne = false;
-  const missing = (shortId: string): void => {
-    isMissingOne = true;
+  let missing = 0;
+  const passOver = (shortId: string): void => {
+    missing += 1;
     untold.push({ shortId, reason: 'not_found' });
   };
   for (const shortId of shortIds) {
     const params = { short_id: shortId };
     const body = await bodyOrMissing(service.call('playlists.retrieve', { params, signal }));
     if (body === undefined) {
-      missing(shortId);
+      passOver(shortId);
       continue;
     }
     const row = rowReaders.playlists(body);
     if (row.ok && row.columns['short_id'] !== shortId) {
-      missing(shortId);
+      passOver(shortId);
       continue;
     }
     if (row.ok) rows.push(row.columns);
@@ -84,7 +84,7 @@ export async function syncPlaylists({
       return outcome;
     })
     .immediate();
-  const reason = isQuarantineFull ? 'too_many_unreadable' : isMissingOne ? 'not_found' : null;
+  const reason = isQuarantineFull ? 'too_many_unreadable' : missing > 0 ? 'not_found' : null;
   return { pass: finishPass(db, passId, reason, at), membershipsTold: shortIds.length - untold.length };
 }
 

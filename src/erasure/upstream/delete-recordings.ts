@@ -24,7 +24,8 @@ export async function deleteRecordings(
   ids: readonly string[],
 ): Promise<RecordingDeletion[]> {
   const { recordingCalls: calls, settings } = context;
-  if (calls.isMissing) return ['service'];
+  const isMissing = (): boolean => calls.isMissing;
+  if (isMissing()) return ['service'];
   intend(context, [subject], target);
   const sentBefore = openTarget(context, subject, target)?.sentRows ?? 0;
   const ends: RecordingDeletion[] = [];
@@ -33,7 +34,7 @@ export async function deleteRecordings(
     note(context, subject, target, { sentRows });
   };
   // A refusal may be about one recording: a few more are tried.
-  while (ends.length < ids.length && !calls.isMissing && !(ends.length > 1 && ends.every(isRefusal))) {
+  while (ends.length < ids.length && !isMissing() && !(ends.length > 1 && ends.every(isRefusal))) {
     const isMany = !calls.isManyRefused && ids.length - ends.length > 1;
     const most = isMany ? recordingBulkDeleteIdsMax : ends.length === 0 ? 1 : settings.budget.concurrency;
     const some = ids.slice(ends.length, ends.length + most);

@@ -59,7 +59,7 @@ it('a refusal of an entry concerns its own request alone, and ends once the entr
   world.pass(86_400);
   await world.advance(subjects);
   expect(world.target(refused, 'playlists')).toMatchObject({ result: 'removed', assurance: 'observed' });
-  expect(store.playlists.members(shortId).toSorted()).toEqual([ids[3], ids[4]].toSorted());
+  expect(new Set(store.playlists.members(shortId))).toEqual(new Set([ids[3], ids[4]]));
 });
 
 it('a key that is refused more than the entry still ends all', async () => {
