@@ -25,7 +25,7 @@ export type UpstreamContext = JournalContext & {
   paths: { takeUuids: boolean };
   /** The playlists whose entries the service refuses to remove (403). Those left are not sent in this run. */
   refusedPlaylists: Set<string>;
-  /** Whether the service has no call that deletes a recording, and whether it refuses the one for many. */
+  /** Whether the service has no call that deletes a recording, and whether the one for many is refused or fails. */
   recordingCalls: { isMissing: boolean; isManyRefused: boolean };
   failed: FailedStep[];
 };

@@ -40,10 +40,7 @@ export async function deleteRecordings(
     const some = ids.slice(ends.length, ends.length + most);
     noteSent(some.length);
     if (!isMany) ends.push(...(await inBatches(context, some, (id) => deleteOne(context, id))));
-    else {
-      const end = await deleteMany(context, some);
-      if (!isRefusal(end)) ends.push(...some.map(() => end));
-    }
+    else if (await deleteMany(context, some)) ends.push(...some.map(() => 'sent' as const));
   }
   noteSent(0);
   return ends;
@@ -53,12 +50,13 @@ function isRefusal(end: RecordingDeletion): boolean {
   return end === 'key' || end === 'service';
 }
 
-async function deleteMany(context: UpstreamContext, ids: readonly string[]): Promise<RecordingDeletion> {
+/** Returns whether the service took it. Otherwise each recording is deleted by a call of its own: twice is harmless. */
+async function deleteMany(context: UpstreamContext, ids: readonly string[]): Promise<boolean> {
   const { service, signal } = context;
   const body = { session_recording_ids: ids };
   const end = await endOf(() => service.call('recordings.bulk_delete', { body, priority: 'deletion', signal }));
-  if (isRefusal(end)) context.recordingCalls.isManyRefused = true;
-  return end;
+  context.recordingCalls.isManyRefused = end !== 'sent';
+  return end === 'sent';
 }
 
 async function deleteOne(context: UpstreamContext, id: string): Promise<RecordingDeletion> {

@@ -63,10 +63,10 @@ describe('recordings that a live service deletes by their ids', () => {
     expect(world.target(subject, 'recordings')).toMatchObject({ result: 'deleted', assurance: 'observed' });
   });
 
-  it('are deleted one by one by an older service that takes fewer in one call', async () => {
+  it.each([400, 500])('are deleted one by one where the call for many is answered %i', async (status) => {
     const { world, subject, sent, many } = await openLeft(30, { bulkDeletesRecordings: true }, 100);
     world.intercept((request, send) =>
-      request.path.includes('/session_recordings/bulk_delete') ? Promise.resolve(answer(400)) : send(),
+      request.path.includes('/session_recordings/bulk_delete') ? Promise.resolve(answer(status)) : send(),
     );
     await world.advance([subject]);
     expect([many(), sent().length]).toEqual([1, 30]);
