@@ -68,7 +68,7 @@ const fields = {
   refused_reason: oneOf('unknown_subject already_erased'),
   attention_reason: oneOf(
     'events_unconfirmed events_overdue events_queued_before events_not_queued reader_holds_wal residue_found outcome_unknown ' +
-      'upstream_refuses recreated life_exceeded restored listed_again file_differs ' +
+      'upstream_refuses playlist_refused recreated life_exceeded restored listed_again file_differs ' +
       'bucket_unreachable bucket_refuses bucket_locked copy_elsewhere',
   ),
   fence: someOf((value) => hasFields(value, 'kind encrypted') || hasFields(value, 'kind mac')),
@@ -76,7 +76,7 @@ const fields = {
   target: (value) => isFixedTarget(value) || isFileTarget(value),
   result: oneOf(
     'deleted already_absent still_present confirmed not_verifiable unconfirmed partly_deleted not_queued kept absent ' +
-      'not_deletable_via_api deletion_requested removed purged rewritten file_gone locked not_applicable',
+      'not_deletable_via_api not_deletable_by_key deletion_requested removed purged rewritten file_gone locked not_applicable',
   ),
   assurance: oneOf('not_verifiable asserted_by_upstream observed verified'),
   phase: oneOf('control verify'),
@@ -731,7 +731,10 @@ const regulatorSentences = {
     'upstream.events confirmed': 'events deleted, as the service says',
     'upstream.events not_verifiable': 'deletion of the events not verifiable',
     'upstream.events unconfirmed': 'deletion of the events not confirmed',
+    'upstream.recordings deleted': 'session recordings deleted at the service on {day}',
     'upstream.recordings not_deletable_via_api': 'session recordings still at the service',
+    'upstream.recordings not_deletable_by_key': 'session recordings still at the service',
+    'upstream.recordings not_verifiable': 'deletion of the session recordings not verifiable',
     'upstream.recordings deletion_requested': 'deletion of the session recordings requested, but not seen',
     not_reached: 'not everything reached',
     wait_dropped: 'deletion of the events, due by {day}, not waited for',
@@ -808,6 +811,8 @@ const sentences = {
   5: bucketSentences,
   6: {
     ...bucketSentences,
+    not_deletable_by_key:
+      'This target was not reached. The service still holds the data, or did when this program last asked. It does not let the key of this program delete them.',
     partly_deleted:
       'This target was reached in part only. The service says that it deleted events up to the given time. It showed no deletion of the other events for this request. The person is gone there, so none can be requested any more.',
     not_queued:
@@ -824,14 +829,14 @@ const sentences = {
 
 /** Results of a target that was left as it was, where a version has a sentence for them. */
 const notReached = words(
-  'not_deletable_via_api kept still_present deletion_requested locked partly_deleted not_queued',
+  'not_deletable_via_api not_deletable_by_key kept still_present deletion_requested locked partly_deleted not_queued',
 );
 
 /** Of these, results that are said together with a time. */
 const dated = words('locked partly_deleted');
 
 /** Results of a target that version 4, and later ones, say was not reached. */
-const left = words('not_deletable_via_api kept still_present locked partly_deleted not_queued');
+const left = words('not_deletable_via_api not_deletable_by_key kept still_present locked partly_deleted not_queued');
 const evidences = words('not_reached not_verifiable asserted_by_upstream observed verified');
 const methods = words('clear below_clear by_service');
 

@@ -1,7 +1,7 @@
 import { codeText, countText, secondText } from '../core/words.ts';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { AbsenceResult } from '../sync/absence.ts';
-import { defaultWindow, momentWords, type PassReport } from '../sync/pass-report.ts';
+import { defaultWindow, momentWords, untoldSentence, type PassReport } from '../sync/pass-report.ts';
 import { formatTable } from './table.ts';
 
 /** A table of passes: the rows of each, its verdict and the reason; the rows that the fence kept out, where there are any. */
@@ -24,14 +24,17 @@ export function passTable(passes: readonly PassReport[]): string {
     ]),
   );
   const isLimited = passes.some(({ assumptions }) => assumptions.defaultWindow);
-  const remarks = passes.flatMap(({ dataset, assumptions: { keptMoment } }) =>
-    keptMoment === null ? [] : [momentWords(dataset, keptMoment)],
+  const remarks = passes.flatMap((pass) => [
+    ...(pass.assumptions.keptMoment === null ? [] : [remarkOf(momentWords(pass.dataset, pass.assumptions.keptMoment))]),
+    ...(untoldSentence(pass) ?? []),
+  ]);
+  return [table, ...[...(isLimited ? [remarkOf(defaultWindow)] : []), ...remarks].map((remark) => `${remark}\n`)].join(
+    '',
   );
-  return [table, ...[...(isLimited ? [defaultWindow] : []), ...remarks].map(remarkLine)].join('');
 }
 
-function remarkLine({ detail, fix }: { detail: string; fix?: string }): string {
-  return `${fix === undefined ? detail : `${detail}; ${fix}`}\n`;
+function remarkOf({ detail, fix }: { detail: string; fix?: string }): string {
+  return fix === undefined ? detail : `${detail}; ${fix}`;
 }
 
 function verdictCell({ verdict, reason, rowsDistinct, countReported }: PassReport): string {

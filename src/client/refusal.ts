@@ -48,7 +48,7 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       code: 'refused',
       finding: 'scope_missing',
       status,
-      hint: said === undefined ? missingScope(scope ?? endpoint.scope) : otherCauses,
+      hint: said === undefined ? missingScope(scope ?? endpoint.scope ?? endpoint.liveScope ?? null) : otherCauses,
     });
   }
   if (status === 404 && isList)

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { Person, PersonChange, Playlist, PlaylistChange, Recording, TrendInsight, pageOf } from './resources.ts';
 import { readJson } from '../core/exact-json.ts';
 
-/** The scopes in use (section 5). A `:write` scope includes the `:read` scope of the same object. */
+/**
+ * The scopes in use (section 5), and `session_recording:write`, which only live services have. A `:write` scope includes the
+ * `:read` scope of the same object.
+ */
 export const scopes = [
   'insight:read',
   'person:read',
@@ -11,6 +14,7 @@ export const scopes = [
   'session_recording_playlist:read',
   'session_recording_playlist:write',
   'session_recording:read',
+  'session_recording:write',
 ] as const;
 export type Scope = (typeof scopes)[number];
 
@@ -27,6 +31,8 @@ export type Endpoint = {
   params: z.ZodObject;
   /** The required scope; null where the document shows none (a valid key is still needed). */
   scope: Scope | null;
+  /** The scope that live services require where the document shows none. */
+  liveScope?: Scope;
   query: z.ZodObject;
   body: z.ZodType | null;
   /** The one documented status of a success, or of the documented refusal (405). */
@@ -172,17 +178,20 @@ export const endpoints = {
   'playlists.recordings': {
     ...onPlaylist,
     path: '/session_recording_playlists/:short_id/recordings',
+    liveScope: 'session_recording_playlist:read',
     summary: 'Read the recordings of a playlist',
   },
   'playlists.add_recording': {
     ...onMember,
     method: 'POST',
+    liveScope: 'session_recording_playlist:write',
     body: PlaylistChange,
     summary: 'Put a recording into a playlist',
   },
   'playlists.remove_recording': {
     ...onMember,
     method: 'DELETE',
+    liveScope: 'session_recording_playlist:write',
     status: 204,
     summary: 'Take a recording out of a playlist',
   },

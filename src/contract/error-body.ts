@@ -20,6 +20,7 @@ export const refusals = {
   methodNotAllowed: { status: 405, type: 'invalid_request', code: 'method_not_allowed' },
   invalidInput: { status: 400, type: 'validation_error', code: 'invalid_input' },
   throttled: { status: 429, type: 'throttled_error', code: 'throttled' },
+  serverError: { status: 500, type: 'server_error', code: 'error' },
 } as const;
 
 const knownCodes: readonly string[] = Object.values(refusals).map(({ code }) => code);

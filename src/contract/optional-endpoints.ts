@@ -9,6 +9,8 @@ export const personBatchMax = 200;
 
 /** A person of a batch is shown with so many of its distinct ids at most. */
 export const batchDistinctIdsMax = 10;
+/** How many recordings one call of `recordings.bulk_delete` takes at most: older services take 20, and answer 400. */
+export const recordingBulkDeleteIdsMax = 100;
 
 /** How far the deletions of persons' events are, as `persons.deletion_status` answers. */
 export const DeletionStatus = z.object({
@@ -66,5 +68,22 @@ export const optionalEndpoints = {
     query: z.object({ person_uuid: z.guid().optional() }),
     response: DeletionStatus,
     summary: "Read how far the deletion of persons' events is",
+  },
+  'recordings.delete': {
+    ...plain,
+    method: 'DELETE',
+    path: '/session_recordings/:id',
+    params: z.object({ id: z.string() }),
+    scope: 'session_recording:write',
+    status: 204,
+    summary: 'Delete one session recording',
+  },
+  'recordings.bulk_delete': {
+    ...plain,
+    method: 'POST',
+    path: '/session_recordings/bulk_delete',
+    scope: 'session_recording:write',
+    body: z.object({ session_recording_ids: z.array(z.string()).min(1).max(recordingBulkDeleteIdsMax) }),
+    summary: 'Delete up to 100 session recordings',
   },
 } as const satisfies Record<string, Endpoint>;

@@ -1,4 +1,4 @@
-import { basisCode, type AttentionReason, type Origin } from '../ledger/vocabulary.ts';
+import { basisCode, type AttentionReason, type Origin, type TargetResult } from '../ledger/vocabulary.ts';
 import { randomUUID } from 'node:crypto';
 import type { PagedDataset } from '../contract/datasets.ts';
 import { isoTime } from '../core/clock.ts';
@@ -193,35 +193,36 @@ export function cancelRequest({ db, ledger, clock }: ReceiveContext, idOrPrefix:
   return requireRequest(db, request.id);
 }
 
-/** Why it is in doubt whether a person's events were, or will be, deleted. */
-const doubts: readonly AttentionReason[] = [
-  'events_unconfirmed',
-  'events_overdue',
-  'events_queued_before',
-  'events_not_queued',
-];
+/** How a target ends whose reason for attention an operator accepts. */
+const acceptedResults: Readonly<Partial<Record<AttentionReason, TargetResult>>> = {
+  events_unconfirmed: 'unconfirmed',
+  events_overdue: 'unconfirmed',
+  events_queued_before: 'unconfirmed',
+  events_not_queued: 'not_queued',
+  playlist_refused: 'not_deletable_by_key',
+};
 
 /**
  * Lets a held request go on at the next reconciliation, or one that waits for an earlier deletion of the person's events. Or,
- * where it is in doubt whether these were deleted, accepts that the doubt stays, so that the request can end; its certificate
- * says so. Throws `usage` for any other request.
+ * where it is in doubt whether these were deleted, or the service does not let the key take recordings out of a playlist, accepts
+ * that it stays so, so that the request can end; its certificate says so. Throws `usage` for any other request.
  */
 export function approveRequest(context: ReceiveContext, idOrPrefix: string): ErasureRequest {
   const { db, ledger, clock } = context;
   const request = requireRequest(db, idOrPrefix);
   const { id, generation } = request;
   const targets = listTargets(db, id);
-  const doubted = targets.find(
-    ({ target, reason }) => target === 'upstream.events' && reason !== null && doubts.includes(reason),
-  );
   const person = targets.find(({ target }) => target === 'upstream.person');
-  if (request.state === 'attention' && doubted) {
-    // Nothing was sent yet: the person is there, and waits for an earlier deletion of the events.
-    if (person?.attempts === 0 && person.status !== 'done') endWait(context, request);
-    else {
-      const result = doubted.reason === 'events_not_queued' ? 'not_queued' : 'unconfirmed';
-      settle(context, [request], 'upstream.events', { result, assurance: 'not_verifiable' });
-    }
+  // Nothing was sent yet: the person is there, and waits for an earlier deletion of the events.
+  const isWaiting = person?.attempts === 0 && person.status !== 'done';
+  const accepted = targets.flatMap(({ target, status, reason }) => {
+    const result = status === 'attention' && reason !== null ? acceptedResults[reason] : undefined;
+    return result === undefined ? [] : [{ target, result }];
+  });
+  if (request.state === 'attention' && accepted.length > 0) {
+    for (const { target, result } of accepted)
+      if (target === 'upstream.events' && isWaiting) endWait(context, request);
+      else settle(context, [request], target, { result, assurance: 'not_verifiable' });
     updateRequest(db, id, {});
   } else if (request.state === 'held') {
     ledger().append([{ type: 'approved', request: id, generation }]);
@@ -231,7 +232,7 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
   } else
     throw new AppError(`request ${id} is ${request.state}: there is nothing to approve`, {
       code: 'usage',
-      hint: '`erase list` shows the requests that are held, or whose events are in doubt',
+      hint: '`erase list` shows the requests that are held, or whose events are in doubt, or entries in a playlist refused',
     });
   return requireRequest(db, id);
 }

@@ -16,7 +16,8 @@ import { together } from './request/together.ts';
 import { openTarget, type FailedStep, type UpstreamContext } from './upstream/context.ts';
 import { advanceEvents } from './upstream/events.ts';
 import { advancePersons } from './upstream/persons.ts';
-import { advancePlaylists, advanceRecordings } from './upstream/recordings.ts';
+import { advancePlaylists } from './upstream/playlists.ts';
+import { advanceRecordings } from './upstream/recordings.ts';
 
 /** What a reconciliation did. Numbers only. */
 export type ErasureResult = FenceResult &
@@ -121,10 +122,16 @@ export type UpstreamReport = {
  * no connection, a ledger that cannot be written), after all calls that had begun have ended.
  */
 export async function advanceUpstream(
-  job: Omit<UpstreamContext, 'paths' | 'failed'>,
+  job: Omit<UpstreamContext, 'paths' | 'failed' | 'refusedPlaylists' | 'recordingCalls'>,
   subjects: readonly Subject[],
 ): Promise<UpstreamReport> {
-  const context: UpstreamContext = { ...job, paths: { takeUuids: true }, failed: [] };
+  const context: UpstreamContext = {
+    ...job,
+    paths: { takeUuids: true },
+    refusedPlaylists: new Set(),
+    recordingCalls: { isMissing: false, isManyRefused: false },
+    failed: [],
+  };
   await advancePersons(context, subjects);
   await advanceEvents(context, subjects);
   await advancePlaylists(context, subjects);

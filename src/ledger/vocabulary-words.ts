@@ -97,6 +97,7 @@ const resultWords: Readonly<Record<TargetResult, string>> = {
   kept: 'kept, as the request said',
   absent: 'no longer there',
   not_deletable_via_api: 'still there: this program was given no way to delete it',
+  not_deletable_by_key: 'still there: the service does not let this key delete it',
   deletion_requested: 'deletion requested together with the person, not seen to be done',
   removed: 'removed',
   purged: 'purged',
@@ -177,6 +178,8 @@ const advice: Readonly<Record<RequestReason, string>> = {
   residue_found: 'the data folder still holds texts of the person. `erase scan` says where. Reconcile again',
   outcome_unknown: 'the service does not show what was expected. Look at the person there and reconcile again',
   upstream_refuses: 'the service refuses the deletion. Look at the person there. The program tries again a day later',
+  playlist_refused:
+    'the service does not let this key take a recording of the person out of a playlist. Give the key the scope session_recording_playlist:write, or take it out there. The program tries again a day later. `erase approve` ends the request with the entry in the playlist',
   recreated: 'the service has the person again. `erase add` with the same identifier opens the request again',
   life_exceeded:
     'the time of the request is over (erasure.maxRequestDays), and its identifiers are destroyed. The certificate does not cover what was not shown by then. Add the person again to go on',

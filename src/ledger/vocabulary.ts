@@ -60,6 +60,7 @@ export const targetResults = [
   // upstream.recordings
   'absent',
   'not_deletable_via_api',
+  'not_deletable_by_key',
   'deletion_requested',
   // upstream.playlists
   'removed',
@@ -86,6 +87,7 @@ export type Evidence = (typeof evidences)[number];
 const leaving: readonly TargetResult[] = [
   'kept',
   'not_deletable_via_api',
+  'not_deletable_by_key',
   'still_present',
   'locked',
   'partly_deleted',
@@ -115,6 +117,7 @@ export const attentionReasons = [
   'residue_found',
   'outcome_unknown',
   'upstream_refuses',
+  'playlist_refused',
   'recreated',
   'life_exceeded',
   'restored',

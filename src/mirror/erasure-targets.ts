@@ -30,12 +30,14 @@ export type ErasureTarget = {
   ownAfter: string | null;
   /** Of events: how many persons were sent for deletion; null before. */
   personsSent: number | null;
+  /** How many rows the service was asked to delete, each by its id. */
+  sentRows: number;
   updatedAt: string;
 };
 
 const columns = /*sql*/ `request_id AS requestId, target, status, result, assurance, reason, rows, attempts, confirmations,
   confirmed_at AS confirmedAt, not_before AS notBefore, seen_at AS seenAt, sent_created_at AS sentCreatedAt,
-  own_after AS ownAfter, persons_sent AS personsSent, updated_at AS updatedAt`;
+  own_after AS ownAfter, persons_sent AS personsSent, sent_rows AS sentRows, updated_at AS updatedAt`;
 
 type TargetRow = Omit<ErasureTarget, 'target'> & { target: string };
 
@@ -78,7 +80,7 @@ export function renewTarget(db: Database, requestId: string, target: Target, row
 /** Begins a target again, as if nothing had been done or said about it. Throws when the request has no such target. */
 export function restartTarget(db: Database, requestId: string, target: Target, at: string): void {
   const forgotten = { result: null, assurance: null, reason: null, attempts: 0, confirmations: 0, confirmedAt: null };
-  const unsent = { notBefore: null, seenAt: null, sentCreatedAt: null, ownAfter: null, personsSent: null };
+  const unsent = { notBefore: null, seenAt: null, sentCreatedAt: null, ownAfter: null, personsSent: null, sentRows: 0 };
   const cleared: TargetChange = { status: 'pending', ...forgotten, ...unsent };
   changeTarget(db, requestId, target, cleared, at);
 }

@@ -24,6 +24,15 @@ const incompleteReasons = [
 ] as const;
 export type IncompleteReason = (typeof incompleteReasons)[number];
 
+/**
+ * Why a pass was not told the entries of a playlist: the list was cut, the service refuses it to the key, its answer holds no
+ * list, or it does not know the playlist.
+ */
+const untoldReasons = ['cut', 'refused', 'no_list', 'not_found'] as const;
+const UntoldEntries = z.strictObject({ shortId: z.string(), reason: z.enum(untoldReasons) });
+/** A playlist whose entries a pass was not told. */
+export type UntoldEntries = z.infer<typeof UntoldEntries>;
+
 /** The evidence of a pass so far. */
 export const PassEvidence = z.strictObject({
   windows: z.int(),
@@ -63,6 +72,9 @@ export type PageCounts = {
   fenced: number;
 };
 
+/** The plan of a pass over playlists: those that it asks for. */
+const PlaylistPlan = z.object({ shortIds: z.array(z.string()) });
+
 const flag = z.union([z.literal(0), z.literal(1)]).transform((value) => value === 1);
 
 const PassRow = z.object({
@@ -84,6 +96,8 @@ const PassRow = z.object({
   isOrdered: flag,
   /** Whether the service may have shown only its own default of days. */
   isDefaultWindow: flag,
+  /** The playlists whose entries it was not told. */
+  untold: z.string().transform((text) => z.array(UntoldEntries).parse(JSON.parse(text))),
   cursor: z.string().nullable(),
 });
 
@@ -170,6 +184,19 @@ export function hasSeenBefore(db: Database, dataset: PagedDataset, passId: numbe
 /** Notes that the service may have shown a pass only its own default of days. */
 export function markDefaultWindow(db: Database, passId: number): void {
   db.prepare(/*sql*/ `UPDATE passes SET is_default_window = 1 WHERE id = ?`).run(passId);
+}
+
+/** Notes the playlists whose entries a pass was not told. */
+export function noteUntold(db: Database, passId: number, untold: readonly UntoldEntries[]): void {
+  db.prepare(/*sql*/ `UPDATE passes SET untold = ? WHERE id = ?`).run(JSON.stringify(untold), passId);
+}
+
+/** The configured playlists whose entries the mirror does not hold as the service has them: its last judged pass was not told. */
+export function untoldPlaylists(db: Database, shortIds: readonly string[]): string[] {
+  if (shortIds.length === 0) return [];
+  const pass = lastJudgedPass(db, 'playlists');
+  const asked = pass ? PlaylistPlan.parse(JSON.parse(pass.plan)).shortIds : [];
+  return shortIds.filter((id) => !asked.includes(id) || pass?.untold.some(({ shortId }) => shortId === id));
 }
 
 /** Ends a pass and returns it. Without a reason, it is complete. */

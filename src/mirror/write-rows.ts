@@ -212,13 +212,14 @@ export type Member = { id: string; person_uuid: string | null; distinct_id: stri
 
 /**
  * Replaces what is known of a playlist's recordings, fenced ones excepted, in one transaction, and tells the feed of changes.
- * Returns whether anything changed. A recording that is shown without its person has the one that the mirror knows.
+ * Where not all are shown, the others stay. Returns whether anything changed. A recording that is shown without its person has the one that the mirror knows.
  */
 export function replacePlaylistRecordings(
   db: Database,
   shortId: string,
   members: readonly Member[],
   at: string,
+  isWhole = true,
 ): boolean {
   const isFenced = (kind: string, name: keyof Member): string =>
     /*sql*/ `EXISTS (SELECT 1 FROM fence WHERE kind = '${kind}' AND mac = fence_mac('${kind}', value ->> '${name}'))`;
@@ -240,7 +241,8 @@ export function replacePlaylistRecordings(
   );
   return asHolder(db, () => {
     const admitted = `[${admit.all(JSON.stringify(members)).join(',')}]`;
-    if (remove.run(shortId, admitted).changes + add.run(shortId, admitted).changes === 0) return false;
+    const removed = isWhole ? remove.run(shortId, admitted).changes : 0;
+    if (removed + add.run(shortId, admitted).changes === 0) return false;
     touch.run(at, shortId);
     appendChange.run(shortId, at);
     return true;

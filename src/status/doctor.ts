@@ -29,6 +29,7 @@ import { isLogHeld, readLogBytes } from '../mirror/log-size.ts';
 import { checkBuckets } from './bucket-check.ts';
 import type { Attempt, Check, Found } from './check.ts';
 import { checkMaskKey } from './mask-check.ts';
+import { checkPlaylist } from './playlist-check.ts';
 import { checkProjects } from './project-check.ts';
 import { askToChangePlaylists, askToDelete } from './scope-check.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
@@ -228,10 +229,7 @@ async function examineService(
   if (deprecated) findings.push(deprecationFinding(deprecated, settings.service.pathPrefix));
   for (const shortId of settings.playlists.shortIds) {
     findings.push(
-      await ask(`service: playlist ${shortId}`, 'general', async () => {
-        await openService().call('playlists.retrieve', { params: { short_id: shortId }, signal });
-        return 'answers; the key may read playlists (session_recording_playlist:read)';
-      }),
+      await ask(`service: playlist ${shortId}`, 'general', () => checkPlaylist(openService(), shortId, signal)),
     );
   }
   if (settings.playlists.shortIds.length > 0)

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { datasets } from '../contract/datasets.ts';
-import { defaultWindow, momentWords, type PassReport } from '../sync/pass-report.ts';
+import { defaultWindow, momentWords, untoldSentence, type PassReport } from '../sync/pass-report.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, figures, when, withCode, type Mark } from './page-parts.ts';
 import { codeText, countText, countedText, durationText } from '../core/words.ts';
@@ -45,6 +45,7 @@ export function passRows(passes: readonly PassReport[], id: string, now: string)
     ${remarksOf(passes).map(
       ({ detail, fix }) => html`<p class="soft">${withCode(fix === undefined ? detail : `${detail}; \`${fix}\``)}</p>`,
     )}
+    ${passes.flatMap((pass) => untoldSentence(pass) ?? []).map((text) => html`<p class="soft">${text}</p>`)}
   </div>`;
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pageSizeMax } from '../config/settings.ts';
-import { countText } from '../core/words.ts';
-import type { Pass } from '../mirror/passes.ts';
+import { countedText, countText } from '../core/words.ts';
+import type { Pass, UntoldEntries } from '../mirror/passes.ts';
 import { momentRowsMax, widestPages } from './walk-windows.ts';
 
 /** A pass as people and programs are shown it: its verdict, and the evidence for it. */
@@ -34,6 +34,29 @@ export function reportPass(pass: Pass): PassReport {
       keptMoment: largeMomentOf(pass),
     },
   };
+}
+
+const untoldWords: Readonly<Record<UntoldEntries['reason'], string>> = {
+  cut: 'the service shows only the first ones',
+  refused: 'the service refuses the list to this key',
+  no_list: 'the service answers without a list',
+  not_found: 'the service does not know it',
+};
+
+/** Why the recordings of a playlist are not known, in words. */
+export function untoldText(reason: UntoldEntries['reason']): string {
+  return untoldWords[reason];
+}
+
+/** Which playlists a pass was not told all recordings of, and why, in a sentence; null where it was told those of all. */
+export function untoldSentence({
+  dataset,
+  windows,
+  untold,
+}: Pick<Pass, 'dataset' | 'windows' | 'untold'>): string | null {
+  if (dataset !== 'playlists' || untold.length === 0) return null;
+  const named = untold.map(({ shortId, reason }) => `${shortId} (${untoldText(reason)})`);
+  return `all recordings were told of ${windows - untold.length} of ${countedText(windows, 'playlist')}, but not of ${named.join(', ')}; an erasure cannot verify what it was not told`;
 }
 
 /** What is said of a full pass that was asked for without a first day and saw no row that is older than 30 days. */

@@ -1,10 +1,18 @@
 import { shallowJson } from '../core/deep-json.ts';
-import { z } from 'zod';
 import { isoTime, type Clock } from '../core/clock.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
+import { askForEntries } from '../client/playlist-entries.ts';
 import { bodyOrMissing, type Service } from '../client/service.ts';
 import type { Database } from '../mirror/database.ts';
-import { finishPass, noEvidence, prepareSavePass, startPass, type Pass } from '../mirror/passes.ts';
+import {
+  finishPass,
+  noEvidence,
+  noteUntold,
+  prepareSavePass,
+  startPass,
+  type Pass,
+  type UntoldEntries,
+} from '../mirror/passes.ts';
 import { prepareWriteRows, replacePlaylistRecordings, type Member } from '../mirror/write-rows.ts';
 import type { QuarantinedRow } from '../mirror/quarantine.ts';
 import { rowReaders } from '../contract/row-readers.ts';
@@ -18,22 +26,13 @@ export type SyncPlaylistsParts = {
   signal: AbortSignal;
 };
 
-/** The pass, and how many playlists the service told the recordings of (the documented answer has no body). */
+/** The pass, and how many playlists the service told all recordings of (the documented answer has no body). */
 export type SyncPlaylistsResult = { pass: Pass; membershipsTold: number };
-
-/** All recordings of a playlist. A part of them tells nothing: the others would be taken for removed. */
-const Membership = z
-  .object({
-    results: z.array(z.looseObject({ id: z.string() })),
-    next: z.null().optional(),
-    has_next: z.literal(false).optional(),
-    count: z.number().nullish(),
-  })
-  .refine(({ results, count }) => results.length >= (count ?? 0));
 
 /**
  * Reads the configured playlists and their recordings. A playlist that the service does not know, or shows under another short
- * id, keeps its copy; the pass is incomplete.
+ * id, keeps its copy; the pass is incomplete. A playlist whose recordings are not told, or not all of them, keeps those that are
+ * known; the pass names it.
  */
 export async function syncPlaylists({
   shortIds,
@@ -50,27 +49,30 @@ export async function syncPlaylists({
   });
   const rows: Columns[] = [];
   const quarantined: QuarantinedRow[] = [];
-  let isMissingOne = false;
-  let membershipsTold = 0;
+  const untold: UntoldEntries[] = [];
+  let missing = 0;
+  const passOver = (shortId: string): void => {
+    missing += 1;
+    untold.push({ shortId, reason: 'not_found' });
+  };
   for (const shortId of shortIds) {
     const params = { short_id: shortId };
     const body = await bodyOrMissing(service.call('playlists.retrieve', { params, signal }));
     if (body === undefined) {
-      isMissingOne = true;
+      passOver(shortId);
       continue;
     }
     const row = rowReaders.playlists(body);
     if (row.ok && row.columns['short_id'] !== shortId) {
-      isMissingOne = true;
+      passOver(shortId);
       continue;
     }
     if (row.ok) rows.push(row.columns);
     else quarantined.push({ key: shortId, reason: row.reason, payload: shallowJson(body) });
-    const members = await service.call('playlists.recordings', { params, signal });
-    const membership = Membership.safeParse(members.body);
-    if (!membership.success) continue;
-    membershipsTold += 1;
-    replacePlaylistRecordings(db, shortId, membership.data.results.map(memberOf), isoTime(clock.now()));
+    const { shown, reason } = await askForEntries(service, shortId, { signal });
+    if (reason !== null) untold.push({ shortId, reason });
+    if (shown === null) continue;
+    replacePlaylistRecordings(db, shortId, shown.map(memberOf), isoTime(clock.now()), reason === null);
   }
   const evidence = { ...noEvidence, windows: shortIds.length };
   const at = isoTime(clock.now());
@@ -78,11 +80,12 @@ export async function syncPlaylists({
     .transaction(() => {
       const { outcome } = prepareWriteRows(db, 'playlists')({ rows, quarantined, at }, passId);
       prepareSavePass(db, passId)(evidence, outcome, null);
+      noteUntold(db, passId, untold);
       return outcome;
     })
     .immediate();
-  const reason = isQuarantineFull ? 'too_many_unreadable' : isMissingOne ? 'not_found' : null;
-  return { pass: finishPass(db, passId, reason, at), membershipsTold };
+  const reason = isQuarantineFull ? 'too_many_unreadable' : missing > 0 ? 'not_found' : null;
+  return { pass: finishPass(db, passId, reason, at), membershipsTold: shortIds.length - untold.length };
 }
 
 function memberOf(shown: { id: string }): Member {

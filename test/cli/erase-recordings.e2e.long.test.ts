@@ -1,20 +1,50 @@
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { scopes } from '../../src/contract/endpoints.ts';
 import { jsonOf, type Ended } from './run-cli.ts';
 import { openWorkspace, unlimited } from './workspace.ts';
 
 const hourMs = 3_600_000;
 const shiftedClock = new URL('shifted-clock-child.ts', import.meta.url).href;
 
+const verifier = fileURLToPath(new URL('../../docs/verifier/verify.mjs', import.meta.url));
+
 type Certificate = {
   targets: { target: string; result: string; assurance: string }[];
   not_proven: { target?: string; says: string }[];
+  summary: string;
 };
 
-it.each(['auto', 'never'] as const)('the recordings of an erased person, at a live service (%s)', async (wanted) => {
+/** How the recordings end: with their person; by their ids, as another had deleted the person; as the key, or nobody, may delete any. */
+const ways = [
+  ['with their person', { result: 'absent', assurance: 'observed' }, null],
+  ['by their ids', { result: 'deleted', assurance: 'observed' }, 'saw it from outside only'],
+  [
+    'by their ids, without the scope',
+    { result: 'not_deletable_by_key', assurance: 'not_reached' },
+    'does not let the key',
+  ],
+  [
+    'never',
+    { result: 'not_deletable_via_api', assurance: 'not_reached' },
+    'the settings of this program say not to ask for it',
+  ],
+] as const;
+
+it.each(ways)('the recordings of an erased person, at a live service: deleted %s', async (way, expected, sentence) => {
   await using workspace = await openWorkspace({ profile: 'live', persons: 40, recordings: 120, seed: 9 });
   const { sandbox } = workspace;
+  const wanted = way === 'never' ? 'never' : 'auto';
+  const isByIds = way.startsWith('by their ids');
+  if (way.endsWith('scope'))
+    sandbox.act({
+      do: 'set_scopes',
+      key: sandbox.apiKey,
+      scopes: scopes.filter((scope) => scope !== 'session_recording:write'),
+    });
   let aheadMs = 0;
   const settings = [...unlimited, '--set', 'deletions.confirmAfterSeconds=0', '--log-level', 'warn'];
   const own = ['--set', `erasure.deleteRecordings=${wanted}`, '--set', 'recordings.query={date_from: -30d}'];
@@ -25,7 +55,8 @@ it.each(['auto', 'never'] as const)('the recordings of an erased person, at a li
   const recordings = (): { id: string; distinct_id: string }[] =>
     sandbox.store.recordings.page({ limit: 500, offset: 0 }).documents.map((text) => JSON.parse(text) as never);
   const person = [...sandbox.living()].find(({ distinct_ids: ids, uuid }) => {
-    return !uuid.endsWith('0') && recordings().some((recording) => ids.includes(recording.distinct_id));
+    const own = recordings().filter((recording) => ids.includes(recording.distinct_id));
+    return !uuid.endsWith('0') && own.length > 0 && own.every(({ id }) => !/[/.]/.test(id));
   });
   if (!person) throw new Error('no person with recordings');
   const isOwn = ({ distinct_id: id }: { distinct_id: string }): boolean => person.distinct_ids.includes(id);
@@ -39,21 +70,21 @@ it.each(['auto', 'never'] as const)('the recordings of an erased person, at a li
     await run('erase', 'add', '--file', file, '--basis', 'objection', '--by', 'dpo', '--keep-events', '--json'),
   ) as { requests: { id: string }[] };
   const id = added.requests[0]?.id ?? '';
+  if (isByIds) sandbox.act({ do: 'delete', uuid: person.uuid });
   for (let round = 0; round < 4; round += 1) {
     await run('reconcile');
     aheadMs += 7 * hourMs;
   }
   const shown = jsonOf(await run('audit', 'certificate', id, '--json')) as { certificate: Certificate };
-  const { targets, not_proven: notProven } = shown.certificate;
-  const result = targets.find(({ target }) => target === 'upstream.recordings');
-  const says = notProven.find(({ target }) => target === 'upstream.recordings')?.says;
-  if (wanted === 'auto') {
-    expect(result).toMatchObject({ result: 'absent', assurance: 'observed' });
-    expect(recordings()).toEqual(others);
-  } else {
-    expect(result).toMatchObject({ result: 'not_deletable_via_api', assurance: 'not_reached' });
-    expect(says).toContain('the settings of this program say not to ask for it');
-    expect(recordings().some(isOwn)).toBe(true);
-  }
+  const { targets, not_proven: notProven, summary } = shown.certificate;
+  expect(targets.find(({ target }) => target === 'upstream.recordings')).toMatchObject(expected);
+  const says = notProven.find(({ target }) => target === 'upstream.recordings')?.says ?? '';
+  if (sentence !== null) expect(says).toContain(sentence);
+  expect(recordings().some(isOwn)).toBe(expected.assurance === 'not_reached');
+  expect(recordings().filter((recording) => !isOwn(recording))).toEqual(others);
+  expect(summary.includes('session recordings deleted at the service on 2')).toBe(way === 'by their ids');
+  const certificateFile = join(workspace.dataDir, 'reports', 'certificates', `${id}-g1.json`);
+  const asked = [verifier, join(workspace.dataDir, 'ledger'), '--certificate', certificateFile];
+  expect(spawnSync(process.execPath, asked, { encoding: 'utf8' })).toMatchObject({ status: 0 });
   expect((await run('audit', 'verify')).code).toBe(0);
 });

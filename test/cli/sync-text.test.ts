@@ -22,6 +22,7 @@ const pass: PassReport = {
   rowsFenced: 0,
   rowsQuarantined: 3,
   countReported: null,
+  untold: [],
   assumptions: { newestFirst: true, countReached: null, defaultWindow: false, keptMoment: null },
 };
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { optionalEndpoints } from '../../src/contract/optional-endpoints.ts';
 import { endpointNames, endpoints, scopes, type Endpoint } from '../../src/contract/endpoints.ts';
 
 const rows: [string, Endpoint][] = Object.entries(endpoints);
@@ -33,7 +34,11 @@ test('the table is section 4: 17 endpoints with method, path, scope and status',
 });
 
 test('every scope that is asked for is known, and every known scope is asked for', () => {
-  expect(new Set(rows.flatMap(([, { scope }]) => scope ?? []))).toEqual(new Set(scopes));
+  const optional: Endpoint[] = Object.values(optionalEndpoints);
+  const asked = [...rows.map(([, row]) => row), ...optional].flatMap(
+    ({ scope, liveScope }) => scope ?? liveScope ?? [],
+  );
+  expect(new Set(asked)).toEqual(new Set(scopes));
 });
 
 test.for(rows)('%s: its path has exactly the parameters that its row types', ([, { path, params }]) => {

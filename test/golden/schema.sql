@@ -119,7 +119,7 @@ CREATE TABLE erasure_targets (
   confirmations INTEGER NOT NULL DEFAULT 0,
   confirmed_at TEXT,
   not_before TEXT,
-  updated_at TEXT NOT NULL, seen_at TEXT, sent_created_at TEXT, own_after TEXT, persons_sent INTEGER,
+  updated_at TEXT NOT NULL, seen_at TEXT, sent_created_at TEXT, own_after TEXT, persons_sent INTEGER, sent_rows INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (request_id, target)
 ) STRICT, WITHOUT ROWID;
 
@@ -196,7 +196,7 @@ CREATE TABLE "passes" (
   rows_distinct INTEGER NOT NULL DEFAULT 0,
   is_default_window INTEGER NOT NULL DEFAULT 0 CHECK (is_default_window IN (0, 1)),
   -- The rows of the largest moment of which no page showed all; 0 for none.
-  moment_rows INTEGER NOT NULL DEFAULT 0,
+  moment_rows INTEGER NOT NULL DEFAULT 0, untold TEXT NOT NULL DEFAULT '[]',
   CHECK ((verdict IS NULL) = (finished_at IS NULL))
 ) STRICT;
 

@@ -35,7 +35,11 @@ function serviceThat(answer: (name: string) => Promise<Reply>) {
 
 const answer = (body: unknown): Promise<Reply> => Promise.resolve({ status: 200, body, date: undefined });
 const shop = { id: 7, name: 'Shop' };
-const well = (name: string) => answer(name === 'projects.list' ? { next: null, results: [shop] } : {});
+const bodies: Record<string, object> = {
+  'projects.list': { next: null, results: [shop] },
+  'playlists.recordings': { results: [], has_next: false, version: 4 },
+};
+const well = (name: string) => answer(bodies[name] ?? {});
 
 /** What the doctor finds in a data folder, by the name of the check. */
 async function examined(
@@ -97,6 +101,7 @@ test('where all is well, every check says so', async () => {
     'recordings.list',
     'persons.update',
     'playlists.retrieve',
+    'playlists.recordings',
     'playlists.update',
   ]);
   expect(calls[2]?.[1]).toMatchObject({ query: { limit: 1 }, extraQuery: { date_from: '-30d' } });
@@ -266,6 +271,7 @@ test('what the budget leaves nothing for is skipped, and not waited for', async 
     'projects.list',
     'persons.update',
     'playlists.retrieve',
+    'playlists.recordings',
     'playlists.update',
   ]);
   const wide = await examined(
@@ -280,7 +286,22 @@ test('what the budget leaves nothing for is skipped, and not waited for', async 
     'service: recordings': 'skipped',
     'service: playlist abc': 'skipped',
   });
-  expect(calls).toHaveLength(5);
+  expect(calls).toHaveLength(6);
+});
+
+test.each([
+  ['shown in part', () => answer({ results: [{ id: 'a' }], has_next: true }), 'the service shows only the first ones'],
+  [
+    'refused',
+    () => Promise.reject(new AppError('no', { code: 'refused', status: 403 })),
+    'the service refuses the list to this key',
+  ],
+  ['not told', () => answer(undefined), 'the service answers without a list'],
+] as const)('a playlist whose recordings are %s is a warning', async (_how, told, why) => {
+  const { service } = serviceThat((name) => (name === 'playlists.recordings' ? told() : well(name)));
+  const finding = (await examined(freshFolder(), () => service)).get('service: playlist abc');
+  expect(finding).toMatchObject({ state: 'warning' });
+  expect(finding?.detail).toContain(why);
 });
 
 test('an interruption ends the examination', async () => {

@@ -142,6 +142,7 @@ function pass(dataset: PassReport['dataset'], mode: PassReport['mode'], more: Pa
     rowsQuarantined: 2,
     rowsFenced: 1,
     countReported: 1_204_331,
+    untold: [],
     assumptions: { newestFirst: true, countReached: true, defaultWindow: false, keptMoment: null },
     ...more,
   };

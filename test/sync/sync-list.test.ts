@@ -3,12 +3,13 @@ import { createBudget } from '../../src/client/budget.ts';
 import { createService, type Reply, type Service } from '../../src/client/service.ts';
 import { openTransport, type Transport } from '../../src/client/transport.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import { systemClock } from '../../src/core/clock.ts';
+import { isoTime, systemClock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
 import type { PagedDataset } from '../../src/contract/datasets.ts';
 import { describeField, Person } from '../../src/contract/resources.ts';
 import type { Database } from '../../src/mirror/database.ts';
-import type { Pass } from '../../src/mirror/passes.ts';
+import { untoldPlaylists, type Pass } from '../../src/mirror/passes.ts';
+import { replacePlaylistRecordings } from '../../src/mirror/write-rows.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { syncList } from '../../src/sync/sync-list.ts';
 import { syncPlaylists } from '../../src/sync/sync-playlists.ts';
@@ -239,6 +240,7 @@ describe('a pass over the playlists', () => {
     const { db } = openTestMirror();
     const { pass, membershipsTold } = await playlists(db, sandbox.playlists);
     expect(pass).toMatchObject({ verdict: 'complete', rowsAdded: sandbox.playlists.length });
+    expect(pass.untold).toEqual(sandbox.playlists.map((shortId) => ({ shortId, reason: 'no_list' })));
     expect(membershipsTold).toBe(0);
     expect(db.prepare(`SELECT count(*) FROM playlist_recordings`).pluck().get()).toBe(0);
   });
@@ -265,9 +267,46 @@ describe('a pass over the playlists', () => {
     const stored = db.prepare(`SELECT recording_id FROM playlist_recordings ORDER BY 1`).pluck();
     expect(stored.all()).toEqual(['b', 'c']);
     // A part of them is told.
-    [members, more] = [['c'], { count: 2 }];
-    expect((await playlists(db, [first], through)).membershipsTold).toBe(0);
-    expect(stored.all()).toEqual(['b', 'c']);
+    for (const [shown, cut] of [
+      ['c', { count: 2 }],
+      ['d', { has_next: true }],
+      ['e', { next: 'https://analytics.example.com/2' }],
+    ] as const) {
+      [members, more] = [[shown], cut];
+      const { pass, membershipsTold } = await playlists(db, [first], through);
+      expect(membershipsTold).toBe(0);
+      expect(pass).toMatchObject({ verdict: 'complete', untold: [{ shortId: first, reason: 'cut' }] });
+    }
+    expect(stored.all()).toEqual(['b', 'c', 'd', 'e']);
+    expect(untoldPlaylists(db, [first])).toEqual([first]);
+    [members, more] = [['e'], {}];
+    expect((await playlists(db, [first], through)).pass.untold).toEqual([]);
+    expect(stored.all()).toEqual(['e']);
+    expect(untoldPlaylists(db, [first, 'never asked for'])).toEqual(['never asked for']);
+  });
+
+  it('is not ended by a playlist whose recordings are refused, and keeps those that it has', async () => {
+    const { db } = openTestMirror();
+    const [first = '', second = ''] = sandbox.playlists;
+    await playlists(db, [first, second]);
+    replacePlaylistRecordings(db, first, [{ id: 'a', person_uuid: null, distinct_id: null }], isoTime(0));
+    const through: Service = {
+      ...service,
+      call: (name, args) =>
+        name === 'playlists.recordings'
+          ? Promise.reject(new AppError('no', { code: 'refused', status: 403 }))
+          : service.call(name, args),
+    };
+    const { pass } = await playlists(db, [first, second], through);
+    expect(pass).toMatchObject({
+      verdict: 'complete',
+      rowsReceived: 2,
+      untold: [
+        { shortId: first, reason: 'refused' },
+        { shortId: second, reason: 'refused' },
+      ],
+    });
+    expect(db.prepare(`SELECT recording_id FROM playlist_recordings`).pluck().all()).toEqual(['a']);
   });
 
   it('is incomplete when one is shown under another short id, and keeps its copy', async () => {

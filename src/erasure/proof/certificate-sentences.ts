@@ -22,7 +22,7 @@ export type CertificateSentences = Readonly<{
   /** What is said of a target that was left as it was, by its result. */
   notReached: Readonly<
     Record<'not_deletable_via_api' | 'kept' | 'still_present', string> &
-      Partial<Record<'deletion_requested' | 'not_queued' | DatedResult, string>>
+      Partial<Record<'deletion_requested' | 'not_deletable_by_key' | 'not_queued' | DatedResult, string>>
   >;
   /** From version 4 on: what a certificate says for those who supervise the operator. */
   forRegulators?: RegulatorSentences;
@@ -109,7 +109,10 @@ const regulatorSentences = {
       'upstream.events confirmed': 'events deleted, as the service says',
       'upstream.events not_verifiable': 'deletion of the events not verifiable',
       'upstream.events unconfirmed': 'deletion of the events not confirmed',
+      'upstream.recordings deleted': 'session recordings deleted at the service on {day}',
       'upstream.recordings not_deletable_via_api': 'session recordings still at the service',
+      'upstream.recordings not_deletable_by_key': 'session recordings still at the service',
+      'upstream.recordings not_verifiable': 'deletion of the session recordings not verifiable',
       'upstream.recordings deletion_requested': 'deletion of the session recordings requested, but not seen',
       not_reached: 'not everything reached',
       wait_dropped: 'deletion of the events, due by {day}, not waited for',
@@ -201,6 +204,8 @@ export const certificateSentences = {
     ...bucketSentences,
     notReached: {
       ...bucketSentences.notReached,
+      not_deletable_by_key:
+        'This target was not reached. The service still holds the data, or did when this program last asked. It does not let the key of this program delete them.',
       partly_deleted:
         'This target was reached in part only. The service says that it deleted events up to the given time. It showed no deletion of the other events for this request. The person is gone there, so none can be requested any more.',
       not_queued:

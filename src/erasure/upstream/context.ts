@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { inBatches as inBatchesOf } from '../../core/batches.ts';
-import type { AppError } from '../../core/errors.ts';
+import { AppError } from '../../core/errors.ts';
 import { isSingleCase, singleCasesMax, type Service } from '../../client/service.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { UpstreamTarget } from '../../ledger/target.ts';
@@ -19,10 +19,15 @@ export type UpstreamContext = JournalContext & {
   settings: Pick<Settings, 'budget' | 'deletions' | 'retry'> & {
     service: Pick<Settings['service'], 'totalTimeoutMs'>;
     erasure: Pick<Settings['erasure'], 'deleteRecordings' | 'maxRequestDays'>;
+    playlists: Pick<Settings['playlists'], 'shortIds'>;
   };
   signal: AbortSignal;
   /** Whether a person's path takes the uuid, too. As documented it does not: then the first answer 400 tells. */
   paths: { takeUuids: boolean };
+  /** The playlists whose entries the service refuses to remove (403). Those left are not sent in this run. */
+  refusedPlaylists: Set<string>;
+  /** Whether the service has no call that deletes a recording, and whether the one for many is refused or fails. */
+  recordingCalls: { isMissing: boolean; isManyRefused: boolean };
   failed: FailedStep[];
 };
 
@@ -50,6 +55,33 @@ export function lastCreatedAt({ db }: Pick<UpstreamContext, 'db'>, { id, created
 /** From when on a target is to be asked for again. */
 export function confirmNotBefore({ clock, settings }: Pick<UpstreamContext, 'clock' | 'settings'>): string {
   return isoTime(clock.now() + settings.deletions.confirmAfterSeconds * 1000);
+}
+
+/** The time of this machine, in ISO 8601 UTC. */
+export function nowUtc({ clock }: Pick<UpstreamContext, 'clock'>): string {
+  return isoTime(clock.now());
+}
+
+/**
+ * Whether a live service has a route for a recording's id: its routes end at `/` and at `.`. Without one it answers 404, and
+ * says nothing of the recording.
+ */
+export function hasRoute(recordingId: string): boolean {
+  return !/[/.]/.test(recordingId);
+}
+
+/** How often a change is sent that gets a 429, which has no effect. The budget waits in between, as long as the service asks. */
+const sendsMax = 5;
+
+/** Makes a change that may be sent again. Rejects as the call does; with a 429 only after the last time. */
+export async function unlessThrottled<T>(call: () => Promise<T>): Promise<T> {
+  for (let sends = 1; ; sends += 1) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status !== 429 || sends >= sendsMax) throw error;
+    }
+  }
 }
 
 /** Notes one more answer of the service that nothing is left. */
@@ -82,8 +114,13 @@ export function raise(
 const refusedAgainAfterMs = 86_400_000;
 
 /** Calls for attention to a request that the service refuses for good; it is made again a day later. */
-export function raiseRefusal(context: UpstreamContext, subject: RequestRef, name: UpstreamTarget): void {
-  raise(context, subject, name, 'upstream_refuses');
+export function raiseRefusal(
+  context: UpstreamContext,
+  subject: RequestRef,
+  name: UpstreamTarget,
+  reason: AttentionReason = 'upstream_refuses',
+): void {
+  raise(context, subject, name, reason);
   note(context, subject, name, { notBefore: isoTime(context.clock.now() + refusedAgainAfterMs) });
 }
 

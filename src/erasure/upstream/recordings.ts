@@ -1,116 +1,112 @@
 import { AppError } from '../../core/errors.ts';
 import { askForProject, bodyOrMissing } from '../../client/service.ts';
+import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
 import type { Subject } from '../request/box.ts';
-import { intend, settle } from '../request/target-journal.ts';
+import { note, settle } from '../request/target-journal.ts';
 import {
   confirm,
+  confirmNotBefore,
   eachSubjectTogether,
+  hasRoute,
   inBatches,
-  isDue,
   openTarget,
-  raiseRefusal,
+  raise,
   type Outcome,
   type UpstreamContext,
 } from './context.ts';
-import type { UpstreamTarget } from '../../ledger/target.ts';
+import { deleteRecordings, type RecordingDeletion } from './delete-recordings.ts';
 import { advancesLater, isRequested, noteStillThere, requestedEnd } from './requested-recordings.ts';
 
-/** Takes the subjects' recordings out of known playlists. Sends again after an unknown outcome: that is harmless. */
-export async function advancePlaylists(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
-  const due = subjects.filter((subject) => isDue(context, openTarget(context, subject, 'upstream.playlists')));
-  await eachSubjectTogether(context, due, 'upstream.playlists', (subject) => removeFromPlaylists(context, subject));
-}
-
-/** How a target of a subject is settled. */
-function ended(subject: Subject, target: UpstreamTarget, end: Parameters<typeof settle>[3]): Outcome {
-  return (own) => settle(own, [subject], target, end);
-}
-
-async function removeFromPlaylists(context: UpstreamContext, subject: Subject): Promise<Outcome> {
-  const { memberships } = subject;
-  if (memberships.length === 0)
-    return ended(subject, 'upstream.playlists', { result: 'not_applicable', assurance: 'observed' });
-  intend(context, [subject], 'upstream.playlists');
-  const outcomes = await inBatches(context, memberships, (membership) => remove(context, membership));
-  if (outcomes.includes('refused')) return (own) => raiseRefusal(own, subject, 'upstream.playlists');
-  if (outcomes.includes('missing')) await askForProject(context.service, 'persons', context.signal);
-  return ended(subject, 'upstream.playlists', {
-    result: 'removed',
-    assurance: 'observed',
-    rowsBefore: memberships.length,
-    rowsRemoved: outcomes.filter((outcome) => outcome === 'removed').length,
-  });
-}
-
-async function remove(
-  { service, signal }: UpstreamContext,
-  { shortId, recordingId }: Subject['memberships'][number],
-): Promise<'removed' | 'missing' | 'refused'> {
-  try {
-    await service.call('playlists.remove_recording', {
-      params: { short_id: shortId, session_recording_id: recordingId },
-      priority: 'deletion',
-      signal,
-    });
-    return 'removed';
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    if (error.status === 404) return 'missing';
-    if (error.code === 'rejected' || error.code === 'usage') return 'refused';
-    throw error;
-  }
-}
+const target = 'upstream.recordings';
 
 /**
- * Tells which of every subject's recordings the service still has. No documented call deletes a recording: those that are
- * there stay, unless their deletion was requested together with the person's. Each recording is asked for by its id, and
- * counts as absent only after as many 404 answers as a person needs. The list of recordings proves less: it may leave out
- * recordings of the latest days, and the fence keeps these out of the mirror.
+ * Deletes every subject's recordings that the service still has, and tells which are gone. The document has no call that deletes
+ * a recording: live services delete it by its id, where the key may. Otherwise those that are there stay, unless their deletion
+ * was requested together with the person's. Each recording is asked for by its id, and counts as absent only after as many 404
+ * answers as a person needs. The list of recordings proves less: it may leave out recordings of the latest days, and the fence
+ * keeps these out of the mirror.
  */
 export async function advanceRecordings(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
   const due: Subject[] = [];
   for (const subject of subjects)
-    if (openTarget(context, subject, 'upstream.recordings') && !(await advancesLater(context, subject)))
-      due.push(subject);
-  await eachSubjectTogether(context, due, 'upstream.recordings', (subject) => lookForRecordings(context, subject));
+    if (openTarget(context, subject, target) && !(await advancesLater(context, subject))) due.push(subject);
+  await eachSubjectTogether(context, due, target, (subject) => advance(context, subject));
 }
 
-async function lookForRecordings(context: UpstreamContext, subject: Subject): Promise<Outcome | undefined> {
-  const recordings = openTarget(context, subject, 'upstream.recordings');
+/** How the target of a subject is settled. */
+function ended(subject: Subject, end: Parameters<typeof settle>[3]): Outcome {
+  return (own) => settle(own, [subject], target, end);
+}
+
+async function advance(context: UpstreamContext, subject: Subject): Promise<Outcome | undefined> {
+  const recordings = openTarget(context, subject, target);
   const { recording_id: ids } = subject.identity;
   if (!recordings) return undefined;
   if (ids.length === 0) {
     const nothing = { result: 'not_applicable', assurance: 'observed' } as const;
-    return ended(subject, 'upstream.recordings', isRequested(recordings) ? requestedEnd(recordings) : nothing);
+    return ended(subject, isRequested(recordings) ? requestedEnd(recordings) : nothing);
   }
-  const found = await inBatches(context, ids, (id) => isThere(context, id));
-  const rowsBefore = found.filter(Boolean).length;
-  if (rowsBefore > 0 && isRequested(recordings))
-    return (own) => {
-      if (noteStillThere(own, subject, recordings)) return;
-      const counts = { rowsBefore: ids.length, rowsRemoved: ids.length - rowsBefore };
-      settle(own, [subject], 'upstream.recordings', { ...requestedEnd(recordings), ...counts });
-    };
-  if (rowsBefore > 0)
-    return ended(subject, 'upstream.recordings', {
-      result: 'not_deletable_via_api',
-      assurance: 'not_verifiable',
-      rowsBefore,
-      rowsRemoved: 0,
-    });
+  const looks = await inBatches(context, ids, (id) => lookFor(context, id));
+  const thoseThat = (are: RecordingLook): string[] => ids.filter((_id, index) => looks[index] === are);
+  const there = thoseThat('there');
+  if (there.length > 0 || thoseThat('unknown').length > 0) return deleteThose(context, subject, recordings, there);
   await askForProject(context.service, 'persons', context.signal);
   if (recordings.confirmations + 1 < context.settings.deletions.confirmations)
-    return (own) => confirm(own, subject, recordings, 'upstream.recordings');
-  return ended(subject, 'upstream.recordings', { result: 'absent', assurance: 'observed' });
+    return (own) => confirm(own, subject, recordings, target);
+  if (recordings.sentRows === 0) return ended(subject, { result: 'absent', assurance: 'observed' });
+  const rows = Math.min(recordings.sentRows, ids.length);
+  return ended(subject, { result: 'deleted', assurance: 'observed', rowsBefore: rows, rowsRemoved: rows });
 }
 
+/**
+ * Deletes recordings that were seen to be there. Where that cannot be done, or others cannot be asked for, the target ends as
+ * one whose recordings stay, or of which nothing shows that they are gone.
+ */
+async function deleteThose(
+  context: UpstreamContext,
+  subject: Subject,
+  recordings: ErasureTarget,
+  there: readonly string[],
+): Promise<Outcome> {
+  const deletable = context.settings.erasure.deleteRecordings === 'auto' ? there.filter(hasRoute) : [];
+  const ends = deletable.length > 0 ? await deleteRecordings(context, subject, deletable) : [];
+  if (ends.some((end) => end === 'sent' || end === 'failed'))
+    return (own) =>
+      noteSent(own, subject, { ends, isAgain: recordings.status !== 'intended' && recordings.sentRows > 0 });
+  const { length: rowsBefore } = subject.identity.recording_id;
+  const rows = { rowsBefore, rowsRemoved: rowsBefore - there.length };
+  if (isRequested(recordings))
+    return (own) => {
+      if (!noteStillThere(own, subject, recordings))
+        settle(own, [subject], target, { ...requestedEnd(recordings), ...rows });
+    };
+  const isKey = ends.includes('key');
+  const left = there.length === 0 ? 'not_verifiable' : isKey ? 'not_deletable_by_key' : 'not_deletable_via_api';
+  const seen = recordings.sentRows > 0 ? rows : { rowsBefore: there.length, rowsRemoved: 0 };
+  return ended(subject, { result: left, assurance: 'not_verifiable', ...seen });
+}
+
+/** Notes that deletions were sent. Those that failed, or had no effect the last time, are for somebody to look at. */
+function noteSent(
+  context: UpstreamContext,
+  subject: Subject,
+  { ends, isAgain }: { ends: readonly RecordingDeletion[]; isAgain: boolean },
+): void {
+  note(context, subject, target, { status: 'waiting', confirmations: 0, notBefore: confirmNotBefore(context) });
+  if (isAgain || ends.includes('failed')) raise(context, subject, target, 'outcome_unknown');
+}
+
+/** How the service answers to the id of a recording. `unknown`: as it answers to an id that it has no route for. */
+type RecordingLook = 'there' | 'gone' | 'unknown';
+
 /** Where the service does not take the id, nothing shows that the recording is gone. */
-async function isThere({ service, signal }: UpstreamContext, id: string): Promise<boolean> {
+async function lookFor({ service, signal }: UpstreamContext, id: string): Promise<RecordingLook> {
   try {
     const call = service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
-    return (await bodyOrMissing(call)) !== undefined;
+    if ((await bodyOrMissing(call)) !== undefined) return 'there';
+    return hasRoute(id) ? 'gone' : 'unknown';
   } catch (error) {
-    if (error instanceof AppError && (error.code === 'rejected' || error.code === 'usage')) return true;
+    if (error instanceof AppError && (error.code === 'rejected' || error.code === 'usage')) return 'there';
     throw error;
   }
 }

@@ -67,6 +67,8 @@ export function takeRequestBack(context: UpstreamContext, subject: Subject): voi
 export async function advancesLater(context: UpstreamContext, subject: Subject): Promise<boolean> {
   const recordings = openTarget(context, subject, target);
   if (!recordings) return true;
+  // Those that are deleted by their ids wait for nothing but the next look.
+  if (recordings.sentRows > 0) return !isDue(context, recordings);
   const isPersonOpen = openTarget(context, subject, 'upstream.person') !== undefined;
   if (!isRequested(recordings))
     return !isDue(context, recordings) || (isPersonOpen && (await deletesRecordings(context)));

@@ -68,6 +68,21 @@ export const LiveOptions = z.strictObject({
     .boolean()
     .default(true)
     .describe('whether persons can be asked for by 200 uuids, or 200 distinct ids, in one request'),
+  playlistRecordingsMax: count
+    .default(50)
+    .describe('the most recordings of a playlist that are shown: limit and offset are ignored'),
+  playlistEntriesForKeys: z
+    .boolean()
+    .default(true)
+    .describe('whether keys may read and delete the entries of playlists: before December 2025 every key got a 403'),
+  deletesRecordings: z
+    .boolean()
+    .default(true)
+    .describe('whether a recording is deleted by its id, for keys with session_recording:write'),
+  bulkDeletesRecordings: z
+    .boolean()
+    .default(false)
+    .describe('whether keys may delete many recordings in one call; otherwise every key gets a 403'),
   projectsListed: z
     .boolean()
     .default(false)

@@ -9,6 +9,7 @@ import { bulkDeletionRoutes } from './bulk-deletion-routes.ts';
 import { personBatchRoutes } from './person-batch-routes.ts';
 import { deferredChanges, livePersonRoutes } from './live-person-routes.ts';
 import type { LiveOptions } from './live-data.ts';
+import { livePlaylistRoutes } from './live-playlist-routes.ts';
 import { liveRecordingRoutes } from './live-recording-routes.ts';
 
 const dayMicros = 86_400_000_000;
@@ -24,6 +25,7 @@ export function liveProfile(
   const departing = [
     ...livePersonRoutes(options, deferred),
     ...liveRecordingRoutes(options),
+    ...livePlaylistRoutes(options),
     route('projects.list', projectEndpoints['projects.list'], (_input, call) => {
       if (!options.projectsListed) throw new Refusal('permissionDenied', limitedKey);
       return projectPage(call, ({ id, name }) => ({ id: Number(id), name, timezone: 'UTC', is_demo: true }));

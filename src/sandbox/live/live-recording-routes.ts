@@ -1,21 +1,26 @@
 import { z } from 'zod';
 import { endpoints, PageQuery } from '../../contract/endpoints.ts';
+import { optionalEndpoints } from '../../contract/optional-endpoints.ts';
 import { isoToMicros } from '../../core/time.ts';
-import { Refusal } from '../http/answer.ts';
+import { notFound, Refusal } from '../http/answer.ts';
 import { jsonContent, type Content, type Project } from '../http/endpoint-handler.ts';
 import { route, type Route } from '../http/profile.ts';
 import type { Store } from '../store/store.ts';
 import { clampedWindow, type LiveOptions } from './live-data.ts';
-import { livePlaylistJson, liveRecordingJson, missingPersonJson, recordedPersonJson } from './live-rows.ts';
+import { liveRecordingJson, missingPersonJson, recordedPersonJson } from './live-rows.ts';
 
 /** The query of the list of recordings; any other parameter is refused. */
 const LiveRecordingQuery = z.strictObject({ ...PageQuery.shape, date_from: z.string().optional() });
 
 const limitDefault = 50;
 
-/** The routes of sections 4.3 and 4.4 in which a live service differs from the document. */
-export function liveRecordingRoutes({ recordingsLimitMax }: LiveOptions): Route[] {
+/** The routes of section 4.4 in which a live service differs from the document. */
+export function liveRecordingRoutes(options: LiveOptions): Route[] {
+  const { recordingsLimitMax, deletesRecordings, bulkDeletesRecordings } = options;
   return [
+    // They come first, because `/session_recordings/:id` matches their path too.
+    ...deletionRoutes({ deletesRecordings, bulkDeletesRecordings }),
+
     route(
       'recordings.list',
       { ...endpoints['recordings.list'], query: LiveRecordingQuery },
@@ -25,7 +30,7 @@ export function liveRecordingRoutes({ recordingsLimitMax }: LiveOptions): Route[
         const { rows } = store.ghosts.recordings({ limit, offset }, since);
         const { positions: following } = store.ghosts.recordings({ limit: 1, offset: offset + limit }, since);
         return liveRecordingPage(
-          rows.map((document) => shown(document, store, projects)),
+          rows.map((document) => shownRecording(document, store, projects)),
           following > 0,
         );
       },
@@ -33,42 +38,51 @@ export function liveRecordingRoutes({ recordingsLimitMax }: LiveOptions): Route[
 
     route('recordings.retrieve', endpoints['recordings.retrieve'], ({ params }, { store, projects }) => {
       const { text } = jsonContent(store.recordings.find(params.id));
-      return jsonContent(shown(text, store, projects));
-    }),
-
-    route('playlists.retrieve', endpoints['playlists.retrieve'], ({ params }, { store }) =>
-      playlist(store.playlists.find(params.short_id)),
-    ),
-
-    route('playlists.update', endpoints['playlists.update'], ({ params, body }, { store, change }) =>
-      playlist(store.playlists.update(params.short_id, body, change)),
-    ),
-
-    route('playlists.recordings', endpoints['playlists.recordings'], ({ params }, { store, projects }) => {
-      playlist(store.playlists.find(params.short_id));
-      const documents = store.playlists.memberDocuments(params.short_id);
-      return liveRecordingPage(
-        documents.map((document) => shown(document, store, projects)),
-        false,
-      );
+      return jsonContent(shownRecording(text, store, projects));
     }),
   ];
 }
 
-/** The recording with the person that has its distinct id now. */
-function shown(document: string, { lifecycle }: Store, [project]: readonly Project[]): string {
+/**
+ * Recordings are deleted by their id, at once. Where the service does not do it, the method is not allowed. The call for many
+ * is there for every caller but keys, unless an option says otherwise.
+ */
+function deletionRoutes({
+  deletesRecordings,
+  bulkDeletesRecordings,
+}: Pick<LiveOptions, 'deletesRecordings' | 'bulkDeletesRecordings'>): Route[] {
+  if (!deletesRecordings) return [];
+  return [
+    route('recordings.bulk_delete', optionalEndpoints['recordings.bulk_delete'], ({ body }, { store }) => {
+      if (!bulkDeletesRecordings)
+        throw new Refusal('permissionDenied', 'This action does not support personal API key access');
+      const { session_recording_ids: ids } = body;
+      const deleted = ids.filter((id) => store.recordings.delete(id)).length;
+      return jsonContent(`{"success":true,"deleted_count":${deleted},"total_requested":${ids.length}}`);
+    }),
+
+    route('recordings.delete', optionalEndpoints['recordings.delete'], ({ params }, { store }) => {
+      refuseUnroutable(params.id);
+      if (!store.recordings.delete(params.id)) throw notFound();
+    }),
+  ];
+}
+
+/** A recording as it is shown, with the person that has its distinct id now. */
+export function shownRecording(document: string, { lifecycle }: Store, [project]: readonly Project[]): string {
   const { distinct_id: distinctId } = JSON.parse(document) as { distinct_id: string };
   const person = lifecycle.ownerOf(distinctId);
   const missing = (): string => missingPersonJson(distinctId, lifecycle.formerOwnerOf(distinctId), project?.id ?? '');
   return liveRecordingJson(document, person ? recordedPersonJson(person) : missing());
 }
 
-function playlist(text: string | undefined): Content {
-  return jsonContent(livePlaylistJson(jsonContent(text).text));
+/** No route matches an id with one of these characters. */
+export function refuseUnroutable(id: string): void {
+  if (/[/.]/.test(id)) throw notFound();
 }
 
 /** A page of recordings. It has neither `count` nor links. */
-function liveRecordingPage(results: readonly string[], hasNext: boolean): Content {
+export function liveRecordingPage(results: readonly string[], hasNext: boolean): Content {
   return jsonContent(`{"results":[${results.join(',')}],"has_next":${hasNext},"version":4}`);
 }
 

@@ -21,6 +21,7 @@ export function recordingTable(database: Database.Database) {
   const deleteBefore = database.prepare<[number]>(/*sql*/ `DELETE FROM recordings WHERE start_us < ?`);
   const deleteOf = database.prepare<[string]>(/*sql*/ `
     DELETE FROM recordings WHERE document ->> '$.distinct_id' IN (SELECT value FROM json_each(?))`);
+  const deleteOne = database.prepare<[string]>(/*sql*/ `DELETE FROM recordings WHERE id = ?`);
   const deleteOldest = database.prepare(/*sql*/ `
     DELETE FROM recordings WHERE sequence = (
       SELECT sequence FROM recordings ORDER BY start_us, sequence LIMIT 1)`);
@@ -44,6 +45,8 @@ export function recordingTable(database: Database.Database) {
     expireBefore: (startMicros: number): void => void deleteBefore.run(startMicros),
     /** Deletes the recordings of these distinct ids (a JSON array). */
     deleteOf: (distinctIds: string): void => void deleteOf.run(distinctIds),
+    /** False when there is none. */
+    delete: (id: string): boolean => deleteOne.run(id).changes > 0,
     expireOldest: (): void => void deleteOldest.run(),
   };
 }

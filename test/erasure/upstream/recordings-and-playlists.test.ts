@@ -92,18 +92,26 @@ describe('playlists', () => {
     expect(world.target(subject, 'playlists').assurance).toBe('observed');
   });
 
-  it('that fail are tried again the next time', async () => {
+  it('that fail, and of which no list tells, are tried again the next times, and then not called gone', async () => {
     const world = await openUpstreamWorld();
     const [shortId = ''] = world.sandbox.playlists;
     const [recordingId = ''] = world.sandbox.store.playlists.members(shortId);
     const subject = requestFor(world, [], [{ shortId, recordingId }]);
     world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(503)) : send()));
-    const report = await world.advance([subject]);
-    expect(report.failed).toMatchObject([{ requestId: subject.id, target: 'upstream.playlists' }]);
-    expect(world.target(subject, 'playlists').status).toBe('intended');
+    const other = { ...subject, ...world.request([world.person(1)]), memberships: subject.memberships };
+    expect((await world.advance([subject, other])).failed).toEqual([]);
+    expect(world.target(subject, 'playlists')).toMatchObject({ status: 'waiting', attempts: 1 });
     world.heal();
+    world.pass(300);
     await world.advance([subject]);
-    expect(world.target(subject, 'playlists').result).toBe('removed');
+    expect(world.target(subject, 'playlists')).toMatchObject({ result: 'removed', assurance: 'observed' });
+    world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(503)) : send()));
+    for (let tries = 1; tries < 3; tries += 1) {
+      expect(world.target(other, 'playlists').result).toBeNull();
+      world.pass(300);
+      await world.advance([other]);
+    }
+    expect(world.target(other, 'playlists')).toMatchObject({ result: 'not_verifiable', assurance: 'not_verifiable' });
   });
 
   it('that refuse are for somebody to look at', async () => {
@@ -112,6 +120,6 @@ describe('playlists', () => {
     const subject = requestFor(world, [], [{ shortId, recordingId: 'x' }]);
     world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(400)) : send()));
     await world.advance([subject]);
-    expect(world.target(subject, 'playlists')).toMatchObject({ status: 'attention', reason: 'upstream_refuses' });
+    expect(world.target(subject, 'playlists')).toMatchObject({ status: 'attention', reason: 'playlist_refused' });
   });
 });

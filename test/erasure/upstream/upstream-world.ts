@@ -122,6 +122,7 @@ export async function openUpstreamWorld(
     retry,
     service: { totalTimeoutMs: 180_000 },
     erasure: { deleteRecordings: options.deleteRecordings ?? 'never', maxRequestDays: 60 },
+    playlists: { shortIds: [] as string[] },
   };
 
   return {

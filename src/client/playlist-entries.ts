@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { AppError } from '../core/errors.ts';
+import type { Priority } from './budget.ts';
+import type { Service } from './service.ts';
+
+/** A recording as the list of a playlist shows it. */
+type ShownEntry = { id: string; [field: string]: unknown };
+
+/**
+ * What the service tells of a playlist's recordings. `shown`: those that it shows, null where it shows no list; `reason`: why
+ * there may be others, null where these are all.
+ */
+export type ToldEntries =
+  | { shown: ShownEntry[]; reason: null | 'cut' }
+  | { shown: null; reason: 'refused' | 'no_list' | 'not_found' };
+
+const Entries = z.object({
+  results: z.array(z.looseObject({ id: z.string() })),
+  next: z.string().nullish(),
+  has_next: z.boolean().nullish(),
+  count: z.number().nullish(),
+});
+
+/**
+ * Asks for the recordings of a playlist. Live services show 50 at most, and ignore `limit` and `offset`; older ones refuse
+ * the list to every key; the documented answer has no body. Rejects as the call does where the service cannot be asked.
+ */
+export async function askForEntries(
+  service: Service,
+  shortId: string,
+  options: { priority?: Priority; signal: AbortSignal },
+): Promise<ToldEntries> {
+  const body = await service
+    .call('playlists.recordings', { params: { short_id: shortId }, ...options })
+    .then((reply) => reply.body)
+    .catch((error: unknown) => {
+      if (error instanceof AppError && error.status === 404) return notFound;
+      if (error instanceof AppError && (error.status === 403 || error.code === 'rejected')) return refused;
+      throw error;
+    });
+  if (body === notFound) return { shown: null, reason: 'not_found' };
+  if (body === refused) return { shown: null, reason: 'refused' };
+  const read = Entries.safeParse(body);
+  if (!read.success) return { shown: null, reason: 'no_list' };
+  const { results, next = null, has_next: hasNext = false, count } = read.data;
+  const isCut = next !== null || hasNext === true || results.length < (count ?? 0);
+  return { shown: results, reason: isCut ? 'cut' : null };
+}
+
+const notFound = Symbol('not found');
+const refused = Symbol('refused');

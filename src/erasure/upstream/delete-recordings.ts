@@ -1,0 +1,90 @@
+import { AppError } from '../../core/errors.ts';
+import { bodyOrMissing } from '../../client/service.ts';
+import { recordingBulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
+import type { Subject } from '../request/box.ts';
+import { intend, note } from '../request/target-journal.ts';
+import { inBatches, openTarget, unlessThrottled, type UpstreamContext } from './context.ts';
+
+const target = 'upstream.recordings';
+
+/**
+ * What the service did with the deletion of a recording. `failed`: an error of its own, so that the effect is unknown. `key`: it
+ * does not let this key do it; `service`: it has no such call, or refuses it otherwise.
+ */
+export type RecordingDeletion = 'sent' | 'failed' | 'key' | 'service';
+
+/**
+ * Deletes recordings of a subject by their ids, as far as key and service can. Ends early where the first ones are all refused.
+ * The intent is on the ledger, and the mirror knows how many are about to be sent, before each call. A kill at any point is safe:
+ * a recording that is gone is not found to be deleted again. Returns what became of those that were sent.
+ */
+export async function deleteRecordings(
+  context: UpstreamContext,
+  subject: Subject,
+  ids: readonly string[],
+): Promise<RecordingDeletion[]> {
+  const { recordingCalls: calls, settings } = context;
+  const isMissing = (): boolean => calls.isMissing;
+  if (isMissing()) return ['service'];
+  intend(context, [subject], target);
+  const sentBefore = openTarget(context, subject, target)?.sentRows ?? 0;
+  const ends: RecordingDeletion[] = [];
+  const noteSent = (more: number): void => {
+    const sentRows = sentBefore + ends.filter((end) => !isRefusal(end)).length + more;
+    note(context, subject, target, { sentRows });
+  };
+  // A refusal may be about one recording: a few more are tried.
+  while (ends.length < ids.length && !isMissing() && !(ends.length > 1 && ends.every(isRefusal))) {
+    const isMany = !calls.isManyRefused && ids.length - ends.length > 1;
+    const most = isMany ? recordingBulkDeleteIdsMax : ends.length === 0 ? 1 : settings.budget.concurrency;
+    const some = ids.slice(ends.length, ends.length + most);
+    noteSent(some.length);
+    if (!isMany) ends.push(...(await inBatches(context, some, (id) => deleteOne(context, id))));
+    else if (await deleteMany(context, some)) ends.push(...some.map(() => 'sent' as const));
+  }
+  noteSent(0);
+  return ends;
+}
+
+function isRefusal(end: RecordingDeletion): boolean {
+  return end === 'key' || end === 'service';
+}
+
+/** Returns whether the service took it. Otherwise each recording is deleted by a call of its own: twice is harmless. */
+async function deleteMany(context: UpstreamContext, ids: readonly string[]): Promise<boolean> {
+  const { service, signal } = context;
+  const body = { session_recording_ids: ids };
+  const end = await endOf(() => service.call('recordings.bulk_delete', { body, priority: 'deletion', signal }));
+  context.recordingCalls.isManyRefused = end !== 'sent';
+  return end === 'sent';
+}
+
+async function deleteOne(context: UpstreamContext, id: string): Promise<RecordingDeletion> {
+  const { service, signal } = context;
+  const about = { params: { id }, priority: 'deletion', signal } as const;
+  const end = await endOf(async () => {
+    const call = service.call('recordings.delete', about);
+    await call.catch((error: unknown) => {
+      if (error instanceof AppError && error.status === 405) context.recordingCalls.isMissing = true;
+      throw error;
+    });
+  });
+  if (end !== 'service' || context.recordingCalls.isMissing) return end;
+  // It may have gone since it was seen. Only one that is still there was refused.
+  return (await bodyOrMissing(service.call('recordings.retrieve', about))) === undefined ? 'sent' : 'service';
+}
+
+/** Rejects where no other recording would fare better: the key is unknown, the quota used up, nothing answers. */
+async function endOf(send: () => Promise<unknown>): Promise<RecordingDeletion> {
+  try {
+    await unlessThrottled(send);
+    return 'sent';
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { status = 0, code } = error;
+    if (status === 403) return 'key';
+    if (code === 'rejected' || code === 'usage') return 'service';
+    if (status >= 500) return 'failed';
+    throw error;
+  }
+}

@@ -1,0 +1,127 @@
+import { askForEntries } from '../../client/playlist-entries.ts';
+import { askForProject, bodyOrMissing, isSingleCase } from '../../client/service.ts';
+import { AppError, assertNever } from '../../core/errors.ts';
+import { untoldPlaylists } from '../../mirror/passes.ts';
+import type { Subject } from '../request/box.ts';
+import { intend, note, settle } from '../request/target-journal.ts';
+import {
+  confirmNotBefore,
+  eachSubjectTogether,
+  hasRoute,
+  inBatches,
+  isDue,
+  nowUtc,
+  openTarget,
+  raise,
+  raiseRefusal,
+  unlessThrottled,
+  type Outcome,
+  type UpstreamContext,
+} from './context.ts';
+import { isUnshown, judgeEntry, planPlaylists, type EntryEnd, type RemovalAnswer } from './playlist-plan.ts';
+
+const target = 'upstream.playlists';
+
+/**
+ * Takes the subjects' recordings out of known playlists. Sends again after an unknown outcome: that is harmless. A refusal, and
+ * an error at an entry, concern this target alone.
+ */
+export async function advancePlaylists(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
+  const due = subjects.filter((subject) => isDue(context, openTarget(context, subject, target)));
+  await eachSubjectTogether(context, due, target, (subject) => removeFromPlaylists(context, subject));
+}
+
+async function removeFromPlaylists(context: UpstreamContext, subject: Subject): Promise<Outcome> {
+  const { memberships } = subject;
+  const { playlists, retry } = context.settings;
+  if (memberships.length > 0) intend(context, [subject], target);
+  const ends: EntryEnd[] = [];
+  for (const [shortId, entries] of Map.groupBy(memberships, (membership) => membership.shortId))
+    ends.push(
+      ...(await removeEntries(
+        context,
+        shortId,
+        entries.map(({ recordingId }) => recordingId),
+      )),
+    );
+  return (own) => {
+    const attempts = openTarget(own, subject, target)?.attempts ?? 0;
+    const isUntold = untoldPlaylists(own.db, playlists.shortIds).length > 0;
+    const step = planPlaylists(ends, { isUntold, attempts, attemptsMax: retry.attemptsMax });
+    const seenAt = ends.includes('there') ? nowUtc(own) : null;
+    switch (step.do) {
+      case 'call':
+        note(own, subject, target, { seenAt, notBefore: confirmNotBefore(own) });
+        if (step.reason === 'playlist_refused') raiseRefusal(own, subject, target, step.reason);
+        else raise(own, subject, target, step.reason);
+        return;
+      case 'wait':
+        note(own, subject, target, {
+          status: 'waiting',
+          attempts: attempts + 1,
+          seenAt,
+          notBefore: confirmNotBefore(own),
+        });
+        return;
+      case 'settle': {
+        const { result, assurance } = step;
+        const rowsRemoved = ends.filter((end) => end === 'removed').length;
+        const rows = memberships.length === 0 ? {} : { rowsBefore: memberships.length, rowsRemoved };
+        settle(own, [subject], target, { result, assurance, ...rows });
+        return;
+      }
+      default:
+        assertNever(step);
+    }
+  };
+}
+
+/** Removes recordings from a playlist. Rejects where the service refuses or knows nothing of the project either. */
+async function removeEntries(
+  context: UpstreamContext,
+  shortId: string,
+  recordingIds: readonly string[],
+): Promise<EntryEnd[]> {
+  const { service, signal } = context;
+  const answers = await inBatches(context, recordingIds, (id) => removeEntry(context, shortId, id));
+  if (answers.includes('missing') || answers.includes('refused')) await askForProject(service, 'persons', signal);
+  if (!answers.includes('refused') && !answers.includes('failed'))
+    return answers.map((answer) => (answer === 'removed' ? 'removed' : 'gone'));
+  const told = await askForEntries(service, shortId, { priority: 'deletion', signal });
+  const removals = recordingIds.map((id, index) => ({ id, answer: answers[index] ?? 'failed' }));
+  return await inBatches(context, removals, async ({ id, answer }) => {
+    const isAsked = (answer === 'refused' || answer === 'failed') && isUnshown(id, told);
+    return judgeEntry(answer, id, { told, hasRecording: isAsked && (await hasRecording(context, id)) });
+  });
+}
+
+async function hasRecording({ service, signal }: UpstreamContext, id: string): Promise<boolean> {
+  try {
+    const call = service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
+    return (await bodyOrMissing(call)) !== undefined;
+  } catch (error) {
+    if (isSingleCase(error) || (error instanceof AppError && error.code === 'usage')) return false;
+    throw error;
+  }
+}
+
+async function removeEntry(
+  { service, refusedPlaylists, signal }: UpstreamContext,
+  shortId: string,
+  recordingId: string,
+): Promise<RemovalAnswer> {
+  if (refusedPlaylists.has(shortId)) return 'refused';
+  const params = { short_id: shortId, session_recording_id: recordingId };
+  try {
+    await unlessThrottled(() => service.call('playlists.remove_recording', { params, priority: 'deletion', signal }));
+    return 'removed';
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { status = 0, code } = error;
+    if (status === 403) refusedPlaylists.add(shortId);
+    if (status === 404) return hasRoute(recordingId) ? 'missing' : 'refused';
+    if (status === 403 || code === 'rejected' || code === 'usage') return 'refused';
+    if (status >= 500) return 'failed';
+    throw error;
+  }
+}

@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest';
+import { scopes } from '../../../src/contract/endpoints.ts';
+import { hasRoute } from '../../../src/erasure/upstream/context.ts';
+import type { Subject } from '../../../src/erasure/request/box.ts';
+import type { LiveOptions } from '../../../src/sandbox/live/live-data.ts';
+import { answer, openUpstreamWorld } from './upstream-world.ts';
+
+type World = Awaited<ReturnType<typeof openUpstreamWorld>>;
+
+const idsIn = (world: World): string[] =>
+  world.sandbox.store.recordings
+    .page({ limit: 1000, offset: 0 })
+    .documents.map((document) => (JSON.parse(document) as { id: string }).id);
+
+/** A live service, and a request for somebody who is gone there already, with so many recordings that are left. */
+async function openLeft(count: number, live: Partial<LiveOptions> = {}, recordings = 60) {
+  const world = await openUpstreamWorld({ profile: 'live', deleteRecordings: 'auto', recordings, live });
+  const person = world.person(0);
+  world.sandbox.act({ do: 'delete', uuid: person.uuid });
+  const ids = idsIn(world).filter(hasRoute).slice(0, count);
+  const request = world.request([person]);
+  const of = (recording_id: string[]) => ({ ...request, identity: { ...request.identity, recording_id } });
+  const sent = (): string[] => world.changes().filter((line) => line.startsWith('DELETE /session_recordings/'));
+  const many = (): number => world.asked.filter((line) => line.startsWith('POST /session_recordings/')).length;
+  return { world, ids, of, subject: of(ids), sent, many };
+}
+
+async function advanceTwice(world: World, subject: Subject): Promise<void> {
+  for (let round = 0; round < 2; round += 1) {
+    world.pass(300);
+    await world.advance([subject]);
+  }
+}
+
+describe('recordings that a live service deletes by their ids', () => {
+  it('are deleted though their person is gone, once each, and seen to be gone as often as a person', async () => {
+    const { world, ids, subject, sent } = await openLeft(9);
+    await world.advance([subject]);
+    expect(sent()).toHaveLength(9);
+    expect(idsIn(world).filter((id) => ids.includes(id))).toEqual([]);
+    expect(world.target(subject, 'recordings')).toMatchObject({ status: 'waiting', confirmations: 0, sentRows: 9 });
+    expect(world.ledger.of('recordings')).toEqual(['intent']);
+    world.pass(300);
+    await world.advance([subject]);
+    expect(world.target(subject, 'recordings')).toMatchObject({ status: 'waiting', confirmations: 1 });
+    world.pass(300);
+    await world.advance([subject]);
+    expect(world.target(subject, 'recordings')).toMatchObject({ result: 'deleted', assurance: 'observed' });
+    expect(world.ledger.records.findLast((record) => 'rows_removed' in record)).toMatchObject({
+      target: 'upstream.recordings',
+      rows_before: 9,
+      rows_removed: 9,
+    });
+    expect(sent()).toHaveLength(9);
+  });
+
+  it('are deleted a hundred by one call where keys may', async () => {
+    const { world, ids, subject, sent, many } = await openLeft(230, { bulkDeletesRecordings: true }, 400);
+    expect(ids).toHaveLength(230);
+    await world.advance([subject]);
+    expect([many(), sent().length]).toEqual([3, 0]);
+    await advanceTwice(world, subject);
+    expect(world.target(subject, 'recordings')).toMatchObject({ result: 'deleted', assurance: 'observed' });
+  });
+
+  it.each([400, 500])('are deleted one by one where the call for many is answered %i', async (status) => {
+    const { world, subject, sent, many } = await openLeft(30, { bulkDeletesRecordings: true }, 100);
+    world.intercept((request, send) =>
+      request.path.includes('/session_recordings/bulk_delete') ? Promise.resolve(answer(status)) : send(),
+    );
+    await world.advance([subject]);
+    expect([many(), sent().length]).toEqual([1, 30]);
+  });
+
+  it('stay where the key may not, and the certificate is told so; no more than a few are tried', async () => {
+    const { world, ids, subject, sent } = await openLeft(40, {}, 100);
+    const { apiKey } = world.sandbox;
+    world.sandbox.act({
+      do: 'set_scopes',
+      key: apiKey,
+      scopes: scopes.filter((scope) => scope !== 'session_recording:write'),
+    });
+    await world.advance([subject]);
+    expect(sent().length).toBeLessThanOrEqual(5);
+    expect(world.target(subject, 'recordings')).toMatchObject({
+      result: 'not_deletable_by_key',
+      assurance: 'not_verifiable',
+    });
+    expect(world.ledger.records.findLast((record) => 'rows_removed' in record)).toMatchObject({
+      rows_before: 40,
+      rows_removed: 0,
+    });
+    expect(idsIn(world)).toEqual(expect.arrayContaining(ids));
+  });
+
+  it('stay where the service has no such call', async () => {
+    const { world, of, ids, sent } = await openLeft(8, { deletesRecordings: false });
+    const other = { ...of(ids.slice(4)), ...world.request([]) };
+    const others = { ...other, identity: { ...of(ids.slice(4)).identity } };
+    const subjects = [of(ids.slice(0, 4)), others];
+    await world.advance(subjects);
+    // Two subjects are asked about at once.
+    expect(sent().length).toBeLessThanOrEqual(2);
+    for (const subject of subjects) expect(world.target(subject, 'recordings').result).toBe('not_deletable_via_api');
+  });
+
+  it('are not touched where the settings say never', async () => {
+    const { world, ids, subject, sent, many } = await openLeft(4);
+    world.settings.erasure.deleteRecordings = 'never';
+    await world.advance([subject]);
+    expect([sent().length, many()]).toEqual([0, 0]);
+    expect(world.target(subject, 'recordings').result).toBe('not_deletable_via_api');
+    expect(idsIn(world)).toEqual(expect.arrayContaining(ids));
+  });
+
+  it('one that is refused for itself keeps none of the others', async () => {
+    const { world, ids, subject } = await openLeft(12);
+    const [own = ''] = ids;
+    world.intercept((request, send) =>
+      request.method === 'DELETE' && request.path.includes(encodeURIComponent(own))
+        ? Promise.resolve(answer(403))
+        : send(),
+    );
+    await world.advance([subject]);
+    expect(idsIn(world).filter((id) => ids.includes(id))).toEqual([own]);
+    world.pass(300);
+    await world.advance([subject]);
+    expect(world.target(subject, 'recordings').result).toBe('not_deletable_by_key');
+    expect(world.ledger.records.findLast((record) => 'rows_removed' in record)).toMatchObject({
+      rows_before: 12,
+      rows_removed: 11,
+    });
+  });
+
+  it('one at which the service fails is for somebody to look at, and tried again', async () => {
+    const { world, ids, subject } = await openLeft(3);
+    const other = world.request([world.person(1)]);
+    const [own = ''] = ids;
+    world.intercept((request, send) =>
+      request.method === 'DELETE' && request.path.includes(encodeURIComponent(own))
+        ? Promise.resolve(answer(500))
+        : send(),
+    );
+    expect((await world.advance([subject, other])).failed).toEqual([]);
+    expect(world.target(subject, 'recordings')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
+    world.heal();
+    for (let round = 0; round < 3; round += 1) {
+      world.pass(300);
+      await world.advance([subject]);
+    }
+    expect(world.target(subject, 'recordings')).toMatchObject({ result: 'deleted', assurance: 'observed' });
+  });
+
+  it('a service that only says so is not believed', async () => {
+    const { world, subject } = await openLeft(2);
+    world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(204)) : send()));
+    await world.advance([subject]);
+    expect(world.target(subject, 'recordings').status).toBe('waiting');
+    world.pass(300);
+    await world.advance([subject]);
+    expect(world.target(subject, 'recordings')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
+  });
+
+  it('too many requests: a deletion is sent again', async () => {
+    const { world, subject, sent } = await openLeft(2);
+    let deletes = 0;
+    world.intercept((request, send) => {
+      if (request.method !== 'DELETE' || (deletes += 1) > 1) return send();
+      return Promise.resolve({ ...answer(429), retryAfter: '30' });
+    });
+    expect((await world.advance([subject])).failed).toEqual([]);
+    expect(sent()).toHaveLength(3);
+    expect(world.target(subject, 'recordings')).toMatchObject({ status: 'waiting', sentRows: 2 });
+  });
+
+  it('with ids that no route takes are not called gone', async () => {
+    const { world, of, ids } = await openLeft(2);
+    const odd = idsIn(world).find((id) => !hasRoute(id)) ?? '';
+    const there = of([...ids, odd]);
+    await world.advance([there]);
+    await advanceTwice(world, there);
+    expect(world.target(there, 'recordings')).toMatchObject({ result: 'not_deletable_via_api' });
+    expect(idsIn(world)).toContain(odd);
+  });
+
+  it('with an id that no route takes, and answered 404, is not verifiable', async () => {
+    const { world, of } = await openLeft(0);
+    const subject = of(['.nothing-shows-it.']);
+    await world.advance([subject]);
+    expect(world.target(subject, 'recordings')).toMatchObject({
+      result: 'not_verifiable',
+      assurance: 'not_verifiable',
+    });
+  });
+
+  it('a kill between two deletions loses nothing, and none is certified that was not seen to be gone', async () => {
+    const { world, ids, subject } = await openLeft(20, {}, 60);
+    let deletes = 0;
+    world.intercept(async (request, send) => {
+      const reply = await send();
+      if (request.method === 'DELETE' && (deletes += 1) === 10) throw new Error('killed');
+      return reply;
+    });
+    await expect(world.advance([subject])).rejects.toThrow('killed');
+    expect(world.target(subject, 'recordings').status).toBe('intended');
+    world.heal();
+    world.restart();
+    await world.advance([subject]);
+    expect(idsIn(world).filter((id) => ids.includes(id))).toEqual([]);
+    await advanceTwice(world, subject);
+    expect(world.target(subject, 'recordings')).toMatchObject({ result: 'deleted', assurance: 'observed' });
+    expect(world.ledger.records.findLast((record) => 'rows_removed' in record)).toMatchObject({
+      rows_before: 20,
+      rows_removed: 20,
+    });
+  });
+});
