@@ -36,7 +36,7 @@ it.each([
   ['editing', 200, 403, 200],
   ['nothing', 200, 202, 200],
 ] as const)('refuses %s: reads %i, deletes %i, lists projects %i', async (refuses, read, deleted, projects) => {
-  await using sandbox = await smallSandbox({ ...live, live: { refuses } });
+  await using sandbox = await smallSandbox({ ...live, live: { refuses, projectsListed: true } });
   expect((await ask(sandbox, '/persons/2/')).status).toBe(read);
   const answer = await ask(sandbox, '/persons/2/', { method: 'DELETE' });
   expect(answer.status).toBe(deleted);

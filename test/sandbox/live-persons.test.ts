@@ -343,7 +343,10 @@ it.each([
   live.clock.moveTo(Date.parse('2025-06-08T05:00:00Z'));
   expect(live.store.events.count(distinctId)).toBe(rows === 'always' ? 0 : 1);
   expect((await statusOf(live, uuid)).every((row) => row.status === 'completed')).toBe(true);
-  expect(await bulk({ delete_events: true })).toMatchObject({ persons_deleted: 1, events_queued_for_deletion: true });
+  expect(await bulk({ delete_events: true })).toMatchObject({
+    persons_queued_for_deletion: 1,
+    events_queued_for_deletion: true,
+  });
   expect(await statusOf(live, uuid)).toHaveLength(after);
 });
 

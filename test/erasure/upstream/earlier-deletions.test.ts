@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { endWait } from '../../../src/erasure/upstream/earlier-deletions.ts';
 import type { LivingPerson } from '../../../src/sandbox/store/truth.ts';
 import { Killed } from '../../kill/kill-switch.ts';
-import { answer, expectedBy, openUpstreamWorld, type Interceptor } from './upstream-world.ts';
+import { answer, expectedBy, isDeletion, openUpstreamWorld, type Interceptor } from './upstream-world.ts';
 
 type World = Awaited<ReturnType<typeof openUpstreamWorld>>;
 type Subject = ReturnType<World['request']>;
@@ -119,7 +119,7 @@ it('a person does not wait once an operator has said so, also if the deletion ha
   endWait({ ...world, ledger: () => world.ledger }, subject);
   let refusals = 1;
   world.intercept(async (request, send) =>
-    request.method === 'DELETE' && refusals-- > 0 ? { ...answer(429), retryAfter: '1' } : send(),
+    isDeletion(request) && refusals-- > 0 ? { ...answer(429), retryAfter: '1' } : send(),
   );
   await world.advance([subject]);
   expect(world.changes()).toHaveLength(2);
@@ -178,7 +178,7 @@ it.each([-hour * 1000, 0, hour * 1000])(
 function killAfterDelete(world: World): void {
   world.intercept(async (request, send) => {
     const response = await send();
-    if (request.method === 'DELETE') throw new Killed();
+    if (isDeletion(request)) throw new Killed();
     return response;
   });
 }
@@ -240,7 +240,7 @@ it('a second request for a person whom the first has deleted claims nothing of i
 /** Another client queues a deletion when ours is about to be sent, which then waits for its turn. */
 function queueBetween(world: World, person: LivingPerson, waitSeconds: number): Interceptor {
   return (request, send) => {
-    if (request.method === 'DELETE') {
+    if (isDeletion(request)) {
       queueElsewhere(world, person);
       world.pass(waitSeconds);
     }
@@ -305,7 +305,7 @@ it('requests that keep the events, and services that show no queue, ask nothing 
   const subject = live.request([person], { deleteEvents: false });
   await live.advance([subject]);
   expect(isThere(live, person)).toBe(false);
-  expect(live.asked.some((line) => line.includes('deletion_status'))).toBe(false);
+  expect(live.asked.some((line) => line.includes(`deletion_status/?person_uuid=${person.uuid}`))).toBe(false);
   const plain = await openUpstreamWorld();
   queueElsewhere(plain, plain.person(0));
   const other = plain.request([plain.person(0)]);

@@ -95,7 +95,7 @@ export async function openUpstreamWorld(
       send: (request) => {
         asked.push(`${request.method} ${request.path.replace(/^\/api\/environments\/1/, '')}`);
         if (request.body !== undefined && !request.path.includes('batch_by')) bodies.push(JSON.parse(request.body));
-        if (request.path.includes('bulk_delete')) {
+        if (request.path.includes('persons/bulk_delete')) {
           const { ids, delete_events: events } = JSON.parse(request.body ?? '') as BulkBody;
           for (const uuid of ids)
             deletions.push(`DELETE /persons/${idsAtStart.get(uuid) ?? uuid}/${events ? '?delete_events=true' : ''}`);
