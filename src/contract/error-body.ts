@@ -71,7 +71,12 @@ function textOf(body: unknown, key: string): string {
 
 /** The word in small letters, without what stands around it in a sentence. */
 function bareWord(word: string): string {
-  return word.toLowerCase().replaceAll(/^["'(]+|["').,:;!]+$/g, '');
+  let end = word.length;
+  while (end > 0 && `"').,:;!`.includes(word.charAt(end - 1))) end -= 1;
+  return word
+    .slice(0, end)
+    .toLowerCase()
+    .replace(/^["'(]+/, '');
 }
 
 const wordsToldMin = 4;

@@ -1,19 +1,8 @@
 import { noEvidence, type IncompleteReason, type PassEvidence } from '../mirror/passes.ts';
-import {
-  beginsAbove,
-  beginsWithin,
-  countTied,
-  countUnmoved,
-  endsBelow,
-  isEndOf,
-  isNewestFirst,
-  joins,
-  seamStart,
-  timeText,
-  type PageView,
-} from './seam.ts';
-import { seamRowsMin, type AcceptedPage, type WalkState, type Window } from './walk-state.ts';
-import { mayServe, overlapOf, windowAfter, windowAroundMoment, type WalkPlan } from './walk-windows.ts';
+import { acceptPage } from './accept-page.ts';
+import { beginsAbove, endsBelow, isEndOf, isNewestFirst, joins, timeText, type PageView } from './seam.ts';
+import { seamRowsMin, type WalkState } from './walk-state.ts';
+import { mayServe, overlapOf, type WalkPlan } from './walk-windows.ts';
 
 /** The step after a page: another window, or the end. A reason says why the pass is incomplete. */
 export type WalkStep =
@@ -101,7 +90,7 @@ export function judgePage(
   if (window.offset > 0 && !isJoined && state.hasGivenUp === 'no') return goOn(plan, lookForSeam(plan, seen));
   const stalls = isFurther ? 0 : state.stalls + (isForward || apart === null ? 1 : 0);
   const known = isFirstRound ? page.keys.length - newRows - rowsNotStored : 0;
-  const next = accept(plan, { ...seen, stalls }, view, isJoined, known);
+  const next = acceptPage(plan, { ...seen, stalls }, view, isJoined, known);
   if (stalls >= stallsMax) return endIncomplete(next, 'no_progress');
   return page.isLast ? confirmEnd(plan, next, page, isOnlyPage(state)) : goOn(plan, next);
 }
@@ -157,80 +146,6 @@ function learnServed(state: WalkState, { nextOffset, isLast, received }: PageVie
     return served < window.limit ? { ...state, cap: served, limit: Math.min(limit, served) } : state;
   }
   return isLast || received === 0 ? state : { ...state, longest: Math.max(longest ?? 0, received) };
-}
-
-/** How many positions a page covers: fewer than asked for, where the service serves no more. */
-function servedBy({ window, limit, stalls }: WalkState, { nextOffset, keys }: PageView): number {
-  if (nextOffset !== null) return Math.min(window.limit, nextOffset - window.offset);
-  // A wider window that led no further was not served whole.
-  return stalls > 0 && window.limit > limit ? Math.max(limit, keys.length) : window.limit;
-}
-
-/**
- * The state once a page is accepted: the next window begins before the end of this one. `known`: how many of its rows the pass had
- * seen before.
- */
-function accept(plan: WalkPlan, state: WalkState, page: PageView, isJoined: boolean, known: number): WalkState {
-  const { window, previous, apart, evidence } = state;
-  const served: Window = { ...window, limit: servedBy(state, page) };
-  const isStart = window.offset === 0;
-  const after = windowAfter(
-    plan,
-    state,
-    served,
-    page.nextOffset === null ? mayServe(state, served.limit) : served.limit,
-  );
-  const tied = evidence.isOrdered ? countTied(page.times) : 0;
-  const isLong = plan.overlap !== 0 && tied >= overlapOf(plan.overlap, mayServe(state, state.limit));
-  const around = isLong ? windowAroundMoment(plan, state, served, page) : undefined;
-  const isWithinMoment = isLong && around === undefined;
-  const isInside = isJoined && previous !== null && evidence.isOrdered && beginsWithin(previous, page);
-  const moment = isInside ? momentAfter(previous, page, window, known) : { rows: 0, hasStrays: false };
-  const start = seamStart(page.times);
-  return {
-    ...state,
-    window: around ?? after,
-    cap: isWithinMoment && state.stalls > 0 ? (state.cap ?? served.limit) : state.cap,
-    previous: {
-      window: served,
-      rows: page.keys.slice(start).map((key, index) => ({ key, time: timeText(page.times[start + index]) })),
-      isBarren:
-        page.keys.length < 2 ||
-        (page.keys.length < served.limit && previous !== null && !endsBelow(previous, page, evidence.isOrdered)),
-      shown: page.keys.length,
-      isLast: page.isLast,
-      momentRows: isInside && tied === page.times.length ? moment.rows : tied,
-      isWithinMoment,
-    },
-    apart: null,
-    stepBackRows: overlapOf(plan.overlap, mayServe(state, state.limit)),
-    hasGivenUp: state.hasGivenUp === 'for good' ? 'for good' : 'no',
-    hasGap: state.hasGap || !(isStart || isJoined),
-    hasStrays: state.hasStrays || moment.hasStrays,
-    frontier: window.offset > state.frontier.offset ? { offset: window.offset, windowsAgo: 0 } : state.frontier,
-    evidence: {
-      ...evidence,
-      momentRows: Math.max(evidence.momentRows, moment.rows),
-      seams: evidence.seams + (isJoined && !isStart ? 1 : 0),
-      restarts: evidence.restarts + (isStart && apart !== null ? 1 : 0),
-    },
-  };
-}
-
-/**
- * What a page shows of the moment in which the page before ended and it begins. In a list that keeps the order of its rows and did
- * not move, both pages share the rows of the places that they share, and the page shows no other row that was seen before.
- */
-function momentAfter(
-  previous: AcceptedPage,
-  page: PageView,
-  { offset }: Window,
-  known: number,
-): { rows: number; hasStrays: boolean } {
-  const shared = countUnmoved(previous, page);
-  const ofMoment = page.times.filter((time) => time === page.times[0]).length;
-  const places = previous.window.offset + previous.shown - offset;
-  return { rows: previous.momentRows + ofMoment - shared, hasStrays: shared !== places || known > shared };
 }
 
 /**

@@ -84,7 +84,10 @@ it('of a row of three weeks ago that is done, a certificate does not say that ev
 
 it('of events of which none is queued, an operator can end the request at once', async () => {
   const { world } = await openWorld({ rows: 'one_ever', queuedDaysBefore: 21 });
-  for (let step = 0; step < 4; step += 1) await world.reconcile();
+  for (let step = 0; step < 8; step += 1) {
+    await world.reconcile();
+    world.pass(0.25);
+  }
   const { id, reason } = onlyRequest(world);
   expect(reason).toBe('events_not_queued');
   await approve(world, id);

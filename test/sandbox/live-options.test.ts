@@ -11,7 +11,7 @@ const options = Object.entries(LiveOptions.shape).map(([name, { def, description
 
 it('each option of the live profile stands in the help and on the page, with its default and what it does', async () => {
   const { stdout: help } = await runCliHere(['sandbox', '--help']);
-  const page = wordsOf('docs/sandbox-live.md');
+  const page = wordsOf('docs/sandbox.md');
   expect(options.length).toBeGreaterThan(5);
   for (const { name, value, description } of options) {
     expect(help).toContain(`  ${name} (${value}): ${description}\n`);

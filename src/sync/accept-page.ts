@@ -1,0 +1,83 @@
+import { beginsWithin, countTied, countUnmoved, endsBelow, seamStart, timeText, type PageView } from './seam.ts';
+import type { AcceptedPage, WalkState, Window } from './walk-state.ts';
+import { mayServe, overlapOf, windowAfter, windowAroundMoment, type WalkPlan } from './walk-windows.ts';
+
+/** How many positions a page covers: fewer than asked for, where the service serves no more. */
+function servedBy({ window, limit, stalls }: WalkState, { nextOffset, keys }: PageView): number {
+  if (nextOffset !== null) return Math.min(window.limit, nextOffset - window.offset);
+  // A wider window that led no further was not served whole.
+  return stalls > 0 && window.limit > limit ? Math.max(limit, keys.length) : window.limit;
+}
+
+/**
+ * The state once a page is accepted: the next window begins before the end of this one. `known`: how many of its rows the pass had
+ * seen before.
+ */
+export function acceptPage(
+  plan: WalkPlan,
+  state: WalkState,
+  page: PageView,
+  isJoined: boolean,
+  known: number,
+): WalkState {
+  const { window, previous, apart, evidence } = state;
+  const served: Window = { ...window, limit: servedBy(state, page) };
+  const isStart = window.offset === 0;
+  const after = windowAfter(
+    plan,
+    state,
+    served,
+    page.nextOffset === null ? mayServe(state, served.limit) : served.limit,
+  );
+  const tied = evidence.isOrdered ? countTied(page.times) : 0;
+  const isLong = plan.overlap !== 0 && tied >= overlapOf(plan.overlap, mayServe(state, state.limit));
+  const around = isLong ? windowAroundMoment(plan, state, served, page) : undefined;
+  const isWithinMoment = isLong && around === undefined;
+  const isInside = isJoined && previous !== null && evidence.isOrdered && beginsWithin(previous, page);
+  const moment = isInside ? momentAfter(previous, page, window, known) : { rows: 0, hasStrays: false };
+  const start = seamStart(page.times);
+  return {
+    ...state,
+    window: around ?? after,
+    cap: isWithinMoment && state.stalls > 0 ? (state.cap ?? served.limit) : state.cap,
+    previous: {
+      window: served,
+      rows: page.keys.slice(start).map((key, index) => ({ key, time: timeText(page.times[start + index]) })),
+      isBarren:
+        page.keys.length < 2 ||
+        (page.keys.length < served.limit && previous !== null && !endsBelow(previous, page, evidence.isOrdered)),
+      shown: page.keys.length,
+      isLast: page.isLast,
+      momentRows: isInside && tied === page.times.length ? moment.rows : tied,
+      isWithinMoment,
+    },
+    apart: null,
+    stepBackRows: overlapOf(plan.overlap, mayServe(state, state.limit)),
+    hasGivenUp: state.hasGivenUp === 'for good' ? 'for good' : 'no',
+    hasGap: state.hasGap || !(isStart || isJoined),
+    hasStrays: state.hasStrays || moment.hasStrays,
+    frontier: window.offset > state.frontier.offset ? { offset: window.offset, windowsAgo: 0 } : state.frontier,
+    evidence: {
+      ...evidence,
+      momentRows: Math.max(evidence.momentRows, moment.rows),
+      seams: evidence.seams + (isJoined && !isStart ? 1 : 0),
+      restarts: evidence.restarts + (isStart && apart !== null ? 1 : 0),
+    },
+  };
+}
+
+/**
+ * What a page shows of the moment in which the page before ended and it begins. In a list that keeps the order of its rows and did
+ * not move, both pages share the rows of the places that they share, and the page shows no other row that was seen before.
+ */
+function momentAfter(
+  previous: AcceptedPage,
+  page: PageView,
+  { offset }: Window,
+  known: number,
+): { rows: number; hasStrays: boolean } {
+  const shared = countUnmoved(previous, page);
+  const ofMoment = page.times.filter((time) => time === page.times[0]).length;
+  const places = previous.window.offset + previous.shown - offset;
+  return { rows: previous.momentRows + ofMoment - shared, hasStrays: shared !== places || known > shared };
+}
