@@ -3,10 +3,11 @@ import type { AcceptedPage, WalkState, Window } from './walk-state.ts';
 import { mayServe, overlapOf, windowAfter, windowAroundMoment, type WalkPlan } from './walk-windows.ts';
 
 /** How many positions a page covers: fewer than asked for, where the service serves no more. */
-function servedBy({ window, limit, stalls }: WalkState, { nextOffset, keys }: PageView): number {
-  if (nextOffset !== null) return Math.min(window.limit, nextOffset - window.offset);
+function servedBy({ window, limit, cap, stalls }: WalkState, { nextOffset, keys }: PageView): number {
+  const most = Math.min(window.limit, cap ?? window.limit);
+  if (nextOffset !== null) return Math.min(most, nextOffset - window.offset);
   // A wider window that led no further was not served whole.
-  return stalls > 0 && window.limit > limit ? Math.max(limit, keys.length) : window.limit;
+  return stalls > 0 && window.limit > limit ? Math.min(most, Math.max(limit, keys.length)) : most;
 }
 
 /**
@@ -34,7 +35,8 @@ export function acceptPage(
   const around = isLong ? windowAroundMoment(plan, state, served, page) : undefined;
   const isWithinMoment = isLong && around === undefined;
   const isInside = isJoined && previous !== null && evidence.isOrdered && beginsWithin(previous, page);
-  const moment = isInside ? momentAfter(previous, page, window, known) : { rows: 0, hasStrays: false };
+  const moment = isInside ? momentAfter(previous, page, window, known) : { rows: 0, strays: 0 };
+  const isFurther = previous === null || endsBelow(previous, page, evidence.isOrdered);
   const start = seamStart(page.times);
   return {
     ...state,
@@ -43,9 +45,7 @@ export function acceptPage(
     previous: {
       window: served,
       rows: page.keys.slice(start).map((key, index) => ({ key, time: timeText(page.times[start + index]) })),
-      isBarren:
-        page.keys.length < 2 ||
-        (page.keys.length < served.limit && previous !== null && !endsBelow(previous, page, evidence.isOrdered)),
+      isBarren: page.keys.length < 2 || (!page.isLast && page.keys.length < served.limit && !isFurther),
       shown: page.keys.length,
       isLast: page.isLast,
       momentRows: isInside && tied === page.times.length ? moment.rows : tied,
@@ -55,7 +55,7 @@ export function acceptPage(
     stepBackRows: overlapOf(plan.overlap, mayServe(state, state.limit)),
     hasGivenUp: state.hasGivenUp === 'for good' ? 'for good' : 'no',
     hasGap: state.hasGap || !(isStart || isJoined),
-    hasStrays: state.hasStrays || moment.hasStrays,
+    strays: state.strays + moment.strays,
     frontier: window.offset > state.frontier.offset ? { offset: window.offset, windowsAgo: 0 } : state.frontier,
     evidence: {
       ...evidence,
@@ -66,18 +66,22 @@ export function acceptPage(
   };
 }
 
+/** So many rows may be added above between two answers, and so many may move into a moment, or this share of its rows. */
+const expected = { added: 5, moved: 5, share: 0.01 };
+
 /**
- * What a page shows of the moment in which the page before ended and it begins. In a list that keeps the order of its rows and did
- * not move, both pages share the rows of the places that they share, and the page shows no other row that was seen before.
+ * What a page shows of the moment in which the page before ended and it begins. In a list that keeps the order of its rows, both
+ * pages share no more rows than places, but for rows that were added above, and the page shows no other row that was seen before.
  */
-function momentAfter(
-  previous: AcceptedPage,
-  page: PageView,
-  { offset }: Window,
-  known: number,
-): { rows: number; hasStrays: boolean } {
+function momentAfter(previous: AcceptedPage, page: PageView, { offset }: Window, known: number) {
   const shared = countUnmoved(previous, page);
   const ofMoment = page.times.filter((time) => time === page.times[0]).length;
-  const places = previous.window.offset + previous.shown - offset;
-  return { rows: previous.momentRows + ofMoment - shared, hasStrays: shared !== places || known > shared };
+  const places = previous.window.offset + previous.window.limit - offset;
+  const strays = Math.max(0, shared - places - expected.added) + Math.max(0, known - shared);
+  return { rows: previous.momentRows + ofMoment - shared, strays };
+}
+
+/** Whether more rows of one moment were seen elsewhere than expected: then the service may keep no order among them. */
+export function hasStrays({ strays, evidence }: WalkState): boolean {
+  return strays > Math.max(expected.moved, evidence.momentRows * expected.share);
 }

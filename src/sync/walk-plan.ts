@@ -1,5 +1,5 @@
 import { noEvidence, type IncompleteReason, type PassEvidence } from '../mirror/passes.ts';
-import { acceptPage } from './accept-page.ts';
+import { acceptPage, hasStrays } from './accept-page.ts';
 import { beginsAbove, endsBelow, isEndOf, isNewestFirst, joins, timeText, type PageView } from './seam.ts';
 import { seamRowsMin, type WalkState } from './walk-state.ts';
 import { mayServe, overlapOf, type WalkPlan } from './walk-windows.ts';
@@ -38,7 +38,7 @@ export function beginWalk(plan: WalkPlan): WalkState {
     standstill: 0,
     newRows: 0,
     newest: null,
-    hasStrays: false,
+    strays: 0,
     evidence: noEvidence,
   };
 }
@@ -106,14 +106,15 @@ function newestOf({ newest }: WalkState, { times: [first = null] }: PageView): b
 
 /**
  * How many windows in a row may bring no new row: enough to step back to the beginning of the list and to return, and
- * six more. The frontier bounds later rounds, which bring no new rows.
+ * six more; within a moment twice. The frontier bounds later rounds, which bring no new rows.
  */
-function standstillMaxOf(plan: WalkPlan, { evidence, limit }: WalkState): number {
+function standstillMaxOf(plan: WalkPlan, { evidence, limit, previous }: WalkState): number {
   const { rounds, rowsDistinct } = evidence;
   if (rounds > 1) return Number.POSITIVE_INFINITY;
   const shared = Math.max(1, overlapOf(plan.overlap, limit));
   const advance = Math.max(1, limit - shared);
-  return 6 + Math.ceil(Math.log2(1 + rowsDistinct / shared)) + Math.ceil(rowsDistinct / advance);
+  const most = 6 + Math.ceil(Math.log2(1 + rowsDistinct / shared)) + Math.ceil(rowsDistinct / advance);
+  return previous?.isWithinMoment ? 2 * most : most;
 }
 
 /** Whether the walk has requested only the first page of the list. */
@@ -130,8 +131,11 @@ function confirmEnd(plan: WalkPlan, state: WalkState, page: PageView, isOnly: bo
   if (isOnly || state.hasGap || !state.previous) return endRound(plan, state);
   // Fewer than the rows that are kept of the page, so that rows added meanwhile leave the window within them.
   const shared = Math.min(seamRowsMin / 2, overlapOf(plan.overlap, mayServe(state, state.limit)));
-  const offset = state.previous.window.offset + Math.max(1, page.keys.length - shared);
-  return goOn(plan, { ...state, window: { offset, limit: state.limit } });
+  const { window } = state.previous;
+  const offset = window.offset + Math.max(1, page.keys.length - shared);
+  // As far as the page, of which some places may have shown no row.
+  const limit = Math.max(state.limit, window.offset + window.limit - offset);
+  return goOn(plan, { ...state, window: { offset, limit } });
 }
 
 /**
@@ -195,10 +199,10 @@ function isCountReached({ countReported, rowsDistinct }: PassEvidence): boolean 
 
 /** At the end of the list: the end of the walk, or another round. */
 function endRound(plan: WalkPlan, state: WalkState): WalkStep {
-  const { evidence, newRows, hasGap, hasStrays } = state;
+  const { evidence, newRows, hasGap, strays } = state;
   if (hasGap) return endIncomplete(state, 'seam_not_joined');
   // Joined seams prove a list that is newest first. In other lists, rows may change places during the walk.
-  if ((evidence.isOrdered && !hasStrays) || (evidence.rounds > 1 && newRows === 0))
+  if ((evidence.isOrdered && !hasStrays(state)) || (evidence.rounds > 1 && newRows === 0))
     return { next: 'end', state, reason: isCountReached(evidence) ? null : 'count_not_reached' };
   if (evidence.rounds >= plan.roundsMax) return endIncomplete(state, 'order_unstable');
   const again: WalkState = {
@@ -208,7 +212,7 @@ function endRound(plan: WalkPlan, state: WalkState): WalkStep {
     cap: state.cap,
     longest: state.longest,
     newest: state.newest,
-    hasStrays,
+    strays,
     evidence: { ...evidence, rounds: evidence.rounds + 1 },
   };
   return goOn(plan, again);

@@ -50,8 +50,8 @@ export const WalkState = z.strictObject({
   newRows: z.int(),
   /** The newest time that the pass has seen (microseconds as text). */
   newest: z.string().nullable(),
-  /** Whether rows of one moment were seen elsewhere than expected: then the service may keep no order among them. */
-  hasStrays: z.boolean(),
+  /** How many rows of one moment were seen elsewhere than a service shows them that keeps their order. */
+  strays: z.int(),
   evidence: PassEvidence,
 });
 export type WalkState = z.infer<typeof WalkState>;

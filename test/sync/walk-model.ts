@@ -182,11 +182,11 @@ export const mutants: Record<string, Judge> = {
 /** A walk that believes in an order within a moment: it joins pages inside one, where another window would show it whole. */
 export const believing: Judge = (plan, state, page, _isKnown, newRows) => {
   const believed = state.previous && { ...state.previous, isWithinMoment: true };
-  const step = judgePage(plan, { ...state, previous: believed, hasStrays: false }, page, newRows);
+  const step = judgePage(plan, { ...state, previous: believed, strays: 0 }, page, newRows);
   const { previous, apart } = step.state;
   if (step.next === 'end' || !previous || previous.isLast || apart) return step;
   const offset = previous.window.offset + Math.max(1, previous.shown - 5);
-  return { ...step, state: { ...step.state, window: { offset, limit: plan.pageSize }, hasStrays: false } };
+  return { ...step, state: { ...step.state, window: { offset, limit: plan.pageSize }, strays: 0 } };
 };
 
 /** Walks that ask too much or too little of rows of one moment: they never prove a list that has many of them. */
