@@ -49,10 +49,7 @@ export function joins(previous: AcceptedPage, page: PageView, isOrdered: boolean
 /** How many rows a page shares with the one before. A row with another time has moved, and does not count. */
 export function countUnmoved({ rows }: AcceptedPage, page: PageView): number {
   const times = new Map(rows.map(({ key, time }) => [key, time]));
-  return page.keys.filter((key, index) => {
-    const time = page.times[index] ?? null;
-    return time !== null && times.get(key) === timeText(time);
-  }).length;
+  return page.keys.filter((key, index) => times.get(key) === timeText(page.times[index])).length;
 }
 
 /**
@@ -67,8 +64,7 @@ export function beginsAbove({ rows }: AcceptedPage, page: PageView): boolean {
 
 /** Whether a page begins in the moment in which the page before ends. */
 export function beginsWithin({ rows }: AcceptedPage, page: PageView): boolean {
-  const lastTime = rows.at(-1)?.time ?? null;
-  return lastTime !== null && timeText(page.times[0]) === lastTime;
+  return timeText(page.times[0]) === rows.at(-1)?.time;
 }
 
 /**
