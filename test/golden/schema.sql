@@ -195,8 +195,10 @@ CREATE TABLE "passes" (
   rows_fenced INTEGER NOT NULL DEFAULT 0,
   rows_distinct INTEGER NOT NULL DEFAULT 0,
   is_default_window INTEGER NOT NULL DEFAULT 0 CHECK (is_default_window IN (0, 1)),
+  -- The playlists whose entries a pass was not told, and why: a JSON array.
+  untold TEXT NOT NULL DEFAULT '[]',
   -- The rows of the largest moment of which no page showed all; 0 for none.
-  moment_rows INTEGER NOT NULL DEFAULT 0, untold TEXT NOT NULL DEFAULT '[]',
+  moment_rows INTEGER NOT NULL DEFAULT 0,
   CHECK ((verdict IS NULL) = (finished_at IS NULL))
 ) STRICT;
 

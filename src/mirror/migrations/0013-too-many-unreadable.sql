@@ -1,5 +1,4 @@
--- Two more reasons why a pass is incomplete: more rows could not be read than the quarantine keeps, and more are of one moment
--- than a window holds.
+-- One more reason why a pass is incomplete: more rows could not be read than the quarantine keeps.
 CREATE TABLE passes_new (
   id INTEGER PRIMARY KEY,
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings', 'playlists')),
@@ -7,7 +6,7 @@ CREATE TABLE passes_new (
   plan TEXT NOT NULL,
   verdict TEXT CHECK (verdict IN ('complete', 'incomplete')),
   reason TEXT CHECK (reason IN ('head', 'seam_not_joined', 'order_unstable', 'windows_limit', 'superseded', 'not_found',
-    'no_progress', 'count_not_reached', 'too_many_unreadable', 'moment_too_large')),
+    'no_progress', 'count_not_reached', 'too_many_unreadable')),
   started_at TEXT NOT NULL,
   finished_at TEXT,
   windows INTEGER NOT NULL DEFAULT 0,
@@ -25,8 +24,6 @@ CREATE TABLE passes_new (
   rows_fenced INTEGER NOT NULL DEFAULT 0,
   rows_distinct INTEGER NOT NULL DEFAULT 0,
   is_default_window INTEGER NOT NULL DEFAULT 0 CHECK (is_default_window IN (0, 1)),
-  -- The rows of the largest moment of which no page showed all; 0 for none.
-  moment_rows INTEGER NOT NULL DEFAULT 0,
   CHECK ((verdict IS NULL) = (finished_at IS NULL))
 ) STRICT;
 
