@@ -34,7 +34,8 @@ export async function askForEntries(
     .call('playlists.recordings', { params: { short_id: shortId }, ...options })
     .then((reply) => reply.body)
     .catch((error: unknown) => {
-      if (error instanceof AppError && error.status === 404) return notFound;
+      // A page is no word of the service: a proxy may have no route for the call.
+      if (error instanceof AppError && error.status === 404 && !error.isPage) return notFound;
       if (error instanceof AppError && (error.status === 403 || error.code === 'rejected')) return refused;
       throw error;
     });

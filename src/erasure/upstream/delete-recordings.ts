@@ -27,7 +27,9 @@ export async function deleteRecordings(
   const isMissing = (): boolean => calls.isMissing;
   if (isMissing()) return ['service'];
   intend(context, [subject], target);
-  const sentBefore = openTarget(context, subject, target)?.sentRows ?? 0;
+  // Those that were sent before and are still there are counted when they are sent again.
+  const gone = subject.identity.recording_id.length - ids.length;
+  const sentBefore = Math.min(openTarget(context, subject, target)?.sentRows ?? 0, gone);
   const ends: RecordingDeletion[] = [];
   const noteSent = (more: number): void => {
     const sentRows = sentBefore + ends.filter((end) => !isRefusal(end)).length + more;
@@ -62,16 +64,27 @@ async function deleteMany(context: UpstreamContext, ids: readonly string[]): Pro
 async function deleteOne(context: UpstreamContext, id: string): Promise<RecordingDeletion> {
   const { service, signal } = context;
   const about = { params: { id }, priority: 'deletion', signal } as const;
+  const refusal: { status?: number } = {};
   const end = await endOf(async () => {
     const call = service.call('recordings.delete', about);
     await call.catch((error: unknown) => {
-      if (error instanceof AppError && error.status === 405) context.recordingCalls.isMissing = true;
+      if (error instanceof AppError && error.status !== undefined) refusal.status = error.status;
       throw error;
     });
   });
-  if (end !== 'service' || context.recordingCalls.isMissing) return end;
+  if (end !== 'service') return end;
   // It may have gone since it was seen. Only one that is still there was refused.
-  return (await bodyOrMissing(service.call('recordings.retrieve', about))) === undefined ? 'sent' : 'service';
+  const call = bodyOrMissing(service.call('recordings.retrieve', about));
+  const isShown = await call.then((found) => found !== undefined).catch(refusedIsNeither);
+  // An id can be the name of another call, which also knows no DELETE.
+  if (isShown === true && refusal.status === 405) context.recordingCalls.isMissing = true;
+  return isShown === false ? 'sent' : 'service';
+}
+
+/** Where the service refuses to read an id as well, it has said nothing of the recording. */
+function refusedIsNeither(error: unknown): undefined {
+  if (error instanceof AppError && (error.code === 'rejected' || error.code === 'usage')) return undefined;
+  throw error;
 }
 
 /** Rejects where no other recording would fare better: the key is unknown, the quota used up, nothing answers. */
@@ -83,7 +96,7 @@ async function endOf(send: () => Promise<unknown>): Promise<RecordingDeletion> {
     if (!(error instanceof AppError)) throw error;
     const { status = 0, code } = error;
     if (status === 403) return 'key';
-    if (code === 'rejected' || code === 'usage') return 'service';
+    if (status === 404 || code === 'rejected' || code === 'usage') return 'service';
     if (status >= 500) return 'failed';
     throw error;
   }

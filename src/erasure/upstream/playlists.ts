@@ -119,7 +119,8 @@ async function removeEntry(
     if (!(error instanceof AppError)) throw error;
     const { status = 0, code } = error;
     if (status === 403) refusedPlaylists.add(shortId);
-    if (status === 404) return hasRoute(recordingId) ? 'missing' : 'refused';
+    // A page is no word of the service: a proxy may have no route for the call.
+    if (status === 404) return hasRoute(recordingId) && !error.isPage ? 'missing' : 'refused';
     if (status === 403 || code === 'rejected' || code === 'usage') return 'refused';
     if (status >= 500) return 'failed';
     throw error;

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import { askForProject, bodyOrMissing } from '../../client/service.ts';
+import { askForProject } from '../../client/service.ts';
 import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
 import type { Subject } from '../request/box.ts';
 import { note, settle } from '../request/target-journal.ts';
@@ -103,9 +103,11 @@ type RecordingLook = 'there' | 'gone' | 'unknown';
 async function lookFor({ service, signal }: UpstreamContext, id: string): Promise<RecordingLook> {
   try {
     const call = service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
-    if ((await bodyOrMissing(call)) !== undefined) return 'there';
-    return hasRoute(id) ? 'gone' : 'unknown';
+    await call;
+    return 'there';
   } catch (error) {
+    // A page is no word of the service: a proxy may have no route for the call.
+    if (error instanceof AppError && error.status === 404) return hasRoute(id) && !error.isPage ? 'gone' : 'unknown';
     if (error instanceof AppError && (error.code === 'rejected' || error.code === 'usage')) return 'there';
     throw error;
   }

@@ -63,7 +63,7 @@ describe('recordings that a live service deletes by their ids', () => {
     expect(world.target(subject, 'recordings')).toMatchObject({ result: 'deleted', assurance: 'observed' });
   });
 
-  it.each([400, 500])('are deleted one by one where the call for many is answered %i', async (status) => {
+  it.each([400, 404, 500])('are deleted one by one where the call for many is answered %i', async (status) => {
     const { world, subject, sent, many } = await openLeft(30, { bulkDeletesRecordings: true }, 100);
     world.intercept((request, send) =>
       request.path.includes('/session_recordings/bulk_delete') ? Promise.resolve(answer(status)) : send(),
@@ -151,14 +151,55 @@ describe('recordings that a live service deletes by their ids', () => {
     expect(world.target(subject, 'recordings')).toMatchObject({ result: 'deleted', assurance: 'observed' });
   });
 
-  it('a service that only says so is not believed', async () => {
-    const { world, subject } = await openLeft(2);
+  it('a service that only says so is not believed, and what is sent again is not counted again', async () => {
+    const { world, of, ids } = await openLeft(2);
+    const subject = of([...ids, 'gone-before']);
     world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(204)) : send()));
     await world.advance([subject]);
     expect(world.target(subject, 'recordings').status).toBe('waiting');
     world.pass(300);
     await world.advance([subject]);
     expect(world.target(subject, 'recordings')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
+    world.pass(300);
+    await world.advance([{ ...subject, ...of(ids) }]);
+    expect(world.target(subject, 'recordings')).toMatchObject({ sentRows: 2 });
+  });
+
+  it.each([
+    [400, 400],
+    [405, 405],
+  ])(
+    'one whose id is refused (%i to be read, %i to be deleted) keeps none of the others, and ends',
+    async (get, del) => {
+      const { world, of, ids } = await openLeft(3);
+      const subject = of(['bulk_delete', ...ids]);
+      world.intercept((request, send) => {
+        if (!request.path.includes('/session_recordings/bulk_delete') || request.method === 'POST') return send();
+        return Promise.resolve(answer(request.method === 'GET' ? get : del, '{}'));
+      });
+      for (let round = 0; round < 3; round += 1) {
+        expect((await world.advance([subject])).failed).toEqual([]);
+        world.pass(300);
+      }
+      expect(idsIn(world).filter((id) => ids.includes(id))).toEqual([]);
+      expect(world.target(subject, 'recordings').result).toBe('not_deletable_via_api');
+    },
+  );
+
+  it('a page in place of a 404 does not say that one is gone', async () => {
+    const { world, ids, subject } = await openLeft(2);
+    world.intercept((request, send) =>
+      /session_recordings\/[^/?]/.test(request.path)
+        ? Promise.resolve(answer(404, '<html></html>', 'text/html'))
+        : send(),
+    );
+    await world.advance([subject]);
+    await advanceTwice(world, subject);
+    expect(world.target(subject, 'recordings')).toMatchObject({
+      result: 'not_verifiable',
+      assurance: 'not_verifiable',
+    });
+    expect(idsIn(world)).toEqual(expect.arrayContaining(ids));
   });
 
   it('too many requests: a deletion is sent again', async () => {

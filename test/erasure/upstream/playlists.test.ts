@@ -190,3 +190,32 @@ it('where the mirror was not told the entries of a configured playlist, nothing 
   await world.advance([cut]);
   expect(world.target(cut, 'playlists')).toMatchObject({ result: 'not_verifiable', assurance: 'not_verifiable' });
 });
+
+it.each([false, true])(
+  "a proxy's page in place of a 404 takes no entry out; for the list, too: %s",
+  async (isListToo) => {
+    const { world, store, shortId, ids, entriesOf } = await openPlaylist(2);
+    const subject = world.request([world.person(0)], { memberships: entriesOf(ids[0]) });
+    world.intercept((request, send) => {
+      const isAnswered = request.path.includes('_playlists/') && (isListToo || request.method === 'DELETE');
+      return isAnswered ? Promise.resolve(answer(404, '<html></html>', 'text/html')) : send();
+    });
+    await world.advance([subject]);
+    expect(world.target(subject, 'playlists')).toMatchObject({ status: 'attention', reason: 'playlist_refused' });
+    expect(store.playlists.members(shortId)).toContain(ids[0]);
+  },
+);
+
+it("a proxy's page in place of the list does not make an error the end of an entry", async () => {
+  const { world, ids, entriesOf } = await openPlaylist(2);
+  const subject = world.request([world.person(0)], { memberships: entriesOf(ids[0]) });
+  world.intercept((request, send) => {
+    if (!request.path.includes('_playlists/')) return send();
+    return Promise.resolve(request.method === 'DELETE' ? answer(500, '{}') : answer(404, '<html></html>', 'text/html'));
+  });
+  for (let tries = 0; tries < 3; tries += 1) {
+    await world.advance([subject]);
+    world.pass(300);
+  }
+  expect(world.target(subject, 'playlists')).toMatchObject({ result: 'not_verifiable' });
+});
