@@ -976,7 +976,9 @@ function deriveCertificate(history, { version, until, origin, stated }) {
   };
   const never = (code, more) => ({ code, says: said[code], ...more });
   const events = targets.find(({ target }) => target === 'upstream.events');
-  const isUnsure = words('not_verifiable unconfirmed').includes(events?.result);
+  const wasGone = targets.some(({ target, result }) => target === 'upstream.person' && result === 'already_absent');
+  const isUnasked = wasGone && deleted_upstream_at === null;
+  const isUnsure = !isUnasked && words('not_verifiable unconfirmed').includes(events?.result);
   const isDropped = isRegulated && isUnsure && events_expected_by !== null && events.ended_at < events_expected_by;
   const certificate = {
     ...{ format_version: version, request, generation, origin: cause, basis, subject, received_at, due_at },

@@ -133,3 +133,15 @@ it.each([
   expect({ result, left }).toEqual({ result: 'confirmed', left: 0 });
   expect(summary).toMatch(deleted);
 });
+
+it('of a person who is deleted elsewhere while an earlier row waits, it does not say that the events have a day', async () => {
+  const { world, uuid } = await openWorld({ rows: 'one_waiting', queuedDaysBefore: 3 });
+  await world.reconcile();
+  expect(onlyRequest(world)).toMatchObject({ state: 'attention', reason: 'events_queued_before' });
+  world.sandbox.act({ do: 'delete', uuid });
+  world.pass(0.25);
+  const { result, summary } = await saidOf(world);
+  expect(result).toBe('not_verifiable');
+  expect(summary).toMatch(/; already gone at the service; deletion of the events not verifiable\.$/);
+  expect((await certificateOf(world)).not_proven.map(({ code }) => code)).not.toContain('wait_dropped');
+});

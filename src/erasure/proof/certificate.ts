@@ -259,9 +259,15 @@ export function summaryOf(certificate: Summarised): string {
   return `${clauses.join('; ')}.`;
 }
 
-/** Until when the events should have been deleted, where that was not waited for; null where it was. */
-export function droppedWait({ targets, events_expected_by: expectedBy }: Summarised): string | null {
-  const events = targets.find(({ target }) => target === 'upstream.events');
+/**
+ * Until when the events should have been deleted, where that was not waited for; null where it was. Of a person whom this program
+ * has not deleted, it has deleted no events either: it waited for a deletion of somebody else, which covers a part at most.
+ */
+export function droppedWait(certificate: Summarised): string | null {
+  const { targets, events_expected_by: expectedBy, deleted_upstream_at: deletedAt = null } = certificate;
+  const endOf = (name: FixedTarget) => targets.find(({ target }) => target === name);
+  const events = endOf('upstream.events');
+  if (endOf('upstream.person')?.result === 'already_absent' && deletedAt === null) return null;
   const isOpen = events?.result === 'not_verifiable' || events?.result === 'unconfirmed';
   return expectedBy !== null && isOpen && events.ended_at < expectedBy ? expectedBy : null;
 }

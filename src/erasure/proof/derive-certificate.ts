@@ -51,11 +51,11 @@ export function deriveCertificate(
       ...(forRegulators ? { method: methodOf(target, result) } : {}),
     })),
   };
-  const droppedUntil = droppedWait(about);
+  const regulated = { ...about, deleted_upstream_at: history.deletedUpstreamAt };
+  const droppedUntil = droppedWait(regulated);
   const consumers = [...history.consumers]
     .map(([consumer, at]) => ({ consumer, acknowledged_at: at }))
     .toSorted((a, b) => (a.consumer < b.consumer ? -1 : 1));
-  const regulated = { ...about, deleted_upstream_at: history.deletedUpstreamAt };
   return Certificate.parse({
     ...about,
     format_version: version,
