@@ -122,7 +122,8 @@ async function deleteBatch(
   sent: SentNow,
 ): Promise<void> {
   const subjects = batch.map(({ subject }) => subject);
-  const ids = batch.flatMap(({ living }) => living.map(({ uuid }) => uuid));
+  // Two requests can name one person, whom the answer counts once.
+  const ids = [...new Set(batch.flatMap(({ living }) => living.map(({ uuid }) => uuid)))];
   const withRecordings = await deletesRecordings(context);
   begin(context, subjects, withRecordings);
   for (const { subject, living } of batch)

@@ -100,15 +100,18 @@ function newestMs(rows: readonly QueuedDeletion[]): number {
 
 const dayMs = 86_400_000;
 
+/** No time of a service is later: the ledger writes years with four digits, and a wait ends with its request. */
+const latestMs = Date.parse('9999-01-01T00:00:00.000Z');
+
 /** The service's own time of an answer, from its `Date` header; undefined where it gives none that is a time. */
 export function serviceTimeMs(date: string | undefined): number | undefined {
   const timeMs = Date.parse(date ?? '');
-  return Number.isNaN(timeMs) ? undefined : timeMs;
+  return timeMs >= 0 && timeMs < latestMs ? timeMs : undefined;
 }
 
 /** When the events of a deletion accepted at a time (the service's) should be gone: a day after the next batch. */
 export function eventsExpectedBy(acceptedAtMs: number): string {
-  return isoTime(nextBatchAfter(acceptedAtMs) + dayMs);
+  return isoTime(Math.min(nextBatchAfter(acceptedAtMs) + dayMs, latestMs));
 }
 
 /** From when on a deletion that was expected by a time is overdue: the second batch has had its day as well. */

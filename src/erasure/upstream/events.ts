@@ -46,13 +46,15 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   const judged = await judge(context, subject, events);
   if (!judged) return isDue && !isDoubted(events) ? ended('not_verifiable', 'not_verifiable') : undefined;
   if (judged.found === 'own' && judged.isCompleted) return ended('confirmed', 'asserted_by_upstream');
-  if (isDue && events.reason !== 'events_unconfirmed') {
+  const isGone = person?.result === 'deleted';
+  // While the person is there, its deletion can be sent again, and that of the events be queued with it.
+  if (isDue && isGone && events.reason !== 'events_unconfirmed') {
     if (judged.found === 'part' && judged.isCompleted)
       return ended('partly_deleted', 'asserted_by_upstream', judged.until);
     if (judged.found === 'none' && events.confirmations + 1 >= context.settings.deletions.confirmations)
       return ended('not_queued', 'not_verifiable');
   }
-  return (own) => noteJudged(own, subject, events, judged);
+  return (own) => noteJudged(own, subject, events, { judged, isGone });
 }
 
 /** Whether an operator has to say how the events end, unless the service shows more. */
@@ -73,7 +75,12 @@ async function judge(
 }
 
 /** Notes what the service shows, where that does not end the target. */
-function noteJudged(context: UpstreamContext, subject: Subject, events: ErasureTarget, judged: Judgement): void {
+function noteJudged(
+  context: UpstreamContext,
+  subject: Subject,
+  events: ErasureTarget,
+  { judged, isGone }: { judged: Judgement; isGone: boolean },
+): void {
   const { reason, attempts, confirmations, notBefore } = events;
   const isOverdue = context.clock.now() >= overdueAtMs(notBefore ?? '');
   switch (judged.found) {
@@ -85,14 +92,14 @@ function noteJudged(context: UpstreamContext, subject: Subject, events: ErasureT
       if (isOverdue && reason !== 'events_unconfirmed') raise(context, subject, target, 'events_overdue');
       break;
     case 'none':
-      if (reason !== 'events_unconfirmed') raise(context, subject, target, 'events_not_queued');
+      if (isGone && reason !== 'events_unconfirmed') raise(context, subject, target, 'events_not_queued');
       break;
     default:
       assertNever(judged);
   }
   note(context, subject, target, {
     attempts: attempts + 1,
-    confirmations: judged.found === 'none' ? confirmations + 1 : 0,
+    confirmations: isGone && judged.found === 'none' ? confirmations + 1 : 0,
   });
 }
 

@@ -226,6 +226,38 @@ it('two requests for one person, sent in one call, have one row for both', async
   for (const subject of subjects) expect(world.target(subject, 'events').result).toBe('confirmed');
 });
 
+it('two requests for one person, sent in one call with another, leave no doubt where nothing tells of the queue', async () => {
+  const world = await openWorld();
+  world.intercept((request, send) =>
+    request.path.includes('deletion_status') ? Promise.resolve(answer(404, '{}')) : send(),
+  );
+  const [person, other] = [world.person(0), world.person(1)];
+  const subjects = [world.request([person]), world.request([person]), world.request([other])];
+  await advanceTwice(world, subjects);
+  for (const subject of subjects) {
+    expect(world.target(subject, 'person').result).toBe('deleted');
+    expect(world.target(subject, 'events')).toMatchObject({ status: 'waiting', reason: null, notBefore: expectedBy });
+  }
+});
+
+it('of a person whom the service does not delete, it is not said that no deletion of the events can follow', async () => {
+  const world = await openWorld({ live: { deletionRows: 'one_ever' } });
+  const person = world.person(0);
+  queueElsewhere(world, person);
+  world.moveTo('2025-06-25T12:00:00.000Z');
+  const subject = world.request([person], { dueAt: '2025-09-04T12:00:00.000Z' });
+  const queued = '{"persons_found":1,"persons_deleted":0,"persons_queued_for_deletion":1}';
+  world.intercept((request, send) => (isDeletion(request) ? Promise.resolve(answer(202, queued)) : send()));
+  for (let days = 0; days < 20; days += 1) {
+    await world.advance([subject]);
+    world.pass(day);
+  }
+  expect(isThere(world, person)).toBe(true);
+  expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
+  expect(world.target(subject, 'events').result).toBeNull();
+  expect(world.ledger.of('events')).not.toContain('attention events_not_queued');
+});
+
 it('a second request for a person whom the first has deleted claims nothing of its row', async () => {
   const world = await openWorld();
   const person = world.person(0);

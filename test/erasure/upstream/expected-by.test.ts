@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Time } from '../../../src/ledger/record.ts';
 import { eventsExpectedBy, overdueAtMs, serviceTimeMs } from '../../../src/erasure/upstream/events-plan.ts';
 
 describe('when events should be gone', () => {
@@ -16,6 +17,13 @@ describe('when events should be gone', () => {
     expect(eventsExpectedBy(Date.parse(acceptedAt))).toBe(expected);
   });
 
+  it.each([Date.parse('9999-12-31T23:59:59.999Z'), 8_640_000_000_000_000])(
+    'is a time that the ledger takes, whatever the service says (%d)',
+    (acceptedAtMs) => {
+      expect(Time.safeParse(eventsExpectedBy(acceptedAtMs)).success).toBe(true);
+    },
+  );
+
   it('is overdue once the second batch has had its day as well', () => {
     expect(overdueAtMs('2025-06-09T05:00:00.000Z')).toBe(Date.parse('2025-06-16T05:00:00.000Z'));
   });
@@ -27,6 +35,7 @@ describe("the service's time", () => {
     ['nonsense', undefined],
     ['', undefined],
     [undefined, undefined],
+    ['Sat, 13 Sep 275760 00:00:00 GMT', undefined],
   ])('%s', (date, timeMs) => {
     expect(serviceTimeMs(date)).toBe(timeMs);
   });
