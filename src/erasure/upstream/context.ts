@@ -139,7 +139,9 @@ export async function eachSubject<S extends RequestRef, T>(
     try {
       return [await step(subject)];
     } catch (error) {
-      if (!isSingleCase(error) || context.failed.length + 1 >= singleCasesMax) throw error;
+      // A request at which several steps fail is one case.
+      const failed = new Set([...context.failed.map(({ requestId }) => requestId), subject.id]);
+      if (!isSingleCase(error) || failed.size >= singleCasesMax) throw error;
       context.failed.push({ requestId: subject.id, target, error });
       return [];
     }

@@ -32,6 +32,7 @@ export async function afterEarlierDeletions(
   deletions: readonly Deletion[],
 ): Promise<Deletion[]> {
   const first = deletions.filter((deletion) => isFirst(context, deletion));
+  for (const deletion of deletions) if (!first.includes(deletion)) countPersons(context, deletion);
   if (first.length === 0 || !(await probeCapabilities(context.service, context.signal)).deletionStatus)
     return [...deletions];
   const refs = first.map((deletion) => {
@@ -53,6 +54,14 @@ type Looked = { deletion: Deletion; rows: QueuedDeletion[] | undefined; dateMs: 
 function isFirst(context: UpstreamContext, { subject }: Deletion): boolean {
   const attempts = openTarget(context, subject, 'upstream.person')?.attempts;
   return subject.deleteEvents && attempts === 0 && openTarget(context, subject, target) !== undefined;
+}
+
+/** A person who was not there when the first deletion was sent has no row of its own before: then more rows have to be there. */
+function countPersons(context: UpstreamContext, { subject, living }: Deletion): void {
+  const { length: personsMax } = subject.identity.person_uuid;
+  const sent = openTarget(context, subject, target)?.personsSent ?? null;
+  if (sent === null || sent >= personsMax) return;
+  note(context, subject, target, { personsSent: Math.min(personsMax, sent + living.length) });
 }
 
 async function look(context: UpstreamContext, deletion: Deletion): Promise<Looked> {

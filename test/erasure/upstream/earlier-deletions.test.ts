@@ -258,6 +258,62 @@ it('of a person whom the service does not delete, it is not said that no deletio
   expect(world.ledger.of('events')).not.toContain('attention events_not_queued');
 });
 
+it('a person who is shown only after the others were sent, and has an earlier row, is not covered by their rows', async () => {
+  const world = await openWorld();
+  const people = [world.person(0), world.person(1), world.person(2)] as const;
+  queueElsewhere(world, people[0]);
+  world.pass(hour);
+  const subject = world.request(people);
+  world.intercept((request, send) =>
+    request.method === 'GET' && request.path.includes(`persons/${people[0].uuid}`)
+      ? Promise.resolve(answer(404))
+      : send(),
+  );
+  await world.advance([subject]);
+  world.heal();
+  world.pass(hour);
+  await advanceTwice(world, [subject]);
+  expect(people.filter((person) => isThere(world, person))).toEqual([]);
+  expect(rowsOf(world, people[0])).toHaveLength(1);
+  world.moveTo(expectedBy);
+  await world.advance([subject]);
+  expect(world.target(subject, 'events')).toMatchObject({ result: 'partly_deleted' });
+});
+
+it('a key that may not see the queue deletes all the same, and nothing is verifiable of the events', async () => {
+  const world = await openWorld();
+  const subject = world.request([world.person(0)]);
+  world.intercept((request, send) =>
+    request.path.includes('deletion_status') ? Promise.resolve(answer(403, '{}')) : send(),
+  );
+  await advanceTwice(world, [subject]);
+  expect(world.target(subject, 'person').result).toBe('deleted');
+  world.moveTo(expectedBy);
+  await world.advance([subject]);
+  expect(world.target(subject, 'events').result).toBe('not_verifiable');
+});
+
+it('five requests at each of which two steps fail hold up no other one', async () => {
+  const world = await openWorld();
+  const people = world.people().slice(0, 6);
+  const failing = people.slice(1).map(({ uuid }) => uuid);
+  const [good, ...bad] = people.map((person, index) =>
+    world.request([person], {
+      memberships: index === 0 ? [] : [{ shortId: world.sandbox.playlists[0] ?? '', recordingId: 'any' }],
+    }),
+  );
+  world.intercept((request, send) =>
+    request.path.includes('_playlists/') ||
+    failing.some((uuid) => request.path.includes(`deletion_status/?person_uuid=${uuid}`))
+      ? Promise.resolve(answer(500, '{}'))
+      : send(),
+  );
+  if (!good) throw new Error('nobody');
+  const { failed } = await world.advance([...bad, good]);
+  expect(failed).toHaveLength(10);
+  expect(world.target(good, 'recordings').status).toBe('done');
+});
+
 it('a second request for a person whom the first has deleted claims nothing of its row', async () => {
   const world = await openWorld();
   const person = world.person(0);
