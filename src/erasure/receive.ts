@@ -205,7 +205,8 @@ const acceptedResults: Readonly<Partial<Record<AttentionReason, TargetResult>>> 
 /**
  * Lets a held request go on at the next reconciliation, or one that waits for an earlier deletion of the person's events. Or,
  * where it is in doubt whether these were deleted, or the service does not let the key take recordings out of a playlist, accepts
- * that it stays so, so that the request can end; its certificate says so. Throws `usage` for any other request.
+ * that it stays so, so that the request can end; its certificate says so. Of several such targets the first; the next by the next
+ * approval. Throws `usage` for any other request.
  */
 export function approveRequest(context: ReceiveContext, idOrPrefix: string): ErasureRequest {
   const { db, ledger, clock } = context;
@@ -215,14 +216,15 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
   const person = targets.find(({ target }) => target === 'upstream.person');
   // Nothing was sent yet: the person is there, and waits for an earlier deletion of the events.
   const isWaiting = person?.attempts === 0 && person.status !== 'done';
-  const accepted = targets.flatMap(({ target, status, reason }) => {
+  // One at a time, the one that is shown first: who does not wait for the events has not given up a playlist.
+  const [accepted] = targets.flatMap(({ target, status, reason }) => {
     const result = status === 'attention' && reason !== null ? acceptedResults[reason] : undefined;
     return result === undefined ? [] : [{ target, result }];
   });
-  if (request.state === 'attention' && accepted.length > 0) {
-    for (const { target, result } of accepted)
-      if (target === 'upstream.events' && isWaiting) endWait(context, request);
-      else settle(context, [request], target, { result, assurance: 'not_verifiable' });
+  if (request.state === 'attention' && accepted) {
+    const { target, result } = accepted;
+    if (target === 'upstream.events' && isWaiting) endWait(context, request);
+    else settle(context, [request], target, { result, assurance: 'not_verifiable' });
     updateRequest(db, id, {});
   } else if (request.state === 'held') {
     ledger().append([{ type: 'approved', request: id, generation }]);

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import { scopes, type Scope } from '../../../src/contract/endpoints.ts';
 import { hasRoute } from '../../../src/erasure/upstream/context.ts';
+import { approveRequest } from '../../../src/erasure/receive.ts';
+import { findRequest, updateRequest } from '../../../src/mirror/erasure-requests.ts';
 import { finishPass, noteUntold, startPass } from '../../../src/mirror/passes.ts';
 import type { LiveOptions } from '../../../src/sandbox/live/live-data.ts';
 import { answer, openUpstreamWorld } from './upstream-world.ts';
@@ -218,4 +220,23 @@ it("a proxy's page in place of the list does not make an error the end of an ent
     world.pass(300);
   }
   expect(world.target(subject, 'playlists')).toMatchObject({ result: 'not_verifiable' });
+});
+
+it('an operator who does not wait for the events has not given up a playlist: one word is for one target', async () => {
+  const { world, ids, entriesOf, without } = await openPlaylist(2);
+  const person = world.person(0);
+  world.sandbox.act({ do: 'delete_events', uuid: person.uuid });
+  const subject = world.request([person], { memberships: entriesOf(ids[0]) });
+  without('session_recording_playlist:write');
+  await world.advance([subject]);
+  updateRequest(world.db, subject.id, { fencedAt: '2025-06-04T12:00:00.000Z' });
+  expect(findRequest(world.db, subject.id)).toMatchObject({ state: 'attention', reason: 'events_queued_before' });
+  const context = { ...world, ledger: () => world.ledger } as unknown as Parameters<typeof approveRequest>[0];
+  const refused = { state: 'attention', reason: 'playlist_refused' };
+  expect(approveRequest(context, subject.id)).toMatchObject(refused);
+  await world.advance([subject]);
+  expect(world.sandbox.store.lifecycle.idOf(person.uuid)).toBeUndefined();
+  expect(world.target(subject, 'playlists').result).toBeNull();
+  approveRequest(context, subject.id);
+  expect(world.target(subject, 'playlists').result).toBe('not_deletable_by_key');
 });
