@@ -73,3 +73,11 @@ export function* partsOf(identity: Identity, size: number): Generator<Identity> 
 export function identityOf(valuesOf: (kind: IdentifierKind) => readonly string[]): Identity {
   return Object.fromEntries(identifierKinds.map((kind) => [kind, valuesOf(kind)])) as Record<IdentifierKind, string[]>;
 }
+
+/**
+ * Whether a live service has a route for a recording's id: its routes end at `/` and at `.`. Without one it answers 404, and
+ * says nothing of the recording.
+ */
+export function hasRoute(recordingId: string): boolean {
+  return !/[/.]/.test(recordingId);
+}

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { isoToMicros } from '../core/time.ts';
-import { askableDistinctIds, holdsDistinctId } from '../contract/identity.ts';
+import { askableDistinctIds, hasRoute, holdsDistinctId } from '../contract/identity.ts';
 import {
   readEnvelope,
   textListOf,
@@ -25,7 +25,7 @@ export type Answer =
 const distinctIdsMax = 20;
 
 /**
- * Asks for one row. It is gone after a 404 by id, if no distinct id leads to it. Unknown where its id can stand in no path: such a
+ * Asks for one row. It is gone after a 404 by id, if no distinct id leads to it. Unknown where no route takes its id: such a
  * row can only be listed. Other refusals are thrown, and so is an answer about other distinct ids than the one asked for.
  */
 export async function askForRow(
@@ -82,11 +82,14 @@ function ignoredQuestion(): AppError {
 }
 
 async function askForRecording(service: Service, { key }: Suspect, signal: AbortSignal): Promise<Answer> {
-  const found = await bodyOrMissing(
-    service.call('recordings.retrieve', { params: { id: key }, priority: 'deletion', signal }),
-  );
-  if (found === undefined) return { verdict: 'gone' };
-  return answerOf(rowReaders.recordings(found), 'id', key);
+  try {
+    const { body } = await service.call('recordings.retrieve', { params: { id: key }, priority: 'deletion', signal });
+    return answerOf(rowReaders.recordings(body), 'id', key);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.status !== 404) throw error;
+    // A page is no word of the service: a proxy may have no route for the call, as the service has none for some ids.
+    return { verdict: hasRoute(key) && !error.isPage ? 'gone' : 'unknown' };
+  }
 }
 
 /** Another row under the same identifier, or one that cannot be read, says nothing about the one asked for. */

@@ -109,3 +109,24 @@ it('a recording whose id can stand in no path is not judged', async () => {
   const signal = new AbortController().signal;
   expect(await askForRow(service, 'recordings', suspect, signal)).toEqual({ verdict: 'unknown' });
 });
+
+describe('a recording that a pass did not see', () => {
+  const askFor = async (id: string, isPage = false) => {
+    const missing = new AppError('no recording', { code: 'rejected', status: 404, isPage });
+    const service: Service = { requestCount: () => 1, call: () => Promise.reject(missing) };
+    return (await askForRow(service, 'recordings', { ...suspectWith(0), key: id }, new AbortController().signal))
+      .verdict;
+  };
+
+  it('is gone after a 404', async () => {
+    expect(await askFor(key)).toBe('gone');
+  });
+
+  it.each(['mobile/1', 'a.b'])('is not judged where no route of a live service takes its id: %s', async (id) => {
+    expect(await askFor(id)).toBe('unknown');
+  });
+
+  it('is not judged by a page, which a proxy may send in place of the service', async () => {
+    expect(await askFor(key, true)).toBe('unknown');
+  });
+});

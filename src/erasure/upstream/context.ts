@@ -62,14 +62,6 @@ export function nowUtc({ clock }: Pick<UpstreamContext, 'clock'>): string {
   return isoTime(clock.now());
 }
 
-/**
- * Whether a live service has a route for a recording's id: its routes end at `/` and at `.`. Without one it answers 404, and
- * says nothing of the recording.
- */
-export function hasRoute(recordingId: string): boolean {
-  return !/[/.]/.test(recordingId);
-}
-
 /** How often a change is sent that gets a 429, which has no effect. The budget waits in between, as long as the service asks. */
 const sendsMax = 5;
 

@@ -1,5 +1,6 @@
 import { askForEntries } from '../../client/playlist-entries.ts';
 import { askForProject, bodyOrMissing, isSingleCase } from '../../client/service.ts';
+import { hasRoute } from '../../contract/identity.ts';
 import { AppError, assertNever } from '../../core/errors.ts';
 import { untoldPlaylists } from '../../mirror/passes.ts';
 import type { Subject } from '../request/box.ts';
@@ -7,7 +8,6 @@ import { intend, note, settle } from '../request/target-journal.ts';
 import {
   confirmNotBefore,
   eachSubjectTogether,
-  hasRoute,
   inBatches,
   isDue,
   nowUtc,

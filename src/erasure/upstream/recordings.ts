@@ -1,3 +1,4 @@
+import { hasRoute } from '../../contract/identity.ts';
 import { AppError } from '../../core/errors.ts';
 import { askForProject } from '../../client/service.ts';
 import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
@@ -7,7 +8,6 @@ import {
   confirm,
   confirmNotBefore,
   eachSubjectTogether,
-  hasRoute,
   inBatches,
   openTarget,
   raise,

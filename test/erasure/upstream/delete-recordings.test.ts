@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { scopes } from '../../../src/contract/endpoints.ts';
-import { hasRoute } from '../../../src/erasure/upstream/context.ts';
+import { hasRoute } from '../../../src/contract/identity.ts';
 import type { Subject } from '../../../src/erasure/request/box.ts';
 import type { LiveOptions } from '../../../src/sandbox/live/live-data.ts';
 import { answer, openUpstreamWorld } from './upstream-world.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { scopes, type Scope } from '../../../src/contract/endpoints.ts';
-import { hasRoute } from '../../../src/erasure/upstream/context.ts';
+import { hasRoute } from '../../../src/contract/identity.ts';
 import { approveRequest } from '../../../src/erasure/receive.ts';
 import { findRequest, updateRequest } from '../../../src/mirror/erasure-requests.ts';
 import { finishPass, noteUntold, startPass } from '../../../src/mirror/passes.ts';

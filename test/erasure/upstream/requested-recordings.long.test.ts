@@ -1,4 +1,4 @@
-import { hasRoute } from '../../../src/erasure/upstream/context.ts';
+import { hasRoute } from '../../../src/contract/identity.ts';
 import { describe, expect, it } from 'vitest';
 import { answer, expectedBy, openUpstreamWorld } from './upstream-world.ts';
 
