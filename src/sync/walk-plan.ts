@@ -133,9 +133,8 @@ function confirmEnd(plan: WalkPlan, state: WalkState, page: PageView, isOnly: bo
   const shared = Math.min(seamRowsMin / 2, overlapOf(plan.overlap, mayServe(state, state.limit)));
   const { window } = state.previous;
   const offset = window.offset + Math.max(1, page.keys.length - shared);
-  // As far as the page, of which some places may have shown no row.
-  const limit = Math.max(state.limit, window.offset + window.limit - offset);
-  return goOn(plan, { ...state, window: { offset, limit } });
+  // As wide as the page: a service that serves another offset shows as many rows again, and so confirms nothing.
+  return goOn(plan, { ...state, window: { offset, limit: Math.max(state.limit, window.limit) } });
 }
 
 /**

@@ -18,6 +18,9 @@ const tiedWorlds = [2, 3].flatMap((momentRows) =>
   ),
 );
 
+/** A wide window in which another offset was served, as at its end: only as wide a window shows that rows follow. */
+const wideEnd: SmallWorld = { rows: 7, changesMax: 2, inFlightMax: 1, serving: 'has_next', momentRows: 2 };
+
 /** Lists of one moment, of which no window shows all rows: the service keeps their order, and shows pages in another. */
 const largeMoments = ([1, 2] as const).flatMap((inFlightMax) =>
   [5, 6, 7].map((rows): SmallWorld => ({
@@ -64,7 +67,7 @@ describe('every walk over a small list', () => {
     expect(complete).toBeGreaterThan(walks * 0.9);
   });
 
-  it.each(tiedWorlds)('sees every row of each moment, in whatever order they stand: %o', (world) => {
+  it.each([...tiedWorlds, wideEnd])('sees every row of each moment, in whatever order they stand: %o', (world) => {
     const { missing, complete, walks } = everyWalk(world);
     expect(missing).toBeUndefined();
     expect(complete).toBeGreaterThan(walks * 0.95);
