@@ -7,7 +7,9 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { datasets, pagedDatasets, type MirroredDataset, type PagedDataset } from '../contract/datasets.ts';
 import { extraQueryOf } from '../sync/sync-list.ts';
-import type { RowCounts } from '../mirror/read-rows.ts';
+import type { Database } from '../mirror/database.ts';
+import { lastJudgedPass } from '../mirror/passes.ts';
+import { countTable } from '../mirror/read-rows.ts';
 import { overlapOf } from '../sync/walk-windows.ts';
 
 /** The cost of a full pass over one dataset. Values are null where the number of rows is unknown. */
@@ -36,12 +38,22 @@ export type PassPlan = {
   finishAt: string;
 };
 
-/** The sources of a forecast. `mirrorRows` is null where there is no mirror yet. */
+/** The rows of each list in the mirror; null where no full pass has ended, so that most may be missing. */
+export type WalkedRows = Record<PagedDataset, number | null>;
+
+/** Counts the rows of each list in the mirror. */
+export function walkedRows(db: Database): WalkedRows {
+  const count = (dataset: PagedDataset): number | null =>
+    lastJudgedPass(db, dataset) ? countTable(db, dataset) : null;
+  return { persons: count('persons'), recordings: count('recordings') };
+}
+
+/** The sources of a forecast. `mirrorRows`: as `walkedRows` counts them; null where there is no mirror yet. */
 export type PlanParts = {
   settings: Settings;
   service: Service;
   budget: Pick<Budget, 'left' | 'usedUpUntilMs' | 'forecast' | 'standing'>;
-  mirrorRows: RowCounts | null;
+  mirrorRows: WalkedRows | null;
   signal: AbortSignal;
   nowMs: () => number;
 };

@@ -5,22 +5,17 @@ import type { Lane } from '../../src/contract/datasets.ts';
 import type { Service } from '../../src/client/service.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import { planPasses, windowsForRows, type PassPlan } from '../../src/status/cost-forecast.ts';
+import { planPasses, walkedRows, windowsForRows, type PassPlan, type WalkedRows } from '../../src/status/cost-forecast.ts';
+import { finishPass, startPass } from '../../src/mirror/passes.ts';
+import { openTestMirror } from '../mirror/open-test-mirror.ts';
 import { virtualClock } from '../core/virtual-clock.ts';
 
-const rowCounts = {
-  persons: 777,
-  person_distinct_ids: 0,
-  recordings: 55,
-  playlists: 0,
-  playlist_recordings: 0,
-  quarantine: 0,
-};
+const rowCounts = { persons: 777, recordings: 55 };
 
 /** The plan for lists of these lengths, after requests of these lanes; a list without a length gives no count. */
 function plan(
   counts: Record<string, number>,
-  mirrorRows: typeof rowCounts | null,
+  mirrorRows: WalkedRows | null,
   set: Record<string, unknown>,
   used: readonly Lane[] = [],
   refusedParameter?: string,
@@ -154,6 +149,15 @@ test('what the budget leaves no request for is not waited for: the mirror’s co
     [0, 'settings'],
   ]);
   expect(wide.asked).toEqual([]);
+});
+
+test('the mirror’s count is that of a list only once a full pass has ended', () => {
+  const { db } = openTestMirror();
+  const at = '2026-01-01T00:00:00.000Z';
+  const id = startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at });
+  expect(walkedRows(db)).toEqual({ persons: null, recordings: null });
+  finishPass(db, id, 'seam_not_joined', at);
+  expect(walkedRows(db)).toEqual({ persons: 0, recordings: null });
 });
 
 test('no pass makes more requests than sync.windowsMax', async () => {

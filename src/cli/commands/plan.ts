@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import { learntText, pauseText } from '../../client/budget-standing.ts';
 import { countText, durationText, secondText } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
-import { countRows } from '../../mirror/read-rows.ts';
-import { planPasses, type PassPlan } from '../../status/cost-forecast.ts';
+import { planPasses, walkedRows, type PassPlan } from '../../status/cost-forecast.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { formatTable } from '../table.ts';
 
@@ -13,7 +12,7 @@ export function define(_command: Command, context: CommandContext): CommandActio
   return {
     help: `
 Asks the service for its counts, with one request for each list. Where the service gives no count, or the budget is used
-up, the mirror's count is taken. Each time is the shortest that the budget allows, after the requests that other commands
+up, the mirror's count is taken, if a full pass has ended. Each time is the shortest that the budget allows, after the requests that other commands
 have already made. The service may need some seconds for each page, which is not counted.
 
 Examples:
@@ -25,7 +24,7 @@ Examples:
         settings,
         service: app.service(),
         budget,
-        mirrorRows: existsSync(databasePath(settings.dataDir)) ? countRows(app.databaseReadOnly()) : null,
+        mirrorRows: existsSync(databasePath(settings.dataDir)) ? walkedRows(app.databaseReadOnly()) : null,
         signal: context.signal,
         nowMs: () => clock.now(),
       });
