@@ -25,7 +25,7 @@ export function passTable(passes: readonly PassReport[]): string {
   );
   const isLimited = passes.some(({ assumptions }) => assumptions.defaultWindow);
   const remarks = passes.flatMap((pass) => [
-    ...(pass.assumptions.keptMoment === null ? [] : [remarkOf(momentWords(pass.dataset, pass.assumptions.keptMoment))]),
+    ...(pass.assumptions.keptMoment === null ? [] : [remarkOf(momentWords(pass, pass.assumptions.keptMoment))]),
     ...[untoldSentence(pass)].filter((sentence) => sentence !== null),
   ]);
   return [table, ...[...(isLimited ? [remarkOf(defaultWindow)] : []), ...remarks].map((remark) => `${remark}\n`)].join(

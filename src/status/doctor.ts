@@ -3,7 +3,7 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { freeBytesAt, nearestPath, refuseUnwritable } from '../core/folder.ts';
-import { bytesText, countedText, countText } from '../core/words.ts';
+import { bytesText, countedText, countText, secondText } from '../core/words.ts';
 import { refuseLowDisk } from '../job/disk-floor.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Budget } from '../client/budget.ts';
@@ -198,7 +198,7 @@ async function examineService(
     attempt(check, async () => {
       const untilMs = await budget.usedUpUntilMs(lane);
       if (untilMs === null) return run();
-      return { state: 'skipped', detail: `not asked: the budget is used up until ${isoTime(untilMs)}` };
+      return { state: 'skipped', detail: `not asked: the budget is used up until ${secondText(isoTime(untilMs))}` };
     });
   // A key that is refused is not tried again. If only the project is refused or missing, the others are worth a look.
   const cause = { isProject: false };
@@ -269,12 +269,14 @@ function recordingsWindow(db: Database | null): Found {
 
 /** Whether the last full passes had to trust the service with the order of rows of one moment. */
 function checkMoments(db: Database): Found {
-  for (const dataset of pagedDatasets) {
-    const pass = lastJudgedPass(db, dataset);
-    const moment = pass ? largeMomentOf(pass) : null;
-    if (moment !== null) return { state: 'warning', ...momentWords(dataset, moment) };
+  const passes = pagedDatasets.flatMap((dataset) => lastJudgedPass(db, dataset) ?? []);
+  for (const pass of passes) {
+    const moment = largeMomentOf(pass);
+    if (moment !== null) return { state: 'warning', ...momentWords(pass, moment) };
   }
-  return 'the last full passes showed the rows of each moment on one page';
+  return passes.length === 0
+    ? 'no full pass has ended yet; `sync` makes one'
+    : 'the last full passes showed the rows of each moment on one page';
 }
 
 /** Checks that the data folder, or the folder in which it will be made, can be written. */

@@ -51,9 +51,10 @@ export function passRows(passes: readonly PassReport[], id: string, now: string)
 
 /** What the passes took on trust, and the setting that helps. */
 function remarksOf(passes: readonly PassReport[]): { detail: string; fix?: string }[] {
-  const moments = passes.flatMap(({ dataset, assumptions: { keptMoment } }) =>
-    keptMoment === null ? [] : [momentWords(dataset, keptMoment)],
-  );
+  const moments = passes.flatMap((pass) => {
+    const { keptMoment } = pass.assumptions;
+    return keptMoment === null ? [] : [momentWords(pass, keptMoment)];
+  });
   return passes.some(({ assumptions }) => assumptions.defaultWindow) ? [defaultWindow, ...moments] : moments;
 }
 

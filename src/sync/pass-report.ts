@@ -67,8 +67,14 @@ export const defaultWindow = {
 } as const;
 
 /** The largest moment of a pass of which no page showed all rows; null where each page began above the moment before it. */
-export function largeMomentOf({ momentRows: rows, plan }: Pick<Pass, 'momentRows' | 'plan'>): LargeMoment | null {
-  if (rows === 0) return null;
+export function largeMomentOf({
+  momentRows,
+  rowsDistinct,
+  plan,
+}: Pick<Pass, 'momentRows' | 'rowsDistinct' | 'plan'>): LargeMoment | null {
+  if (momentRows === 0) return null;
+  // Rows that come in another order at each answer are counted more than once.
+  const rows = Math.min(momentRows, rowsDistinct);
   const { pageSize } = z.looseObject({ pageSize: z.int() }).parse(JSON.parse(plan));
   const wanted = pageSizeFor(rows);
   return { rows, pageSize: wanted > pageSize && wanted <= pageSizeMax ? wanted : null };
@@ -81,9 +87,16 @@ function pageSizeFor(rows: number): number {
   return pageSize;
 }
 
-/** What is said of such a moment. `fix`: the setting that helps, undefined where the service serves too few rows at once. */
-export function momentWords(dataset: string, { rows, pageSize }: LargeMoment): { detail: string; fix?: string } {
-  const detail = `${countText(rows)} ${dataset} are of one moment, more than one page shows: it is trusted that the service keeps the order of these`;
+/** What is said of such a moment of a pass. `fix`: the setting that helps, undefined where the service serves too few rows at once. */
+export function momentWords(
+  { dataset, reason }: Pick<Pass, 'dataset' | 'reason'>,
+  { rows, pageSize }: LargeMoment,
+): { detail: string; fix?: string } {
+  const trust =
+    reason === 'moment_too_large'
+      ? 'nothing proves that the pass has seen all of these'
+      : 'it is trusted that the service keeps the order of these';
+  const detail = `${countText(rows)} ${dataset} are of one moment, more than one page shows: ${trust}`;
   return pageSize === null ? { detail } : { detail, fix: `set ${dataset}.pageSize: ${pageSize}` };
 }
 

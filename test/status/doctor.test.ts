@@ -9,7 +9,7 @@ import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { databasePath, openDatabaseReadOnly } from '../../src/mirror/database.ts';
-import { finishPass, markDefaultWindow, startPass } from '../../src/mirror/passes.ts';
+import { finishPass, markDefaultWindow, noEvidence, startPass } from '../../src/mirror/passes.ts';
 import { openSyncWorld } from '../sync/sync-world.ts';
 import { snapshotFolder } from '../snapshot/paths.ts';
 import type { Check } from '../../src/status/check.ts';
@@ -17,6 +17,7 @@ import { examine } from '../../src/status/doctor.ts';
 import { exportCount } from '../export/export-fixture.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { lifeOf, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
+import { preparePageCommit } from '../mirror/commit-page.ts';
 import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';
 import { insertRequest } from '../../src/mirror/erasure-requests.ts';
 
@@ -264,7 +265,7 @@ test('what the budget leaves nothing for is skipped, and not waited for', async 
   expect(narrow.get('service: recordings')).toEqual({
     check: 'service: recordings',
     state: 'skipped',
-    detail: 'not asked: the budget is used up until 2026-01-01T01:00:00.000Z',
+    detail: 'not asked: the budget is used up until 2026-01-01 01:00:00 UTC',
   });
   expect(calls.map(([name]) => name)).toEqual([
     'persons.list',
@@ -427,6 +428,37 @@ test('recordings without a first day are a warning until a pass has shown old on
   expect(await found()).toMatchObject(warning);
   finishPass(db, startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at }), null, at);
   expect(await found()).toMatchObject({ state: 'ok' });
+});
+
+test('rows of one moment that no page shows together are a warning of the last full pass', async () => {
+  const { db, dataDir } = openTestMirror();
+  const found = async () => (await examined(dataDir)).get('passes');
+  expect(await found()).toMatchObject({ state: 'ok', detail: 'no full pass has ended yet; `sync` makes one' });
+  const at = '2026-01-01T00:00:00.000Z';
+  const plan = JSON.stringify({ pageSize: 100 });
+  const end = (momentRows: number, reason: 'moment_too_large' | null): void => {
+    const passId = startPass(db, { dataset: 'persons', mode: 'full', plan, at });
+    const evidence = { ...noEvidence, momentRows, rowsDistinct: 2500 };
+    preparePageCommit(db, 'persons', passId)({ rows: [], quarantined: [], at }, evidence);
+    finishPass(db, passId, reason, at);
+  };
+  end(0, null);
+  expect(await found()).toMatchObject({
+    state: 'ok',
+    detail: 'the last full passes showed the rows of each moment on one page',
+  });
+  end(2100, null);
+  const moment = '2,100 persons are of one moment, more than one page shows';
+  expect(await found()).toMatchObject({
+    state: 'warning',
+    detail: `${moment}: it is trusted that the service keeps the order of these`,
+    fix: 'set persons.pageSize: 200',
+  });
+  end(2100, 'moment_too_large');
+  expect(await found()).toMatchObject({
+    state: 'warning',
+    detail: `${moment}: nothing proves that the pass has seen all of these`,
+  });
 });
 
 test('a ledger that no run has signed is told apart from one that is damaged', async () => {

@@ -4,7 +4,7 @@ import { runSyncJob } from '../../src/worker/sync-job.ts';
 import { openSyncWorld } from './sync-world.ts';
 import { preparePageCommit } from '../mirror/commit-page.ts';
 import { finishPass, noEvidence, startPass, type IncompleteReason } from '../../src/mirror/passes.ts';
-import { reportPass } from '../../src/sync/pass-report.ts';
+import { largeMomentOf, reportPass } from '../../src/sync/pass-report.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
@@ -28,6 +28,12 @@ test.each([
   [1_000_000, 'no_progress', null],
 ] as const)('of a service that counts %s rows, a pass that ended for %s says %s', (count, reason, said) => {
   expect(countReached(count, reason)).toBe(said);
+});
+
+test('no moment has more rows than the pass has seen', () => {
+  const pass = { rowsDistinct: 2499, plan: JSON.stringify({ pageSize: 100 }) };
+  expect(largeMomentOf({ ...pass, momentRows: 7538 })).toEqual({ rows: 2499, pageSize: 300 });
+  expect(largeMomentOf({ ...pass, momentRows: 1300 })).toEqual({ rows: 1300, pageSize: 200 });
 });
 
 test.each([
