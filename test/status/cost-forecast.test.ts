@@ -5,7 +5,13 @@ import type { Lane } from '../../src/contract/datasets.ts';
 import type { Service } from '../../src/client/service.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import { planPasses, walkedRows, windowsForRows, type PassPlan, type WalkedRows } from '../../src/status/cost-forecast.ts';
+import {
+  planPasses,
+  walkedRows,
+  windowsForRows,
+  type PassPlan,
+  type WalkedRows,
+} from '../../src/status/cost-forecast.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 import { virtualClock } from '../core/virtual-clock.ts';

@@ -65,7 +65,8 @@ Examples:
       const choose = (question: string, given: string | undefined, suggestion = ''): Promise<string> =>
         given === undefined && canAsk ? ask(question, suggestion, signal) : Promise.resolve(given ?? suggestion);
       const name = await choose(`which service (${presetNames.join(', ')})`, flags.preset, 'none');
-      if (!presetNames.includes(name as PresetName)) throw missing(`no service is called ${name}: choose one of ${presetNames.join(', ')}`, '--preset');
+      if (!presetNames.includes(name as PresetName))
+        throw missing(`no service is called ${name}: choose one of ${presetNames.join(', ')}`, '--preset');
       const preset: Preset = presets[name as PresetName];
       const known = flags.baseUrl ?? (environment['MIRROR_BASE_URL'] || undefined) ?? preset.baseUrl ?? undefined;
       const baseUrl = await choose('the address of the service', known);
