@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { pageSizeMax } from '../config/settings.ts';
 import { countedText, countText } from '../core/words.ts';
 import type { Pass, UntoldEntries } from '../mirror/passes.ts';
-import { momentRowsMax, widestPages } from './walk-windows.ts';
+import { momentRowsMax, widestRowsOf } from './walk-windows.ts';
 
 /** A pass as people and programs are shown it: its verdict, and the evidence for it. */
 export type PassReport = Omit<Pass, 'verdict' | 'plan' | 'isOrdered' | 'momentRows' | 'isDefaultWindow' | 'cursor'> & {
@@ -83,7 +83,7 @@ export function largeMomentOf({
 /** The least page size, in hundreds, at which a window shows so many rows of one moment. */
 function pageSizeFor(rows: number): number {
   let pageSize = 100;
-  while (pageSize <= pageSizeMax && momentRowsMax(pageSize * widestPages) < rows) pageSize += 100;
+  while (pageSize <= pageSizeMax && momentRowsMax(widestRowsOf(pageSize)) < rows) pageSize += 100;
   return pageSize;
 }
 

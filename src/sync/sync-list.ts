@@ -23,7 +23,7 @@ import { prepareWriteRows } from '../mirror/write-rows.ts';
 import { prepareNameKnown, prepareReadRows, readPage, type Page } from './page.ts';
 import { walk, type TakenPage, type WalkParts } from './walk.ts';
 import { beginWalk, judgePage, type WalkStep } from './walk-plan.ts';
-import { widestPages, type WalkPlan } from './walk-windows.ts';
+import { widestRowsOf, type WalkPlan } from './walk-windows.ts';
 import { parseWalkState, type WalkState, type Window } from './walk-state.ts';
 
 /** What a pass over a list needs. */
@@ -135,7 +135,7 @@ export function extraQueryOf(settings: Settings, dataset: PagedDataset): Setting
 function planOf(settings: Settings, dataset: PagedDataset): WalkPlan {
   const { pageSize, overlap } = settings[dataset];
   const { windowsMax, restartsMax, roundsMax } = settings.sync;
-  return { pageSize, widestRows: pageSize * widestPages, overlap, windowsMax, restartsMax, roundsMax };
+  return { pageSize, widestRows: widestRowsOf(pageSize), overlap, windowsMax, restartsMax, roundsMax };
 }
 
 function beginOrResume(

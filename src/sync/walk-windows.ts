@@ -81,12 +81,16 @@ export function windowAroundMoment(
   const isShownWhole = tied < times.length || served.offset === 0;
   if (!isShownWhole || tied > momentRowsMax(widest) || state.stalls >= momentTriesMax) return undefined;
   const offset = served.offset + Math.max(0, times.length - tied - overlapOf(plan.overlap, state.limit));
-  const limit = Math.min(widest, Math.max(state.limit, 2 * (tied + 1)));
+  // Where places show no row, the moment may begin so many places further down.
+  const empty = Math.max(0, served.limit - times.length);
+  const limit = Math.min(widest, Math.max(state.limit, 2 * (tied + 1) + empty));
   return offset + limit > served.offset + served.limit ? { offset, limit } : undefined;
 }
 
-/** The most pages of a window. */
-export const widestPages = 16;
+/** The most rows of a window: sixteen pages, and at pages of a few rows still so many that most imports fit. */
+export function widestRowsOf(pageSize: number): number {
+  return Math.max(16 * pageSize, 10_000);
+}
 
 /** The most rows of a moment that a window of so many rows shows whole, with room for what follows. */
 export function momentRowsMax(rows: number): number {
