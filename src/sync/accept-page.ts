@@ -3,11 +3,11 @@ import type { AcceptedPage, WalkState, Window } from './walk-state.ts';
 import { mayServe, overlapOf, windowAfter, windowAroundMoment, type WalkPlan } from './walk-windows.ts';
 
 /** How many positions a page covers: fewer than asked for, where the service serves no more. */
-function servedBy({ window, limit, cap, stalls }: WalkState, { nextOffset, keys }: PageView): number {
+function servedBy({ window, limit, cap, stalls }: WalkState, { nextOffset, keys, isLast }: PageView): number {
   const most = Math.min(window.limit, cap ?? window.limit);
   if (nextOffset !== null) return Math.min(most, nextOffset - window.offset);
   // A wider window that led no further was not served whole.
-  return stalls > 0 && window.limit > limit ? Math.min(most, Math.max(limit, keys.length)) : most;
+  return stalls > 0 && window.limit > limit && !isLast ? Math.min(most, Math.max(limit, keys.length)) : most;
 }
 
 /**
@@ -41,7 +41,8 @@ export function acceptPage(
   return {
     ...state,
     window: around ?? after,
-    cap: isWithinMoment && state.stalls > 0 ? (state.cap ?? served.limit) : state.cap,
+    // A window that was not served whole: the service serves no more.
+    cap: served.limit < window.limit && state.stalls > 0 ? served.limit : state.cap,
     previous: {
       window: served,
       rows: page.keys.slice(start).map((key, index) => ({ key, time: timeText(page.times[start + index]) })),

@@ -438,7 +438,7 @@ test('rows of one moment that no page shows together are a warning of the last f
   const plan = JSON.stringify({ pageSize: 100 });
   const end = (momentRows: number, reason: 'moment_too_large' | null): void => {
     const passId = startPass(db, { dataset: 'persons', mode: 'full', plan, at });
-    const evidence = { ...noEvidence, momentRows, rowsDistinct: 2500 };
+    const evidence = { ...noEvidence, momentRows, rowsDistinct: 9500 };
     preparePageCommit(db, 'persons', passId)({ rows: [], quarantined: [], at }, evidence);
     finishPass(db, passId, reason, at);
   };
@@ -447,14 +447,14 @@ test('rows of one moment that no page shows together are a warning of the last f
     state: 'ok',
     detail: 'the last full passes showed the rows of each moment on one page',
   });
-  end(2100, null);
-  const moment = '2,100 persons are of one moment, more than one page shows';
+  end(8100, null);
+  const moment = '8,100 persons are of one moment, more than one page shows';
   expect(await found()).toMatchObject({
     state: 'warning',
     detail: `${moment}: it is trusted that the service keeps the order of these`,
-    fix: 'set persons.pageSize: 200',
+    fix: 'set persons.pageSize: 700',
   });
-  end(2100, 'moment_too_large');
+  end(8100, 'moment_too_large');
   expect(await found()).toMatchObject({
     state: 'warning',
     detail: `${moment}: nothing proves that the pass has seen all of these`,

@@ -31,9 +31,11 @@ test.each([
 });
 
 test('no moment has more rows than the pass has seen', () => {
-  const pass = { rowsDistinct: 2499, plan: JSON.stringify({ pageSize: 100 }) };
-  expect(largeMomentOf({ ...pass, momentRows: 7538 })).toEqual({ rows: 2499, pageSize: 300 });
-  expect(largeMomentOf({ ...pass, momentRows: 1300 })).toEqual({ rows: 1300, pageSize: 200 });
+  const pass = { rowsDistinct: 9000, plan: JSON.stringify({ pageSize: 100 }) };
+  expect(largeMomentOf({ ...pass, momentRows: 17_538 })).toEqual({ rows: 9000, pageSize: 800 });
+  expect(largeMomentOf({ ...pass, momentRows: 8000 })).toEqual({ rows: 8000, pageSize: 700 });
+  // A window holds so many at any page size: the service serves fewer at once.
+  expect(largeMomentOf({ ...pass, momentRows: 1300 })).toEqual({ rows: 1300, pageSize: null });
 });
 
 test.each([
