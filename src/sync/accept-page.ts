@@ -1,4 +1,4 @@
-import { beginsWithin, countTied, countUnmoved, endsBelow, seamStart, timeText, type PageView } from './seam.ts';
+import { beginsWithin, countTied, countUnmoved, seamStart, timeText, type PageView } from './seam.ts';
 import type { AcceptedPage, WalkState, Window } from './walk-state.ts';
 import { mayServe, overlapOf, windowAfter, windowAroundMoment, type WalkPlan } from './walk-windows.ts';
 
@@ -11,15 +11,17 @@ function servedBy({ window, limit, cap, stalls }: WalkState, { nextOffset, keys,
 }
 
 /**
- * The state once a page is accepted: the next window begins before the end of this one. `known`: how many of its rows the pass had
- * seen before.
+ * How a page stands to the one before: whether it is joined to it and leads further down the list. `known`: how many of its rows
+ * the pass had seen before.
  */
+type Judged = { isJoined: boolean; isFurther: boolean; known: number };
+
+/** The state once a page is accepted: the next window begins before the end of this one. */
 export function acceptPage(
   plan: WalkPlan,
   state: WalkState,
   page: PageView,
-  isJoined: boolean,
-  known: number,
+  { isJoined, isFurther, known }: Judged,
 ): WalkState {
   const { window, previous, apart, evidence } = state;
   const served: Window = { ...window, limit: servedBy(state, page) };
@@ -36,7 +38,6 @@ export function acceptPage(
   const isWithinMoment = isLong && around === undefined;
   const isInside = isJoined && previous !== null && evidence.isOrdered && beginsWithin(previous, page);
   const moment = isInside ? momentAfter(previous, page, window, known) : { rows: 0, strays: 0 };
-  const isFurther = previous === null || endsBelow(previous, page, evidence.isOrdered);
   const start = seamStart(page.times);
   return {
     ...state,

@@ -49,7 +49,10 @@ export function joins(previous: AcceptedPage, page: PageView, isOrdered: boolean
 /** How many rows a page shares with the one before. A row with another time has moved, and does not count. */
 export function countUnmoved({ rows }: AcceptedPage, page: PageView): number {
   const times = new Map(rows.map(({ key, time }) => [key, time]));
-  return page.keys.filter((key, index) => times.get(key) === timeText(page.times[index])).length;
+  return page.keys.filter((key, index) => {
+    const time = times.get(key);
+    return time !== undefined && time === timeText(page.times[index]);
+  }).length;
 }
 
 /**

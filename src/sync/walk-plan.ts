@@ -90,14 +90,16 @@ export function judgePage(
   if (window.offset > 0 && !isJoined && state.hasGivenUp === 'no') return goOn(plan, lookForSeam(plan, seen));
   const stalls = isFurther ? 0 : state.stalls + (isForward || apart === null ? 1 : 0);
   const known = isFirstRound ? page.keys.length - newRows - rowsNotStored : 0;
-  const next = acceptPage(plan, { ...seen, stalls }, view, isJoined, known);
+  const next = acceptPage(plan, { ...seen, stalls }, view, { isJoined, isFurther, known });
   if (stalls >= stallsMax) return endIncomplete(next, 'no_progress');
   return page.isLast ? confirmEnd(plan, next, page, isOnlyPage(state)) : goOn(plan, next);
 }
 
 /** How many rows of a page are newer than all that the pass has seen: they were added to the list meanwhile. */
 function addedAtTop({ newest }: WalkState, { times }: PageView): number {
-  return newest === null ? 0 : times.filter((time) => time !== null && time > BigInt(newest)).length;
+  if (newest === null) return 0;
+  const before = BigInt(newest);
+  return times.filter((time) => time !== null && time > before).length;
 }
 
 function newestOf({ newest }: WalkState, { times: [first = null] }: PageView): bigint | null {
