@@ -12,6 +12,7 @@ import type { Budget, Priority } from './budget.ts';
 import { parseDeprecation, type Deprecation } from './deprecation.ts';
 import { parseRetryAfterMs, refusalError, type AskedWait, type Refusal } from './refusal.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
+import { hasRoute } from '../contract/identity.ts';
 import { datasets, laneOf, type Lane, type PagedDataset } from '../contract/datasets.ts';
 
 const callable = { ...endpoints, ...projectEndpoints, ...optionalEndpoints };
@@ -261,6 +262,15 @@ export async function bodyOrMissing(call: Promise<Reply>): Promise<unknown> {
     if (error instanceof AppError && error.status === 404) return undefined;
     throw error;
   }
+}
+
+/**
+ * What a 404 says of a recording: it is gone, or nothing, where the service has no route for its id, or a page came in place of the
+ * service's own words: a proxy may have no route for the call. Undefined for any other error.
+ */
+export function readMissing(error: unknown, recordingId: string): 'gone' | 'unknown' | undefined {
+  if (!(error instanceof AppError) || error.status !== 404) return undefined;
+  return hasRoute(recordingId) && !error.isPage ? 'gone' : 'unknown';
 }
 
 /** So many failed questions in one run are a failure of the service, and not of single rows or persons. */

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { isoToMicros } from '../core/time.ts';
-import { askableDistinctIds, hasRoute, holdsDistinctId } from '../contract/identity.ts';
+import { askableDistinctIds, holdsDistinctId } from '../contract/identity.ts';
 import {
   readEnvelope,
   textListOf,
@@ -8,7 +8,7 @@ import {
   type ColumnValue,
   type RowReader,
 } from '../contract/tolerant-reader.ts';
-import { bodyOrMissing, rowsOfOneMax, type Service } from '../client/service.ts';
+import { bodyOrMissing, readMissing, rowsOfOneMax, type Service } from '../client/service.ts';
 import { rowReaders } from '../contract/row-readers.ts';
 import type { PagedDataset } from '../contract/datasets.ts';
 import type { Suspect } from '../mirror/suspects.ts';
@@ -86,9 +86,9 @@ async function askForRecording(service: Service, { key }: Suspect, signal: Abort
     const { body } = await service.call('recordings.retrieve', { params: { id: key }, priority: 'deletion', signal });
     return answerOf(rowReaders.recordings(body), 'id', key);
   } catch (error) {
-    if (!(error instanceof AppError) || error.status !== 404) throw error;
-    // A page is no word of the service: a proxy may have no route for the call, as the service has none for some ids.
-    return { verdict: hasRoute(key) && !error.isPage ? 'gone' : 'unknown' };
+    const verdict = readMissing(error, key);
+    if (verdict === undefined) throw error;
+    return { verdict };
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../../core/errors.ts';
 import type { Reply, Service } from '../../client/service.ts';
+import { unlessThrottled } from './context.ts';
 
 /** What a service can do beyond the document. */
 export type Capabilities = { bulkDelete: boolean; deletionStatus: boolean };
@@ -30,19 +31,13 @@ async function probe(service: Service, signal: AbortSignal): Promise<Capabilitie
   return { deletionStatus: deletionStatus === 200, bulkDelete: bulkDelete === 400 };
 }
 
-/** How often a call is made that gets a 429. The budget waits between the calls for as long as the service asks. */
-const attemptsMax = 5;
-
 /** The status of an answer that tells whether an endpoint is there. Throws what tells nothing. */
 async function statusOf(call: () => Promise<Reply>, refusals: readonly number[] = [401, 403]): Promise<number> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return (await call()).status;
-    } catch (error) {
-      const status = error instanceof AppError ? (error.status ?? 0) : 0;
-      if (status === 429 && attempt < attemptsMax) continue;
-      if (status < 400 || status >= 500 || status === 429 || refusals.includes(status)) throw error;
-      return status;
-    }
+  try {
+    return (await unlessThrottled(call)).status;
+  } catch (error) {
+    const status = error instanceof AppError ? (error.status ?? 0) : 0;
+    if (status < 400 || status >= 500 || status === 429 || refusals.includes(status)) throw error;
+    return status;
   }
 }

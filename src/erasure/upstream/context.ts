@@ -57,15 +57,10 @@ export function confirmNotBefore({ clock, settings }: Pick<UpstreamContext, 'clo
   return isoTime(clock.now() + settings.deletions.confirmAfterSeconds * 1000);
 }
 
-/** The time of this machine, in ISO 8601 UTC. */
-export function nowUtc({ clock }: Pick<UpstreamContext, 'clock'>): string {
-  return isoTime(clock.now());
-}
-
-/** How often a change is sent that gets a 429, which has no effect. The budget waits in between, as long as the service asks. */
+/** How often a call is made that gets a 429, which has no effect. The budget waits in between, as long as the service asks. */
 const sendsMax = 5;
 
-/** Makes a change that may be sent again. Rejects as the call does; with a 429 only after the last time. */
+/** Makes a call that may be sent again. Rejects as the call does; with a 429 only after the last time. */
 export async function unlessThrottled<T>(call: () => Promise<T>): Promise<T> {
   for (let sends = 1; ; sends += 1) {
     try {

@@ -56,7 +56,7 @@ function isRefusal(end: RecordingDeletion): boolean {
 async function deleteMany(context: UpstreamContext, ids: readonly string[]): Promise<boolean> {
   const { service, signal } = context;
   const body = { session_recording_ids: ids };
-  const end = await endOf(() => service.call('recordings.bulk_delete', { body, priority: 'deletion', signal }));
+  const { end } = await answerTo(() => service.call('recordings.bulk_delete', { body, priority: 'deletion', signal }));
   context.recordingCalls.isManyRefused = end !== 'sent';
   return end === 'sent';
 }
@@ -64,20 +64,13 @@ async function deleteMany(context: UpstreamContext, ids: readonly string[]): Pro
 async function deleteOne(context: UpstreamContext, id: string): Promise<RecordingDeletion> {
   const { service, signal } = context;
   const about = { params: { id }, priority: 'deletion', signal } as const;
-  const refusal: { status?: number } = {};
-  const end = await endOf(async () => {
-    const call = service.call('recordings.delete', about);
-    await call.catch((error: unknown) => {
-      if (error instanceof AppError && error.status !== undefined) refusal.status = error.status;
-      throw error;
-    });
-  });
+  const { end, status } = await answerTo(() => service.call('recordings.delete', about));
   if (end !== 'service') return end;
   // It may have gone since it was seen. Only one that is still there was refused.
   const call = bodyOrMissing(service.call('recordings.retrieve', about));
   const isShown = await call.then((found) => found !== undefined).catch(refusedIsNeither);
   // An id can be the name of another call, which also knows no DELETE.
-  if (isShown === true && refusal.status === 405) context.recordingCalls.isMissing = true;
+  if (isShown === true && status === 405) context.recordingCalls.isMissing = true;
   return isShown === false ? 'sent' : 'service';
 }
 
@@ -87,17 +80,20 @@ function refusedIsNeither(error: unknown): undefined {
   throw error;
 }
 
-/** Rejects where no other recording would fare better: the key is unknown, the quota used up, nothing answers. */
-async function endOf(send: () => Promise<unknown>): Promise<RecordingDeletion> {
+/**
+ * What became of a deletion, and the status of a refusal or failure. Rejects where no other recording would fare better: the key is
+ * unknown, the quota used up, nothing answers.
+ */
+async function answerTo(send: () => Promise<unknown>): Promise<{ end: RecordingDeletion; status?: number }> {
   try {
     await unlessThrottled(send);
-    return 'sent';
+    return { end: 'sent' };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { status = 0, code } = error;
-    if (status === 403) return 'key';
-    if (status === 404 || code === 'rejected' || code === 'usage') return 'service';
-    if (status >= 500) return 'failed';
+    if (status === 403) return { end: 'key', status };
+    if (status === 404 || code === 'rejected' || code === 'usage') return { end: 'service', status };
+    if (status >= 500) return { end: 'failed', status };
     throw error;
   }
 }

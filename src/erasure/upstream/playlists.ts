@@ -1,6 +1,6 @@
 import { askForEntries } from '../../client/playlist-entries.ts';
-import { askForProject, bodyOrMissing, isSingleCase } from '../../client/service.ts';
-import { hasRoute } from '../../contract/identity.ts';
+import { askForProject, bodyOrMissing, isSingleCase, readMissing } from '../../client/service.ts';
+import { isoTime } from '../../core/clock.ts';
 import { AppError, assertNever } from '../../core/errors.ts';
 import { untoldPlaylists } from '../../mirror/passes.ts';
 import type { Subject } from '../request/box.ts';
@@ -10,7 +10,6 @@ import {
   eachSubjectTogether,
   inBatches,
   isDue,
-  nowUtc,
   openTarget,
   raise,
   raiseRefusal,
@@ -48,7 +47,7 @@ async function removeFromPlaylists(context: UpstreamContext, subject: Subject): 
     const attempts = openTarget(own, subject, target)?.attempts ?? 0;
     const isUntold = untoldPlaylists(own.db, playlists.shortIds).length > 0;
     const step = planPlaylists(ends, { isUntold, attempts, attemptsMax: retry.attemptsMax });
-    const seenAt = ends.includes('there') ? nowUtc(own) : null;
+    const seenAt = ends.includes('there') ? isoTime(own.clock.now()) : null;
     switch (step.do) {
       case 'call':
         note(own, subject, target, { seenAt, notBefore: confirmNotBefore(own) });
@@ -119,8 +118,8 @@ async function removeEntry(
     if (!(error instanceof AppError)) throw error;
     const { status = 0, code } = error;
     if (status === 403) refusedPlaylists.add(shortId);
-    // A page is no word of the service: a proxy may have no route for the call.
-    if (status === 404) return hasRoute(recordingId) && !error.isPage ? 'missing' : 'refused';
+    const missing = readMissing(error, recordingId);
+    if (missing !== undefined) return missing === 'gone' ? 'missing' : 'refused';
     if (status === 403 || code === 'rejected' || code === 'usage') return 'refused';
     if (status >= 500) return 'failed';
     throw error;

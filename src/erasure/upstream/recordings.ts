@@ -1,6 +1,6 @@
 import { hasRoute } from '../../contract/identity.ts';
 import { AppError } from '../../core/errors.ts';
-import { askForProject } from '../../client/service.ts';
+import { askForProject, readMissing } from '../../client/service.ts';
 import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
 import type { Subject } from '../request/box.ts';
 import { note, settle } from '../request/target-journal.ts';
@@ -102,12 +102,11 @@ type RecordingLook = 'there' | 'gone' | 'unknown';
 /** Where the service does not take the id, nothing shows that the recording is gone. */
 async function lookFor({ service, signal }: UpstreamContext, id: string): Promise<RecordingLook> {
   try {
-    const call = service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
-    await call;
+    await service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
     return 'there';
   } catch (error) {
-    // A page is no word of the service: a proxy may have no route for the call.
-    if (error instanceof AppError && error.status === 404) return hasRoute(id) && !error.isPage ? 'gone' : 'unknown';
+    const missing = readMissing(error, id);
+    if (missing !== undefined) return missing;
     if (error instanceof AppError && (error.code === 'rejected' || error.code === 'usage')) return 'there';
     throw error;
   }
