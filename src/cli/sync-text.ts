@@ -1,7 +1,7 @@
 import { codeText, countText, secondText } from '../core/words.ts';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { AbsenceResult } from '../sync/absence.ts';
-import { defaultWindow, momentWords, untoldSentence, type PassReport } from '../sync/pass-report.ts';
+import { passRemarks, type PassReport } from '../sync/pass-report.ts';
 import { formatTable } from './table.ts';
 
 /** A table of passes: the rows of each, its verdict and the reason; the rows that the fence kept out, where there are any. */
@@ -23,18 +23,8 @@ export function passTable(passes: readonly PassReport[]): string {
       pass.finishedAt === null ? pass.verdict : secondText(pass.finishedAt),
     ]),
   );
-  const isLimited = passes.some(({ assumptions }) => assumptions.defaultWindow);
-  const remarks = passes.flatMap((pass) => [
-    ...(pass.assumptions.keptMoment === null ? [] : [remarkOf(momentWords(pass, pass.assumptions.keptMoment))]),
-    ...[untoldSentence(pass)].filter((sentence) => sentence !== null),
-  ]);
-  return [table, ...[...(isLimited ? [remarkOf(defaultWindow)] : []), ...remarks].map((remark) => `${remark}\n`)].join(
-    '',
-  );
-}
-
-function remarkOf({ detail, fix }: { detail: string; fix?: string }): string {
-  return fix === undefined ? detail : `${detail}; ${fix}`;
+  const remarks = passRemarks(passes).map(({ detail, fix }) => (fix === undefined ? detail : `${detail}; ${fix}`));
+  return [table, ...remarks.map((remark) => `${remark}\n`)].join('');
 }
 
 function verdictCell({ verdict, reason, rowsDistinct, countReported }: PassReport): string {

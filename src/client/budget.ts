@@ -83,7 +83,7 @@ export function createBudget(
   };
 }
 
-/** A wait for the budget that is told of. */
+/** The log names a wait for the budget from this length on. */
 const longWaitMs = 60_000;
 
 /** A request that may start, and by when: the times of others count on it. */

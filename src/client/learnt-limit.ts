@@ -14,7 +14,7 @@ export type LearningRange = RateWindow & { upTo: number };
 
 const raiseFactor = 1.25;
 const lowerFactor = 0.8;
-/** After a 429 the window is not raised for a day. So whoever is refused is refused again once a day at most. */
+/** After a 429 the window is not raised for a day. So the service refuses the same budget at most once a day. */
 const keptMs = 86_400_000;
 
 /** The window that may be raised, if the settings name one. */

@@ -147,9 +147,7 @@ async function listControls(service: Service, signal: AbortSignal): Promise<Cont
   const { body } = await service.call('persons.list', { query, priority: 'deletion', signal });
   const listed = readEnvelope(body, rowsOfOneMax).results.flatMap((row): [string, Control][] => {
     const uuid = uuidOf(row);
-    const person = readIdentityOfPerson(row);
-    const held = person.ok ? (textListOf(person.columns['distinct_ids']) ?? []) : [];
-    const [distinctId] = askableDistinctIds(held, 1);
+    const [distinctId] = askableDistinctIds(distinctIdsIn(row), 1);
     return uuid === undefined || distinctId === undefined ? [] : [[uuid, { uuid, distinctId }]];
   });
   return [...new Map(listed).values()];
@@ -184,10 +182,13 @@ function readBatch(name: BatchName, body: unknown, asked: ReadonlySet<string>): 
 function keysIn(isByUuid: boolean, row: unknown, asked: ReadonlySet<string>): string[] {
   const nobodys = '\0';
   if (isByUuid) return [uuidOf(row) ?? nobodys];
-  const person = readIdentityOfPerson(row);
-  const held = person.ok ? (textListOf(person.columns['distinct_ids']) ?? []) : [];
-  const keys = held.filter((distinctId) => asked.has(distinctId));
+  const keys = distinctIdsIn(row).filter((distinctId) => asked.has(distinctId));
   return keys.length > 0 ? keys : [nobodys];
+}
+
+function distinctIdsIn(row: unknown): readonly string[] {
+  const person = readIdentityOfPerson(row);
+  return person.ok ? (textListOf(person.columns['distinct_ids']) ?? []) : [];
 }
 
 function uuidOf(row: unknown): string | undefined {

@@ -19,8 +19,6 @@ import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedger, type LedgerReader } from '../ledger/ledger.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
-import { pagedDatasets } from '../contract/datasets.ts';
-import { lastJudgedPass } from '../mirror/passes.ts';
 import { findFencedIdentifiers, readEpoch, refuseLostFenceKey } from '../mirror/fence.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { countTable } from '../mirror/read-rows.ts';
@@ -29,12 +27,12 @@ import { isLogHeld, readLogBytes } from '../mirror/log-size.ts';
 import { checkBuckets } from './bucket-check.ts';
 import type { Attempt, Check, Found } from './check.ts';
 import { checkMaskKey } from './mask-check.ts';
+import { checkMoments, recordingsWindow } from './pass-check.ts';
 import { checkPlaylist } from './playlist-check.ts';
 import { checkProjects } from './project-check.ts';
 import { askToChangePlaylists, askToDelete } from './scope-check.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { problemSentence, verifySnapshots } from '../snapshot/verify.ts';
-import { defaultWindow, largeMomentOf, momentWords } from '../sync/pass-report.ts';
 
 /** What the checks work with. Each function throws an `AppError` when it fails. */
 export type DoctorParts = {
@@ -257,26 +255,6 @@ function deprecationFinding({ since, sunsetAt }: Deprecation, pathPrefix: string
   const until = sunsetAt === null ? '' : `, and will switch it off at ${sunsetAt}`;
   const detail = `the service has declared ${pathPrefix} deprecated${from}${until}`;
   return { check: 'service: address', state: 'warning', detail, fix: deprecationHint(pathPrefix) };
-}
-
-/** Whether the list of recordings may be limited to the service's own default of days, as far as the last pass shows. */
-function recordingsWindow(db: Database | null): Found {
-  const isLimited = (db && lastJudgedPass(db, 'recordings'))?.isDefaultWindow ?? true;
-  return isLimited
-    ? { state: 'warning', ...defaultWindow }
-    : 'the last full pass saw recordings of more than 30 days ago';
-}
-
-/** Whether the last full passes had to trust the service with the order of rows of one moment. */
-function checkMoments(db: Database): Found {
-  const passes = pagedDatasets.flatMap((dataset) => lastJudgedPass(db, dataset) ?? []);
-  for (const pass of passes) {
-    const moment = largeMomentOf(pass);
-    if (moment !== null) return { state: 'warning', ...momentWords(pass, moment) };
-  }
-  return passes.length === 0
-    ? 'no full pass has ended yet; `sync` makes one'
-    : 'the last full passes showed the rows of each moment on one page';
 }
 
 /** Checks that the data folder, or the folder in which it will be made, can be written. */

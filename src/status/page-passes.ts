@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { datasets } from '../contract/datasets.ts';
-import { defaultWindow, momentWords, untoldSentence, type PassReport } from '../sync/pass-report.ts';
+import { passRemarks, type PassReport } from '../sync/pass-report.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, figures, when, withCode, type Mark } from './page-parts.ts';
 import { codeText, countText, countedText, durationText } from '../core/words.ts';
@@ -42,20 +42,10 @@ export function passRows(passes: readonly PassReport[], id: string, now: string)
         ${evidence(pass, now)}
       </details>`;
     })}
-    ${remarksOf(passes).map(
+    ${passRemarks(passes).map(
       ({ detail, fix }) => html`<p class="soft">${withCode(fix === undefined ? detail : `${detail}; \`${fix}\``)}</p>`,
     )}
-    ${passes.flatMap((pass) => untoldSentence(pass) ?? []).map((text) => html`<p class="soft">${text}</p>`)}
   </div>`;
-}
-
-/** What the passes took on trust, and the setting that helps. */
-function remarksOf(passes: readonly PassReport[]): { detail: string; fix?: string }[] {
-  const moments = passes.flatMap((pass) => {
-    const { keptMoment } = pass.assumptions;
-    return keptMoment === null ? [] : [momentWords(pass, keptMoment)];
-  });
-  return passes.some(({ assumptions }) => assumptions.defaultWindow) ? [defaultWindow, ...moments] : moments;
 }
 
 function verdictBadge({ verdict, reason }: PassReport): Markup {

@@ -13,7 +13,7 @@ import { mayBeSurvivor, type Answer } from './ask-for-row.ts';
 const distinctIdsEach = 3;
 
 /**
- * Asks for many absent persons at once. Leaves out those of whom no answer is certain: they are to be asked for one by one.
+ * Asks for many absent persons at once. The result has no answer for a suspect of whom nothing is certain: the caller asks for each of these by itself.
  * Their distinct ids are asked for only where this answer decides (`isDeciding`): before, a merged person is as gone as a deleted.
  */
 export async function askTogether(

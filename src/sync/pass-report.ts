@@ -48,15 +48,29 @@ export function untoldText(reason: UntoldEntries['reason']): string {
   return untoldWords[reason];
 }
 
-/** Which playlists a pass was not told all recordings of, and why, in a sentence; null where it was told those of all. */
-export function untoldSentence({
-  dataset,
-  windows,
-  untold,
-}: Pick<Pass, 'dataset' | 'windows' | 'untold'>): string | null {
-  if (dataset !== 'playlists' || untold.length === 0) return null;
-  const named = untold.map(({ shortId, reason }) => `${shortId} (${untoldText(reason)})`);
-  return `all recordings were told of ${windows - untold.length} of ${countedText(windows, 'playlist')}, but not of ${named.join(', ')}; an erasure cannot verify what it was not told`;
+/** Something to be said beside passes. `fix`: the setting that helps, where one does. */
+type Remark = { detail: string; fix?: string };
+
+/** What passes took on trust, and what they were not told. */
+export function passRemarks(passes: readonly PassReport[]): Remark[] {
+  const isLimited = passes.some(({ assumptions }) => assumptions.defaultWindow);
+  const own = passes.flatMap((pass) => {
+    const { keptMoment } = pass.assumptions;
+    return [...(keptMoment === null ? [] : [momentWords(pass, keptMoment)]), ...untoldRemarks(pass)];
+  });
+  return isLimited ? [defaultWindow, ...own] : own;
+}
+
+/** Which playlists a pass was not told all recordings of, and why. */
+function untoldRemarks({ dataset, windows, untold }: PassReport): Remark[] {
+  if (dataset !== 'playlists' || untold.length === 0) return [];
+  const named = untold.map(({ shortId, reason }) => `${shortId} (${untoldText(reason)})`).join(', ');
+  const told = `${windows - untold.length} of ${countedText(windows, 'playlist')}`;
+  return [
+    {
+      detail: `all recordings were told of ${told}, but not of ${named}; an erasure cannot verify what it was not told`,
+    },
+  ];
 }
 
 /** What is said of a full pass that was asked for without a first day and saw no row that is older than 30 days. */
@@ -91,7 +105,7 @@ function pageSizeFor(rows: number): number {
 export function momentWords(
   { dataset, reason }: Pick<Pass, 'dataset' | 'reason'>,
   { rows, pageSize }: LargeMoment,
-): { detail: string; fix?: string } {
+): Remark {
   const trust =
     reason === 'moment_too_large'
       ? 'nothing proves that the pass has seen all of these'
