@@ -4,15 +4,14 @@ import { jsonContent, type Content } from '../http/endpoint-handler.ts';
 import { route, type Route } from '../http/profile.ts';
 import type { LiveOptions } from './live-data.ts';
 import { livePlaylistJson } from './live-rows.ts';
-import { liveRecordingPage, refuseUnroutable, shownRecording } from './live-recording-routes.ts';
+import { keysRefused, liveRecordingPage, refuseUnroutable, shownRecording } from './live-recording-routes.ts';
 
 /** The routes of section 4.3 in which a live service differs from the document. */
 export function livePlaylistRoutes({ playlistRecordingsMax, playlistEntriesForKeys }: LiveOptions): Route[] {
   const entries = endpoints['playlists.recordings'];
   const entry = endpoints['playlists.remove_recording'];
   const refuseKeys = (): void => {
-    if (!playlistEntriesForKeys)
-      throw new Refusal('permissionDenied', 'This action does not support personal API key access');
+    if (!playlistEntriesForKeys) throw new Refusal('permissionDenied', keysRefused);
   };
   return [
     route('playlists.retrieve', endpoints['playlists.retrieve'], ({ params }, { store }) =>

@@ -14,6 +14,9 @@ const LiveRecordingQuery = z.strictObject({ ...PageQuery.shape, date_from: z.str
 
 const limitDefault = 50;
 
+/** The words for a call that the service makes for its own pages, and for no key. */
+export const keysRefused = 'This action does not support personal API key access';
+
 /** The routes of section 4.4 in which a live service differs from the document. */
 export function liveRecordingRoutes(options: LiveOptions): Route[] {
   const { recordingsLimitMax, deletesRecordings, bulkDeletesRecordings } = options;
@@ -54,8 +57,7 @@ function deletionRoutes({
   if (!deletesRecordings) return [];
   return [
     route('recordings.bulk_delete', optionalEndpoints['recordings.bulk_delete'], ({ body }, { store }) => {
-      if (!bulkDeletesRecordings)
-        throw new Refusal('permissionDenied', 'This action does not support personal API key access');
+      if (!bulkDeletesRecordings) throw new Refusal('permissionDenied', keysRefused);
       const { session_recording_ids: ids } = body;
       const deleted = ids.filter((id) => store.recordings.delete(id)).length;
       return jsonContent(`{"success":true,"deleted_count":${deleted},"total_requested":${ids.length}}`);

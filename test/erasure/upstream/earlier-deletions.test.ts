@@ -23,6 +23,14 @@ const rowsOf = ({ sandbox }: World, { uuid }: LivingPerson): (number | null)[] =
   sandbox.store.events.deletions().flatMap((row) => (row.personUuid === uuid ? [row.requestedAtMs] : []));
 const isThere = ({ sandbox }: World, { uuid }: LivingPerson): boolean =>
   sandbox.store.lifecycle.idOf(uuid) !== undefined;
+/** A request for a person of whom an earlier deletion of the events has waited for an hour. */
+async function openWaiting(): Promise<{ world: World; person: LivingPerson; subject: Subject }> {
+  const world = await openWorld();
+  const person = world.person(0);
+  queueElsewhere(world, person);
+  world.pass(hour);
+  return { world, person, subject: world.request([person]) };
+}
 /** Advances until the person is confirmed to be gone. */
 async function advanceTwice(world: World, subjects: Subject[]): Promise<void> {
   await world.advance(subjects);
@@ -31,11 +39,7 @@ async function advanceTwice(world: World, subjects: Subject[]): Promise<void> {
 }
 
 it('a person waits while an earlier deletion of the events waits, and then gets one of its own', async () => {
-  const world = await openWorld();
-  const person = world.person(0);
-  queueElsewhere(world, person);
-  world.pass(hour);
-  const subject = world.request([person]);
+  const { world, person, subject } = await openWaiting();
   const report = await world.advance([subject]);
   expect(world.changes()).toEqual([]);
   expect(world.ledger.of('person')).toEqual([]);
@@ -110,11 +114,7 @@ it('a person waits no longer than the request has time', async () => {
 });
 
 it('a person does not wait once an operator has said so, also if the deletion has to be sent again', async () => {
-  const world = await openWorld();
-  const person = world.person(0);
-  queueElsewhere(world, person);
-  world.pass(hour);
-  const subject = world.request([person]);
+  const { world, person, subject } = await openWaiting();
   await world.advance([subject]);
   endWait({ ...world, ledger: () => world.ledger }, subject);
   let refusals = 1;
@@ -199,11 +199,7 @@ it('a kill between the deletion and its note leaves the row that it made its own
 });
 
 it("a kill between the deletion and its note does not make somebody else's row its own", async () => {
-  const world = await openWorld();
-  const person = world.person(0);
-  queueElsewhere(world, person);
-  world.pass(hour);
-  const subject = world.request([person]);
+  const { world, person, subject } = await openWaiting();
   await world.advance([subject]);
   endWait({ ...world, ledger: () => world.ledger }, subject);
   killAfterDelete(world);
