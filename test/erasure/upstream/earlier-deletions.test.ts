@@ -199,7 +199,7 @@ it('a kill between the deletion and its note leaves the row that it made its own
 });
 
 it("a kill between the deletion and its note does not make somebody else's row its own", async () => {
-  const { world, person, subject } = await openWaiting();
+  const { world, subject } = await openWaiting();
   await world.advance([subject]);
   endWait({ ...world, ledger: () => world.ledger }, subject);
   killAfterDelete(world);
