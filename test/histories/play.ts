@@ -1,0 +1,163 @@
+import { jsonOf } from '../cli/run-cli.ts';
+import type { Done } from './machine.ts';
+import { killPointOf, type Kill, type Move } from './moves.ts';
+import { checkAfter, checkAtEnd, lookBefore, type Tally } from './promises.ts';
+import { copyOf, type Person } from './service.ts';
+import {
+  merge,
+  newWord,
+  openWorld,
+  record,
+  restoreService,
+  sendEvent,
+  signUp,
+  split,
+  type Asked,
+  type World,
+} from './world.ts';
+
+const hourMs = 3_600_000;
+
+/** Plays a history on the real program, and adds to the tally. Rejects with the promise that it breaks. */
+export async function play(isLive: boolean, moves: readonly Move[], tally: Tally): Promise<void> {
+  const world = await openWorld(isLive);
+  try {
+    for (let each = 0; each < 3; each += 1) signUp(world);
+    for (const move of moves) await make(world, move);
+    await checkAtEnd(world, (args) => command(world, args), tally);
+    tally.histories += 1;
+    tally.moves += moves.length;
+    tally.commands += world.done.length;
+    tally.killed += world.done.filter(({ isKilled }) => isKilled).length;
+  } finally {
+    await world.service.close();
+    world.machine.close();
+  }
+}
+
+/** Runs a command and holds what it did against the promises. */
+async function command(world: World, args: readonly string[], kill: Kill = null): Promise<Done> {
+  const before = lookBefore(world);
+  const done = await world.machine.run([...args, '--json'], killPointOf(kill));
+  world.done.push(done);
+  await checkAfter(world, before, done);
+  return done;
+}
+
+type Act<M> = (world: World, move: M) => unknown;
+
+/** What each move does. */
+const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
+  'sign up': (world) => signUp(world),
+  'sign up again': (world, { who }) => {
+    const person = pick(world, who);
+    if (person) signUp(world, person);
+  },
+  record: (world, { who }) => {
+    const person = pick(world, who);
+    if (person) record(world, person, who);
+  },
+  change: (world, { who }) => {
+    const person = pick(world, who);
+    if (person) person.properties['bio'] = newWord(world, person.uuid);
+  },
+  delete: (world, { who }) => world.service.state.persons.delete(pick(world, who)?.uuid ?? ''),
+  split: (world, { who, isOld }) => {
+    const person = pick(world, who);
+    if (person) split(world, person, isOld);
+  },
+  merge: (world, { who, into }) => {
+    const [loser, survivor] = [pick(world, who), pick(world, into)];
+    if (loser && survivor) merge(world, loser, survivor);
+  },
+  event: (world, { who, lateHours }) => {
+    const name = world.distinctIds[(who * 7) % world.distinctIds.length];
+    if (name !== undefined) sendEvent(world, name, lateHours * hourMs);
+  },
+  'hide person': ({ service }, { who }) => service.hidden.add(nthOf(service.state.persons.keys(), who) ?? ''),
+  'hide recording': ({ service }, { who }) => service.hidden.add(nthOf(service.state.recordings.keys(), who) ?? ''),
+  'show all': ({ service }) => service.hidden.clear(),
+  proxy: ({ service }, { kind }) => Object.assign(service, { proxy: kind }),
+  'keep rows': ({ service, kept }) => kept.push(copyOf(service.state)),
+  'restore rows': (world, { nth }) => restoreService(world, nth),
+  'service clock': ({ service }, { minutes }) => Object.assign(service, { aheadMs: minutes * 60_000 }),
+  'machine clock': ({ machine }, { hours }) => Object.assign(machine, { aheadMs: hours * hourMs }),
+  pass: (world, { days }) => {
+    world.nowMs += days * 24 * hourMs;
+  },
+  'back up': ({ machine }) => machine.backUp(),
+  restore: ({ machine, touched }, { part, nth }) => {
+    const backups = machine.backups();
+    if (backups > 0 && machine.restore(part, (nth % backups) + 1)) touched.push(part);
+  },
+  lose: ({ machine, touched }, { part }) => {
+    if (machine.restore(part, null)) touched.push(part);
+  },
+  sync: (world, { kill }) => command(world, ['sync'], kill),
+  reconcile: (world, { kill }) => command(world, ['reconcile'], kill),
+  export: (world, { kind, isPart, kill }) =>
+    command(world, ['export', ...(isPart ? ['persons', 'recordings'] : []), '--kind', kind], kill),
+  request: (world, move) => request(world, move),
+  approve: (world) => command(world, ['erase', 'approve', '--all']),
+  cancel: (world, move) => decide(world, move, (asked) => [asked]),
+  // Who is let in again is let in again, whichever request had meant the same people.
+  readmit: (world, move) =>
+    decide(world, move, (asked) => world.asked.filter((other) => meansSame(world, other, asked))),
+  'rotate key': (world) => command(world, ['audit', 'rotate-key']),
+  drill: (world, { kill }) => command(world, ['erase', 'drill'], kill),
+};
+
+async function make(world: World, move: Move): Promise<void> {
+  await (acts[move.do] as Act<Move>)(world, move);
+}
+
+/** One of what there is, by a number. */
+function nthOf<T>(some: Iterable<T>, nth: number): T | undefined {
+  const all = [...some];
+  return all[nth % Math.max(1, all.length)];
+}
+
+function pick({ service }: World, who: number): Person | undefined {
+  return nthOf(service.state.persons.values(), who);
+}
+
+const authority = ['--basis', 'objection', '--by', 'dpo'];
+
+async function request(world: World, { who, by, kill }: Extract<Move, { do: 'request' }>): Promise<void> {
+  const person = pick(world, who);
+  if (!person) return;
+  const { uuid, distinctIds, properties } = person;
+  const { email } = properties;
+  const value = { uuid, distinct_id: nthOf(distinctIds, who), email }[by];
+  if (value === undefined) return;
+  const isAlike = (other: Person): boolean => other.properties['email']?.toLowerCase() === email?.toLowerCase();
+  const meant = by === 'email' ? [...world.service.state.persons.values()].filter(isAlike) : [person];
+  // While it is being received it may be believed. How the command ends tells whether it was.
+  const asked: Asked = { ids: [], people: meant.map((each) => each.uuid), isVoid: false, atMs: world.service.nowMs() };
+  world.asked.push(asked);
+  const done = await command(world, ['erase', 'add', `--${by.replace('_', '-')}`, value, ...authority], kill);
+  if (done.isKilled) return;
+  if (done.code !== 0 && done.code !== 4) asked.isVoid = true;
+  else {
+    const { requests } = jsonOf(done) as { requests: { id: string; state: string }[] };
+    asked.ids = requests.map(({ id }) => id);
+    asked.isVoid = requests.every(({ state }) => state === 'refused');
+  }
+}
+
+/** Ends a request by the operator's word: `voided` are those that no longer stand if the command ends well. */
+async function decide(
+  world: World,
+  { do: what, nth }: Extract<Move, { do: 'cancel' | 'readmit' }>,
+  voided: (asked: Asked) => readonly Asked[],
+): Promise<void> {
+  const asked = nthOf(world.asked, nth);
+  const id = asked?.ids[0];
+  if (!asked || id === undefined) return;
+  const done = await command(world, ['erase', what, id, ...(what === 'readmit' ? ['--reason', 'TICKET-1'] : [])]);
+  if (done.code === 0) for (const each of voided(asked)) each.isVoid = true;
+}
+
+function meansSame(world: World, a: Asked, b: Asked): boolean {
+  return a.people.some((one) => b.people.some((other) => world.isSame(one, other)));
+}

@@ -1,0 +1,233 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { jsonOf } from '../cli/run-cli.ts';
+import { findTexts } from '../erasure/find-texts.ts';
+import type { Done } from './machine.ts';
+import { load } from './readers.ts';
+import type { Asked, World } from './world.ts';
+
+// The sentences of README, as a machine can hold them against what happened. They know the service, what the operator asked for, and
+// what stands in the folder. Of the program they believe its exit codes, its lists of requests and what it prints for readers.
+
+/** A promise that was broken. */
+class Fault extends Error {}
+
+/** What really happened in all histories, so that a run that looked at nothing shows. */
+export type Tally = Record<
+  'histories' | 'moves' | 'commands' | 'killed' | 'erased' | 'certificates' | 'loaded' | 'withoutLights',
+  number
+>;
+
+export function newTally(): Tally {
+  return { histories: 0, moves: 0, commands: 0, killed: 0, erased: 0, certificates: 0, loaded: 0, withoutLights: 0 };
+}
+
+/** What stands in the mirror, as far as a promise is about it. */
+type Mirrored = {
+  persons: Map<string, { ids: string[]; properties: string }>;
+  recordings: Set<string>;
+  requests: Map<string, { state: string }>;
+};
+
+/** What is to be known before a command. */
+export function lookBefore({ machine: { dataDir } }: World): Mirrored {
+  const mirrored: Mirrored = { persons: new Map(), recordings: new Set(), requests: new Map() };
+  const path = join(dataDir, 'mirror.db');
+  if (!existsSync(path)) return mirrored;
+  const db = new Sqlite(path, { readonly: true });
+  try {
+    const tables = db.prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table'`).pluck().all();
+    if (!tables.includes('erasure_requests')) return mirrored;
+    type Row = { uuid: string; ids: string; properties: string };
+    const sql = `SELECT uuid, distinct_ids AS ids, properties FROM persons`;
+    for (const { uuid, ids, properties } of db.prepare<[], Row>(sql).all())
+      mirrored.persons.set(uuid, { ids: JSON.parse(ids) as string[], properties });
+    mirrored.recordings = new Set(db.prepare<[], string>(`SELECT id FROM recordings`).pluck().all());
+    for (const row of db.prepare<[], { id: string; state: string }>(`SELECT id, state FROM erasure_requests`).all())
+      mirrored.requests.set(row.id, row);
+    return mirrored;
+  } finally {
+    db.close();
+  }
+}
+
+/** The promises that hold after every single command. */
+export async function checkAfter(world: World, before: Mirrored, done: Done): Promise<void> {
+  const after = lookBefore(world);
+  noDeleteUnasked(world);
+  noRowLostThatLives(world, before, after);
+  if (!done.isKilled) endsAreTold(world, before, after, done);
+  if (done.args[0] === 'sync' && !done.isKilled) completeMeansAll(done);
+  if (done.args[0] === 'export') await readersHoldOneMoment(world, after, done);
+  // Whoever erases, or puts files back, changes what is published.
+  else if (done.args[0] !== 'sync') world.lake.moment = null;
+}
+
+/** *No DELETE for a person whom no open request names.* */
+function noDeleteUnasked({ deletions }: World): void {
+  const wrong = deletions.find(({ isAsked }) => !isAsked);
+  if (wrong) throw new Fault(`a person whom nobody asks to erase was deleted at the service: ${wrong.person.uuid}`);
+}
+
+/** *No one is deleted by mistake*: who lives at the service, and is asked out by nobody, does not leave the mirror. */
+function noRowLostThatLives(world: World, before: Mirrored, after: Mirrored): void {
+  const { persons, recordings } = world.service.state;
+  for (const uuid of before.persons.keys())
+    if (!after.persons.has(uuid) && persons.has(uuid) && !world.isAskedOut(uuid))
+      throw new Fault(`a living person whom nobody asks to erase has left the mirror: ${uuid}`);
+  for (const id of before.recordings) {
+    const recording = recordings.get(id);
+    if (!after.recordings.has(id) && recording && !world.isAskedOut(recording.distinctId))
+      throw new Fault(`a recording that is there, of nobody who asked, has left the mirror: ${id}`);
+  }
+}
+
+/** A request ends by its end or by the operator's word. Where it is given up, the command that does so says it by its code. */
+function endsAreTold(world: World, before: Mirrored, after: Mirrored, { args, code }: Done): void {
+  const isOperators = (id: string): boolean =>
+    (args[0] === 'erase' && args[1] !== 'approve') || world.asked.some(({ ids, isVoid }) => isVoid && ids.includes(id));
+  for (const [id, { state }] of after.requests) {
+    const was = before.requests.get(id)?.state ?? state;
+    if (was !== state && state === 'cancelled' && code === 0 && !isOperators(id))
+      throw new Fault(`a request was given up, and ${args[0]} ended with 0: it was ${was}`);
+  }
+  const isReceived = [...after.requests.keys()].some((id) => !before.requests.has(id));
+  if (args[1] === 'add' && code !== 0 && code !== 4 && isReceived)
+    throw new Fault(`erase add ended with ${code}, and has received a request`);
+}
+
+type Pass = { dataset: string; verdict: string; windows: number; countReported: number | null; rowsDistinct: number };
+
+/** *A pass proves its completeness or says that it could not.* On one page, count and rows are of one moment. */
+function completeMeansAll(done: Done): void {
+  if (done.code !== 0) return;
+  for (const pass of (jsonOf(done) as { passes: Pass[] }).passes) {
+    const { dataset, verdict, windows, countReported, rowsDistinct } = pass;
+    if (verdict === 'complete' && windows === 1 && (countReported ?? rowsDistinct) !== rowsDistinct)
+      throw new Fault(`a pass of ${dataset} is complete with ${rowsDistinct} rows of ${countReported}`);
+  }
+}
+
+/**
+ * *A reader who does as documented holds what the mirror holds*: at the moment of the newest export or, after one that was killed, of
+ * the one before. A lake keeps all that was ever loaded, and deletes whom `deletions` names with a request.
+ */
+async function readersHoldOneMoment(world: World, after: Mirrored, { code, isKilled }: Done): Promise<void> {
+  const { lake } = world;
+  if (code !== 0 && !isKilled) return;
+  const loaded = await load(world.machine);
+  if (!loaded) return;
+  const now = keysOf(after);
+  const text = JSON.stringify([loaded.persons, loaded.recordings]);
+  if (text !== now && !(isKilled && text === (lake.moment ?? text)))
+    throw new Fault(`the printed statements show ${text}, where the mirror has ${now}`);
+  for (const key of [...loaded.persons, ...loaded.recordings]) lake.keys.add(key);
+  for (const { key } of loaded.erased) lake.keys.delete(key);
+  lake.moment = text;
+  lake.isLate ||= world.nowMs - lake.loadedMs > feedMs;
+  lake.loadedMs = world.nowMs;
+}
+
+/** A reader who stays away for longer than rows stay in `deletions` has to load all anew. */
+const feedMs = 25 * 86_400_000;
+
+function keysOf({ persons, recordings }: Mirrored): string {
+  return JSON.stringify([[...persons.keys()].toSorted(), [...recordings].toSorted()]);
+}
+
+type Run = (args: readonly string[]) => Promise<Done>;
+
+const dayMs = 86_400_000;
+
+/**
+ * The promises that hold at last: the service answers as it is, the clocks are right, the operator does for some weeks what the
+ * documentation says, and then looks at every light.
+ */
+export async function checkAtEnd(world: World, run: Run, tally: Tally): Promise<void> {
+  const { service, machine, touched } = world;
+  Object.assign(service, { proxy: 'none', aheadMs: 0 });
+  service.hidden.clear();
+  machine.aheadMs = 0;
+  const wasWell = touched.length > 0 && (await isWell(run));
+  let last: Done[] = [];
+  for (const days of [0, 0.1, 8, 8]) {
+    const open = openIn(lookBefore(world));
+    if (days > 1 && open.length === 0) continue;
+    world.nowMs += days * dayMs;
+    if (open.some(({ state }) => state === 'held')) await run(['erase', 'approve', '--all']);
+    last = [await run(['sync']), await run(['reconcile'])];
+  }
+  last.push(await run(['sync']), await run(['export']));
+  const isWellNow = await isWell(run);
+  if (wasWell && !isWellNow)
+    throw new Fault('doctor and audit verify were content, and the program’s own work has changed that');
+  const failed = last.find(({ code }) => code === 1);
+  if (failed && touched.length === 0)
+    throw new Fault(`${failed.args[0]} fails, and nobody has touched the folder: ${failed.stderr.slice(0, 300)}`);
+  tally.certificates += await certificatesAreTrue(world);
+  if (!isWellNow || last.some(({ code }) => code !== 0)) return;
+  tally.withoutLights += 1;
+  const mirrored = lookBefore(world);
+  everybodyIsThere(world, mirrored);
+  for (const { state } of openIn(mirrored)) throw new Fault(`a request is ${state} for weeks, and no light is on`);
+  const isSealed = (id: string): boolean => mirrored.requests.get(id)?.state === 'sealed';
+  const ended = world.asked.filter(({ isVoid, ids }) => !isVoid && ids.some(isSealed));
+  tally.erased += ended.length;
+  if (ended.length > 0) await nothingIsLeft(world, ended);
+  tally.loaded += world.lake.keys.size;
+}
+
+async function isWell(run: Run): Promise<boolean> {
+  return (await run(['doctor'])).code === 0 && (await run(['audit', 'verify'])).code === 0;
+}
+
+function openIn({ requests }: Mirrored): { state: string }[] {
+  return [...requests.values()].filter(({ state }) => !['sealed', 'cancelled', 'refused'].includes(state));
+}
+
+/** *Who lives at the service and is asked out by nobody is in the mirror after the next complete pass, or a line says why not.* */
+function everybodyIsThere(world: World, mirrored: Mirrored): void {
+  const { persons, recordings } = world.service.state;
+  for (const { uuid, distinctIds, properties } of persons.values()) {
+    if (world.isAskedOut(uuid)) continue;
+    const row = mirrored.persons.get(uuid);
+    if (!row) throw new Fault(`a living person is not in the mirror, and no light is on: ${uuid}`);
+    if (distinctIds.some((id) => !row.ids.includes(id)) || row.properties !== JSON.stringify(properties))
+      throw new Fault(`a living person is mirrored otherwise than the service shows it, and no light is on: ${uuid}`);
+  }
+  for (const { id, distinctId } of recordings.values())
+    if (!world.isAskedOut(distinctId) && !mirrored.recordings.has(id))
+      throw new Fault(`a recording is not in the mirror, and no light is on: ${id}`);
+  for (const uuid of mirrored.persons.keys())
+    if (!persons.has(uuid)) throw new Fault(`a person who is gone is in the mirror, and no light is on: ${uuid}`);
+}
+
+/** *Nothing of an erased person is in any file when no light is on*; nor at the service; nor in a lake that does as documented. */
+async function nothingIsLeft(world: World, ended: readonly Asked[]): Promise<void> {
+  const isErased = (name: string): boolean => ended.some(({ people }) => people.some((one) => world.isSame(one, name)));
+  const texts = world.words.filter(({ name }) => isErased(name)).map(({ text }) => text);
+  for (const [text, places] of await findTexts(world.machine.dataDir, texts))
+    if (places.length > 0)
+      throw new Fault(`${text} of an erased person stands in ${places.join(', ')}, and no light is on`);
+  const { persons } = world.service.state;
+  for (const { people, atMs } of ended)
+    for (const { uuid, createdAtMs } of persons.values())
+      if (createdAtMs < atMs && people.some((one) => world.isSame(one, uuid)))
+        throw new Fault(`an erased person lives at the service, and no light is on: ${uuid}`);
+  for (const key of world.lake.isLate ? [] : world.lake.keys)
+    if (isErased(key)) throw new Fault(`the lake still has a row of an erased person: ${key}`);
+}
+
+/** *A certificate that verifies is true now, or called superseded*: whoever it is about does not live at the service as before. */
+async function certificatesAreTrue({ service, machine, asked }: World): Promise<number> {
+  const back = asked.filter(({ people, atMs }) =>
+    people.some((uuid) => (service.state.persons.get(uuid)?.createdAtMs ?? atMs) < atMs),
+  );
+  for (const id of back.flatMap(({ ids }) => ids)) {
+    const { code, stdout } = await machine.run(['audit', 'certificate', id, '--format', 'json']);
+    if (code === 0 && stdout.includes('certified_at'))
+      throw new Fault(`a certificate stands, and the person lives at the service as before: request ${id}`);
+  }
+  return back.length;
+}

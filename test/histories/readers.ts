@@ -1,0 +1,31 @@
+import { DuckDBInstance } from '@duckdb/node-api';
+import type { Machine } from './machine.ts';
+
+/** The keys that a reader of the printed statements has: of persons, of recordings, and of rows whose people are erased. */
+export type Loaded = { persons: string[]; recordings: string[]; erased: { dataset: string; key: string }[] };
+
+/** Loads what is published as the documentation says; undefined where nothing is, or where the statements are refused. */
+export async function load(machine: Machine): Promise<Loaded | undefined> {
+  const { stdout, code } = await machine.run(['snapshots', '--sql', 'duckdb']);
+  if (code !== 0) return undefined;
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const connection = await instance.connect();
+  const read = async (sql: string): Promise<string[][]> =>
+    (await connection.runAndReadAll(sql)).getRowsJson() as string[][];
+  const keysOf = async (table: string, key: string): Promise<string[]> =>
+    stdout.includes(`TABLE "${table}"`) ? (await read(`SELECT ${key} FROM ${table} ORDER BY 1`)).flat() : [];
+  try {
+    await connection.run(stdout);
+    const erased = stdout.includes('TABLE "deletions"')
+      ? await read(`SELECT dataset, key FROM deletions WHERE request_id IS NOT NULL`)
+      : [];
+    return {
+      persons: await keysOf('persons', 'person_uuid'),
+      recordings: await keysOf('recordings', 'id'),
+      erased: erased.map(([dataset = '', key = '']) => ({ dataset, key })),
+    };
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}

@@ -1,0 +1,266 @@
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A person as the service keeps it. */
+export type Person = {
+  uuid: string;
+  id: number;
+  createdAtMs: number;
+  distinctIds: string[];
+  properties: Record<string, string>;
+};
+
+/** A recording, under the distinct id that made it. It shows the person that has this id now. */
+type Recording = { id: string; distinctId: string; startMs: number; url: string };
+
+type State = { persons: Map<string, Person>; recordings: Map<string, Recording>; lastId: number };
+
+/** What stands before the service and answers for paths that end with an id. */
+export type Proxy = 'none' | 'page' | 'route' | 'empty';
+
+/** What a deletion of a person was, at the moment at which the service made it. */
+export type Deletion = { person: Person; atMs: number };
+
+/**
+ * A service in the words of the document, and of none of this program's files: a store of rows, a clock of its own, and what
+ * happens to real ones. `isLive`: as live services depart from the document, with bulk deletion and rows of deletions of events.
+ */
+export type Service = {
+  url: string;
+  isLive: boolean;
+  state: State;
+  /** How far its clock is ahead of the world's. */
+  aheadMs: number;
+  proxy: Proxy;
+  /** Rows that its lists do not show, although they are there. */
+  hidden: Set<string>;
+  onDelete: (deletion: Deletion) => void;
+  nowMs: () => number;
+  close: () => Promise<void>;
+};
+
+/** The uuid that the service gives to whoever it first sees under a distinct id: always the same. */
+export function uuidOf(distinctId: string): string {
+  const hex = createHash('sha256').update(distinctId).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** A copy of all rows: a backup that can be put back. */
+export function copyOf({ persons, recordings, lastId }: State): State {
+  return structuredClone({ persons, recordings, lastId });
+}
+
+/** Serves it on loopback. `worldMs` tells the time of the world. */
+export async function openService(worldMs: () => number, isLive: boolean): Promise<Service> {
+  const queue: { uuid: string; createdAtMs: number }[] = [];
+  const service: Service = {
+    url: '',
+    isLive,
+    state: { persons: new Map(), recordings: new Map(), lastId: 100 },
+    aheadMs: 0,
+    proxy: 'none',
+    hidden: new Set(),
+    onDelete: () => undefined,
+    nowMs: () => worldMs() + service.aheadMs,
+    close: () => close(server),
+  };
+  const server = createServer((request, response) => {
+    const reply = async (): Promise<void> => {
+      const body = await readBody(request);
+      const { status, json, html } = answer(service, queue, {
+        method: request.method ?? '',
+        url: request.url ?? '',
+        body,
+      });
+      response.setHeader('Date', new Date(service.nowMs()).toUTCString());
+      response.setHeader('Content-Type', html === undefined ? 'application/json' : 'text/html');
+      response.statusCode = status;
+      response.end(html ?? (json === undefined ? '' : JSON.stringify(json)));
+    };
+    void reply();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  service.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return service;
+}
+
+type Asked = { method: string; url: string; body: string };
+type Answer = { status: number; json?: unknown; html?: string };
+
+const notFound: Answer = {
+  status: 404,
+  json: { type: 'invalid_request', code: 'not_found', detail: 'Not found.', attr: null },
+};
+
+const proxied: Record<Exclude<Proxy, 'none'>, Answer> = {
+  page: { status: 404, html: '<html><body><h1>404 Not Found</h1><hr>nginx</body></html>' },
+  route: { status: 404, json: { message: 'no Route matched with those values' } },
+  empty: { status: 404 },
+};
+
+function answer(
+  service: Service,
+  queue: { uuid: string; createdAtMs: number }[],
+  { method, url, body }: Asked,
+): Answer {
+  const { pathname, searchParams: query } = new URL(url, 'http://service');
+  const [resource = '', ref, ...more] = pathname
+    .replace(/^\/api\/environments\/1\//, '')
+    .split('/')
+    .filter((word) => word !== '')
+    .map(decodeURIComponent);
+  const { state } = service;
+  if (pathname === '/api/projects/') return { status: 200, json: { results: [{ id: 1, name: 'Shop' }], next: null } };
+  if (more.length > 0 || (resource !== 'persons' && resource !== 'session_recordings')) return notFound;
+  if (ref === undefined) return resource === 'persons' ? listPersons(service, query) : listRecordings(service, query);
+  if (resource === 'persons' && service.isLive) {
+    if (ref === 'deletion_status') {
+      const asked = query.get('person_uuid');
+      const rows = queue.filter(({ uuid }) => asked === null || uuid === asked);
+      return { status: 200, json: { results: rows.map((row) => deletionJson(row, service.nowMs())) } };
+    }
+    if (ref === 'bulk_delete') {
+      const { ids, delete_events: events } = JSON.parse(body) as { ids: string[]; delete_events?: boolean };
+      if (ids.length === 0)
+        return { status: 400, json: { type: 'validation_error', code: 'invalid_input', detail: '' } };
+      const found = ids.flatMap((uuid) => state.persons.get(uuid) ?? []);
+      for (const person of found) deletePerson(service, queue, person, events === true);
+      const counts = { persons_found: found.length, persons_deleted: found.length, events_queued_for_deletion: events };
+      return { status: 202, json: { ...counts, recordings_queued_for_deletion: false, deletion_errors: [] } };
+    }
+  }
+  if (service.proxy !== 'none') return proxied[service.proxy];
+  if (resource === 'session_recordings') {
+    const recording = state.recordings.get(ref);
+    return recording && method === 'GET' ? { status: 200, json: recordingJson(service, recording) } : notFound;
+  }
+  const isUuid = ref.includes('-');
+  if (isUuid && !service.isLive)
+    return { status: 400, json: { type: 'validation_error', code: 'invalid_input', detail: '' } };
+  const person = isUuid ? state.persons.get(ref) : [...state.persons.values()].find(({ id }) => String(id) === ref);
+  if (!person) return notFound;
+  if (method === 'GET') return { status: 200, json: personJson(person) };
+  if (method !== 'DELETE') return { status: 200, json: personJson(person) };
+  deletePerson(service, queue, person, query.has('delete_events'));
+  return { status: service.isLive ? 202 : 204 };
+}
+
+function deletePerson(
+  service: Service,
+  queue: { uuid: string; createdAtMs: number }[],
+  person: Person,
+  withEvents: boolean,
+): void {
+  service.state.persons.delete(person.uuid);
+  service.onDelete({ person, atMs: service.nowMs() });
+  // One row of a person that waits: a second deletion of the events makes none.
+  const waits = queue.some((row) => row.uuid === person.uuid && batchAfter(row.createdAtMs) > service.nowMs());
+  if (withEvents && !waits) queue.push({ uuid: person.uuid, createdAtMs: service.nowMs() });
+}
+
+const weekMs = 7 * 86_400_000;
+/** A Sunday, 05:00 UTC. */
+const aSundayMs = Date.parse('2026-01-04T05:00:00.000Z');
+
+function batchAfter(ms: number): number {
+  return aSundayMs + (Math.floor((ms - aSundayMs) / weekMs) + 1) * weekMs;
+}
+
+function deletionJson({ uuid, createdAtMs }: { uuid: string; createdAtMs: number }, nowMs: number): object {
+  const doneAtMs = batchAfter(createdAtMs) + 3_600_000;
+  const isDone = doneAtMs <= nowMs;
+  return {
+    person_uuid: uuid,
+    created_at: new Date(createdAtMs).toISOString(),
+    status: isDone ? 'completed' : 'pending',
+    delete_verified_at: isDone ? new Date(doneAtMs).toISOString() : null,
+  };
+}
+
+function listPersons(service: Service, query: URLSearchParams): Answer {
+  const distinctId = query.get('distinct_id');
+  const email = query.get('email');
+  const rows = [...service.state.persons.values()]
+    .filter(({ uuid }) => !service.hidden.has(uuid))
+    .filter(({ distinctIds }) => distinctId === null || distinctIds.includes(distinctId))
+    .filter(({ properties }) => email === null || properties['email'] === email)
+    .toSorted((a, b) => b.createdAtMs - a.createdAtMs || (a.uuid < b.uuid ? 1 : -1));
+  return page(service, query, rows, personJson);
+}
+
+function listRecordings(service: Service, query: URLSearchParams): Answer {
+  const rows = [...service.state.recordings.values()]
+    .filter(({ id }) => !service.hidden.has(id))
+    .toSorted((a, b) => b.startMs - a.startMs || (a.id < b.id ? 1 : -1));
+  return page(service, query, rows, (recording) => recordingJson(service, recording));
+}
+
+function page<Row>(
+  service: Service,
+  query: URLSearchParams,
+  rows: readonly Row[],
+  toJson: (row: Row) => object,
+): Answer {
+  const [limit, offset] = [Number(query.get('limit') ?? 100), Number(query.get('offset') ?? 0)];
+  const next =
+    offset + limit < rows.length ? `${service.url}/api/environments/1/?limit=${limit}&offset=${offset + limit}` : null;
+  const results = rows.slice(offset, offset + limit).map(toJson);
+  return { status: 200, json: { ...(service.isLive ? {} : { count: rows.length }), next, previous: null, results } };
+}
+
+function personJson({ uuid, id, createdAtMs, distinctIds, properties }: Person): object {
+  // A person without properties is shown by its distinct id.
+  const name = properties['name'] ?? properties['email'] ?? distinctIds[0] ?? '';
+  return { id, uuid, name, distinct_ids: distinctIds, properties, created_at: new Date(createdAtMs).toISOString() };
+}
+
+function recordingJson({ state: { persons } }: Service, { id, distinctId, startMs, url }: Recording): object {
+  const owner = [...persons.values()].find(({ distinctIds }) => distinctIds.includes(distinctId));
+  const nobody = {
+    id: null,
+    uuid: uuidOf(distinctId),
+    name: null,
+    distinct_ids: distinctId,
+    properties: {},
+    created_at: null,
+  };
+  return {
+    ...recordingCounts,
+    id,
+    distinct_id: distinctId,
+    start_time: new Date(startMs).toISOString(),
+    end_time: new Date(startMs + 60_000).toISOString(),
+    start_url: url,
+    person: owner ? { ...personJson(owner), distinct_ids: distinctId } : nobody,
+  };
+}
+
+const recordingCounts = {
+  viewed: false,
+  viewers: [],
+  recording_duration: 60,
+  active_seconds: 5,
+  inactive_seconds: 55,
+  click_count: 1,
+  keypress_count: 0,
+  mouse_activity_count: 1,
+  console_log_count: 0,
+  console_warn_count: 0,
+  console_error_count: 0,
+  storage: 'object_storage',
+  snapshot_source: 'web',
+  ongoing: false,
+  activity_score: 1.5,
+};
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request) text += String(chunk);
+  return text;
+}
+
+function close(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(() => resolve()));
+}

@@ -1,0 +1,153 @@
+import { copyOf, openService, uuidOf, type Deletion, type Person, type Service } from './service.ts';
+import { openMachine, type Done, type Machine } from './machine.ts';
+
+/** What an operator has asked for: which people are meant, and whether it still stands by the operator's own word. */
+export type Asked = {
+  /** The requests' ids; none where the command was killed, so that nobody knows. */
+  ids: string[];
+  /** The people whom it means, by any of their names. */
+  people: string[];
+  isVoid: boolean;
+  atMs: number;
+};
+
+/** What one person has ever written or been called: a text that nobody else has. */
+type Word = { text: string; name: string };
+
+/** The truth, which no file of the program tells: who is who, and what was asked for. */
+export type World = {
+  nowMs: number;
+  service: Service;
+  machine: Machine;
+  asked: Asked[];
+  words: Word[];
+  /** Every distinct id that a device has ever had. */
+  distinctIds: string[];
+  deletions: (Deletion & { isAsked: boolean })[];
+  /** Copies of the service's rows, and what was done to the machine's folder from outside. */
+  kept: ReturnType<typeof copyOf>[];
+  touched: string[];
+  done: Done[];
+  /** What a reader has loaded and not deleted since, and what was published at the last export. */
+  lake: { keys: Set<string>; moment: string | null; loadedMs: number; isLate: boolean };
+  join: (a: string, b: string) => void;
+  isSame: (a: string, b: string) => boolean;
+  /** Whether people who asked for it, and still do, are meant by a name: a uuid or a distinct id. */
+  isAskedOut: (name: string) => boolean;
+};
+
+const startMs = Date.parse('2026-11-18T09:00:00.000Z');
+
+/** A service with a few people, and a machine that has seen nothing yet. */
+export async function openWorld(isLive: boolean): Promise<World> {
+  const clock = { nowMs: startMs };
+  const leaders = new Map<string, string>();
+  const leaderOf = (name: string): string => {
+    const leader = leaders.get(name) ?? name;
+    return leader === name ? name : leaderOf(leader);
+  };
+  const service = await openService(() => clock.nowMs, isLive);
+  const world: World = {
+    get nowMs() {
+      return clock.nowMs;
+    },
+    set nowMs(ms) {
+      clock.nowMs = ms;
+    },
+    service,
+    machine: openMachine(service.url, clock),
+    asked: [],
+    words: [],
+    distinctIds: [],
+    deletions: [],
+    kept: [],
+    touched: [],
+    done: [],
+    lake: { keys: new Set(), moment: null, loadedMs: startMs, isLate: false },
+    join: (a, b) => void leaders.set(leaderOf(a), leaderOf(b)),
+    isSame: (a, b) => leaderOf(a) === leaderOf(b),
+    isAskedOut: (name) =>
+      world.asked.some(({ people, isVoid }) => !isVoid && people.some((one) => world.isSame(one, name))),
+  };
+  service.onDelete = (deletion) =>
+    void world.deletions.push({ ...deletion, isAsked: world.isAskedOut(deletion.person.uuid) });
+  return world;
+}
+
+/** A word that stands nowhere else. */
+export function newWord(world: World, name: string): string {
+  const text = `canary${world.words.length}x${(world.words.length * 7919 + 104_729) % 1_000_000}`;
+  world.words.push({ text, name });
+  return text;
+}
+
+function add(world: World, person: Omit<Person, 'id'>): Person {
+  const { state } = world.service;
+  state.lastId += 1;
+  const added = { ...person, id: state.lastId };
+  state.persons.set(added.uuid, added);
+  for (const id of added.distinctIds) world.join(id, added.uuid);
+  return added;
+}
+
+/** Somebody new signs up, with an address and two distinct ids; or with another's address in capital letters. */
+export function signUp(world: World, sharing?: Person): void {
+  const first = newWord(world, '');
+  const second = newWord(world, '');
+  const uuid = uuidOf(first);
+  for (const word of world.words.slice(-2)) word.name = uuid;
+  world.distinctIds.push(first, second);
+  const email = sharing?.properties['email']?.toUpperCase() ?? `${newWord(world, uuid)}@x.example`;
+  const properties = { email, bio: newWord(world, uuid) };
+  add(world, { uuid, createdAtMs: world.service.nowMs(), distinctIds: [first, second], properties });
+}
+
+/** A device sends an event: where nobody has its distinct id any more, a person comes (back) into being. */
+export function sendEvent(world: World, distinctId: string, lateMs: number): void {
+  const { service } = world;
+  const isHeld = [...service.state.persons.values()].some((person) => person.distinctIds.includes(distinctId));
+  if (isHeld) return;
+  const uuid = uuidOf(distinctId);
+  const bio = newWord(world, distinctId);
+  if (!service.state.persons.has(uuid))
+    add(world, { uuid, createdAtMs: service.nowMs() - lateMs, distinctIds: [distinctId], properties: { bio } });
+}
+
+/** One person's ids go to another, who is as old as the older of the two. */
+export function merge(world: World, loser: Person, survivor: Person): void {
+  if (loser === survivor) return;
+  world.service.state.persons.delete(loser.uuid);
+  survivor.distinctIds.push(...loser.distinctIds);
+  survivor.createdAtMs = Math.min(survivor.createdAtMs, loser.createdAtMs);
+  world.join(loser.uuid, survivor.uuid);
+}
+
+/** Every distinct id but the first becomes a person of its own, without properties. `isOld`: as old as before. */
+export function split(world: World, person: Person, isOld: boolean): void {
+  const { service } = world;
+  for (const distinctId of person.distinctIds.splice(1)) {
+    const uuid = uuidOf(distinctId);
+    if (service.state.persons.has(uuid)) {
+      person.distinctIds.push(distinctId);
+      continue;
+    }
+    const createdAtMs = isOld ? person.createdAtMs : service.nowMs();
+    add(world, { uuid, createdAtMs, distinctIds: [distinctId], properties: {} });
+    world.join(uuid, person.uuid);
+  }
+}
+
+/** A session of a person is recorded. */
+export function record(world: World, person: Person, nth: number): void {
+  const { service } = world;
+  const distinctId = person.distinctIds[nth % person.distinctIds.length] ?? '';
+  const id = uuidOf(`recording ${world.words.length}`);
+  const url = `https://x.example/${newWord(world, distinctId)}`;
+  service.state.recordings.set(id, { id, distinctId, startMs: service.nowMs(), url });
+}
+
+/** The service puts a backup of its rows back; people who came since are gone, and numbers are given again. */
+export function restoreService(world: World, nth: number): void {
+  const kept = world.kept[nth % Math.max(1, world.kept.length)];
+  if (kept) world.service.state = copyOf(kept);
+}
