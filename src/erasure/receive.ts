@@ -15,8 +15,6 @@ import {
 } from '../mirror/erasure-requests.ts';
 import type { Database } from '../mirror/database.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
-import { boxKeyName, liftFence } from '../mirror/fence.ts';
-import { reasonMac } from '../core/secret-key.ts';
 import { findPersons, findRecordings } from '../mirror/sightings.ts';
 import {
   authorisationMac,
@@ -61,7 +59,7 @@ export type AddedRequest = {
 } & HeldBecauseOf;
 
 /** What changing requests needs of a job's context. */
-type ReceiveContext = Pick<JobContext, 'db' | 'ledger' | 'settings' | 'clock'>;
+export type ReceiveContext = Pick<JobContext, 'db' | 'ledger' | 'settings' | 'clock'>;
 
 /**
  * Receives a request for each identifier, and finds its subject: in the mirror, in every published file and at the
@@ -239,45 +237,16 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
   return requireRequest(db, id);
 }
 
-/** Lifts the fence of a finished request, so that the person can be mirrored again. Returns how many entries it had. */
-export function readmit(
-  { db, ledger, settings, clock }: ReceiveContext,
-  idOrPrefix: string,
-  reason: string,
-): { request: ErasureRequest; entries: number } {
-  const request = requireRequest(db, idOrPrefix);
-  const isListed = isListedAgain(db, request);
-  if (request.certifiedAt === null && request.sealedAt === null && !isListed)
-    throw new AppError(`request ${request.id} is ${request.state}: only certified or sealed ones can be readmitted`, {
-      code: 'usage',
-      hint: 'let `reconcile` finish it first',
-    });
-  const entries = db
-    .transaction(() => {
-      const lifted = liftFence(db, request.id);
-      // Within the transaction: if the ledger cannot be written, nothing is done.
-      ledger().append([
-        {
-          type: 'readmitted',
-          request: request.id,
-          generation: request.generation,
-          reason: reasonMac(settings.dataDir, boxKeyName, reason),
-          entries: lifted,
-        },
-      ]);
-      return lifted;
-    })
-    .immediate();
-  if (isListed) settleListedAgain({ db, ledger, clock }, request);
-  return { request, entries };
-}
-
 /** Whether a request is in attention because the service lists a person again that it had said to be gone. */
-function isListedAgain(db: Database, { id, state }: ErasureRequest): boolean {
+export function isListedAgain(db: Database, { id, state }: ErasureRequest): boolean {
   return state === 'attention' && listTargets(db, id).some(({ reason }) => reason === 'listed_again');
 }
 
-function settleListedAgain(context: Pick<ReceiveContext, 'db' | 'ledger' | 'clock'>, request: ErasureRequest): void {
+/** Ends what such a request waits for: the person is at the service, and stays there. */
+export function settleListedAgain(
+  context: Pick<ReceiveContext, 'db' | 'ledger' | 'clock'>,
+  request: ErasureRequest,
+): void {
   settle(context, [request], 'upstream.person', { result: 'still_present', assurance: 'observed' });
   updateRequest(context.db, request.id, {});
 }

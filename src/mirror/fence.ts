@@ -129,6 +129,21 @@ export function fencedBy(db: Database, identifiers: readonly Identifier[]): stri
   return [...new Set(identifiers.flatMap(({ kind, value }) => find?.(kind, value) ?? []))];
 }
 
+/**
+ * The other requests that fence an identifier of this one, other than a recording. They are about the same person, unless both
+ * fence uuids and have none in common: then they only share a distinct id.
+ */
+export function fencedTogether(db: Database, requestId: string): { requestId: string; isSamePerson: boolean }[] {
+  const hasUuid = (id: string): string =>
+    /*sql*/ `EXISTS (SELECT 1 FROM fence WHERE request_id = ${id} AND kind = 'person_uuid')`;
+  const sql = /*sql*/ `SELECT other.request_id AS requestId, max(other.kind = 'person_uuid')
+      OR NOT ${hasUuid('other.request_id')} OR NOT ${hasUuid('@requestId')} AS isSamePerson
+    FROM fence own JOIN fence other ON other.kind = own.kind AND other.mac = own.mac AND other.request_id <> @requestId
+    WHERE own.request_id = @requestId AND own.kind <> 'recording_id' GROUP BY other.request_id ORDER BY other.request_id`;
+  const rows = db.prepare<{ requestId: string }, { requestId: string; isSamePerson: 0 | 1 }>(sql).all({ requestId });
+  return rows.map((row) => ({ requestId: row.requestId, isSamePerson: row.isSamePerson === 1 }));
+}
+
 /** How large the fence is, and how often it kept a row out: what several requests have fenced counts once. */
 export function countFence(db: Database): Omit<FenceUse, 'lastHitAt'> {
   const { lastHitAt: _lastHitAt, ...use } = db.prepare(useOf('fence')).get() as FenceUse;

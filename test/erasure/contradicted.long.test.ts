@@ -1,7 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { approveRequest, readmit } from '../../src/erasure/receive.ts';
+import { readmit } from '../../src/erasure/readmit.ts';
+import { approveRequest } from '../../src/erasure/receive.ts';
 import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
 import { scanRequests } from '../../src/erasure/scan/scan-requests.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
@@ -157,7 +158,7 @@ it.each(['approve', 'readmit'] as const)(
     expect(records(world)).toEqual(['reopened 2 listed_again', 'attention 2 listed_again']);
     await runEraseJob(jobContext({ db: world.db(), settings: world.settings, clock: world.clock }, {}), async (job) => {
       if (how === 'approve') approveRequest(job, id);
-      else readmit(job, id, 'it was a mistake');
+      else readmit(job, [id], 'it was a mistake');
       return Promise.resolve({ outcome: 'done', counts: {} });
     });
     await world.reconcile();
@@ -169,6 +170,28 @@ it.each(['approve', 'readmit'] as const)(
     await expectSoundLedger(world);
   },
 );
+
+it('a person of two requests is let in by both together, and by none while a third is about to erase the person', async () => {
+  const { world, uuid } = await worldWithPerson();
+  await world.request([
+    { kind: 'uuid', value: uuid },
+    { kind: 'distinct_id', value: name },
+  ]);
+  await toTheEnd(world);
+  const ids = listRequests(world.db(), 'all').map(({ id }) => id);
+  const letIn = (which: string[]): Promise<void> => world.erase((job) => void readmit(job, which, 'consent'));
+  await expect(letIn(ids.slice(0, 1))).rejects.toThrow(`2 requests have erased this person: ${ids.join(' ')}`);
+  world.pass(1);
+  world.sandbox.act({ do: 'resurrect', uuid });
+  await world.request([{ kind: 'distinct_id', value: name }]);
+  await expect(letIn(ids)).rejects.toThrow(/is open, and about to erase this person/);
+  await world.cancelAll();
+  await letIn(ids);
+  await world.sync();
+  await world.reconcile();
+  const count = world.db().prepare('SELECT count(*) FROM persons WHERE uuid = ?').pluck().get(uuid);
+  expect({ count, isLiving: isLiving(world, uuid) }).toEqual({ count: 1, isLiving: true });
+});
 
 const scan = ({ db, settings, clock }: ErasureWorld, also: string[] = []) =>
   runEraseJob(jobContext({ db: db(), settings, clock }, {}), async (job) => ({

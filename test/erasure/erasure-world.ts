@@ -42,6 +42,8 @@ export type ErasureWorld = {
   sync: (kill?: KillPoint) => Promise<boolean>;
   publish: (kill?: KillPoint) => Promise<boolean>;
   request: (given: readonly GivenIdentifier[], kill?: KillPoint, deleteEvents?: boolean) => Promise<AddedRequest[]>;
+  /** What an operator decides. */
+  erase: (act: (job: JobContext) => void) => Promise<void>;
   approveHeld: () => Promise<void>;
   /** Gives up every request that can be. */
   cancelAll: () => Promise<void>;
@@ -114,14 +116,18 @@ export async function openErasureWorld(
     }
   };
 
-  const forEachOpen = async (act: (parts: JobContext, request: ErasureRequest) => void): Promise<void> => {
+  const erase: ErasureWorld['erase'] = async (act) => {
     await asProcess(undefined, (context) =>
-      runEraseJob(context, (parts) => {
-        for (const request of listRequests(parts.db, 'open')) act(parts, request);
+      runEraseJob(context, (job) => {
+        act(job);
         return Promise.resolve({ outcome: 'done', counts: {} });
       }),
     );
   };
+  const forEachOpen = (act: (parts: JobContext, request: ErasureRequest) => void): Promise<void> =>
+    erase((job) => {
+      for (const request of listRequests(job.db, 'open')) act(job, request);
+    });
 
   let published = 0;
   const world: ErasureWorld = {
@@ -160,6 +166,7 @@ export async function openErasureWorld(
       );
       return added;
     },
+    erase,
     approveHeld: () =>
       forEachOpen((parts, { id, state }) => {
         if (state === 'held') approveRequest(parts, id);

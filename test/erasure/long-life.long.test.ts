@@ -7,7 +7,7 @@ import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
 import { readCertificate, type Certificate } from '../../src/erasure/proof/certificate.ts';
 import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
 import { reopenRequest } from '../../src/erasure/request/reopen.ts';
-import { readmit } from '../../src/erasure/receive.ts';
+import { readmit } from '../../src/erasure/readmit.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { databasePath } from '../../src/mirror/database.ts';
 import { listRequests, readBox, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
@@ -94,7 +94,8 @@ describe('the time of a request', () => {
     const { id } = onlyRequest(world);
     expect(readFenceUse(world.db(), id).entries).toBeGreaterThan(0);
     const ledger = openLedger(world.dataDir, world.clock);
-    expect(readmit({ ...world, db: world.db(), ledger: () => ledger }, id, 'x').entries).toBeGreaterThan(0);
+    readmit({ ...world, db: world.db(), ledger: () => ledger }, [id], 'x');
+    expect(readFenceUse(world.db(), id).entries).toBe(0);
   });
 
   it('ends it where published files cannot be listed, and no reconciliation comes to its end', async () => {

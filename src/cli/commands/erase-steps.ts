@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import type { App } from '../../app.ts';
 import { AppError } from '../../core/errors.ts';
 import { acknowledgeRequest } from '../../erasure/acknowledge.ts';
-import { approveRequest, cancelRequest, readmit } from '../../erasure/receive.ts';
+import { readmit } from '../../erasure/readmit.ts';
+import { approveRequest, cancelRequest } from '../../erasure/receive.ts';
 import { together } from '../../erasure/request/together.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
@@ -54,13 +55,28 @@ Examples:
     };
   }
   command
-    .argument('<id>', "the request's id, or its first characters")
+    .argument('<ids...>', severalIds)
     .requiredOption('--reason <text>', 'the reason; the ledger keeps an HMAC of it');
   return {
-    help: "\nExamples:\n  analytics-mirror erase readmit 3f2a --reason 'new contract, TICKET-901'",
-    run: (app, id: string, { reason }: { reason: string }) => {
-      const act = (job: JobContext, each: string): { id: string } => readmit(job, each, reason).request;
-      return decide(app, context, 'readmitted', () => [id], act);
+    help: `
+A person whom several requests have erased is let in by naming all of them.
+
+Examples:
+  analytics-mirror erase readmit 3f2a --reason 'new contract, TICKET-901'`,
+    run: async (app, ids: string[], { reason }: { reason: string }) => {
+      const { requests, fencedByOthers } = await runEraseJob(app.jobContext(context.signal), (job) => {
+        const lifted = together(job, (own) => readmit(own, ids, reason));
+        return Promise.resolve({ outcome: 'done', counts: { readmitted: lifted.requests.length }, ...lifted } as const);
+      });
+      return {
+        json: { readmitted: requests.map(({ id }) => id), fenced_by_others: fencedByOthers },
+        text: [
+          ...requests.map(({ id }) => `readmitted ${id}\n`),
+          ...fencedByOthers.map(
+            (id) => `request ${id} of another person fences a distinct id of this one, too: it stays out\n`,
+          ),
+        ].join(''),
+      };
     },
   };
 }

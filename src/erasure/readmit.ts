@@ -1,0 +1,75 @@
+import { identifiersIn } from '../contract/identity.ts';
+import { AppError } from '../core/errors.ts';
+import { reasonMac } from '../core/secret-key.ts';
+import { hasBox, listRequests, updateRequest, withoutWords, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { boxKeyName, fencedBy, fencedTogether, liftFence } from '../mirror/fence.ts';
+import { isListedAgain, requireRequest, settleListedAgain, type ReceiveContext } from './receive.ts';
+import { boxOf } from './request/box.ts';
+
+/** The requests whose fence was lifted, and the requests of others that fence a distinct id of the person too. */
+type Readmitted = { requests: ErasureRequest[]; fencedByOthers: string[] };
+
+/**
+ * Lifts the fences of finished requests, so that the person can be mirrored again. One person can have several requests: all of
+ * them have to be named, since each one left would keep the person out, and delete the person at the service if it is listed
+ * again. Throws `usage`, and has changed nothing, where one is not named, has not ended, or is about to erase the person. Call
+ * it in a transaction (`together`).
+ */
+export function readmit(context: ReceiveContext, idsOrPrefixes: readonly string[], reason: string): Readmitted {
+  const { db } = context;
+  const named = new Map(idsOrPrefixes.map((each) => requireRequest(db, each)).map((request) => [request.id, request]));
+  const requests = [...named.values()];
+  for (const request of requests) {
+    const { id, state } = request;
+    if (request.certifiedAt === null && request.sealedAt === null && !isListedAgain(db, request))
+      throw new AppError(`request ${id} is ${state}: only certified or sealed ones can be readmitted`, {
+        code: 'usage',
+        hint: 'let `reconcile` finish it first',
+      });
+  }
+  const { all, others } = requestsAbout(context, named.keys());
+  if (all.length > requests.length)
+    throw new AppError(`${all.length} requests have erased this person: ${all.join(' ')}`, {
+      code: 'usage',
+      hint: `name all of them, or the others keep the person out: analytics-mirror erase readmit ${all.join(' ')} --reason …`,
+    });
+  const waiting = waitingFor(context, all);
+  if (waiting !== undefined)
+    throw new AppError(`request ${waiting} is open, and about to erase this person`, {
+      code: 'usage',
+      hint: `cancel it first: analytics-mirror erase cancel ${waiting}`,
+    });
+  for (const request of requests) liftOf(context, request, reason);
+  return { requests, fencedByOthers: others };
+}
+
+function liftOf(context: ReceiveContext, request: ErasureRequest, reason: string): void {
+  const { db, ledger, settings } = context;
+  const { id, generation } = request;
+  const isListed = isListedAgain(db, request);
+  const mac = reasonMac(settings.dataDir, boxKeyName, reason);
+  ledger().append([{ type: 'readmitted', request: id, generation, reason: mac, entries: liftFence(db, id) }]);
+  // A kill can have come before they were destroyed: nobody who is let in is searched for by them.
+  if (hasBox(db, id)) updateRequest(db, id, withoutWords(request));
+  if (isListed) settleListedAgain(context, request);
+}
+
+/** The requests given, and all that fence the same person; and those of others, which share a distinct id with one of these. */
+function requestsAbout({ db }: ReceiveContext, ids: Iterable<string>): { all: string[]; others: string[] } {
+  const all = new Set(ids);
+  const others = new Set<string>();
+  for (const id of all)
+    for (const { requestId, isSamePerson } of fencedTogether(db, id)) (isSamePerson ? all : others).add(requestId);
+  return { all: [...all], others: [...others].filter((id) => !all.has(id)) };
+}
+
+/** An open request that is not fenced yet, and has an identifier that one of these requests has fenced. */
+function waitingFor(context: ReceiveContext, ids: readonly string[]): string | undefined {
+  const { db } = context;
+  const unfenced = listRequests(db, 'open').filter(({ fencedAt }) => fencedAt === null);
+  const isAbout = ({ id }: ErasureRequest): boolean => {
+    const { identity } = boxOf(context, id) ?? {};
+    return identity !== undefined && fencedBy(db, [...identifiersIn(identity)]).some((each) => ids.includes(each));
+  };
+  return unfenced.find(isAbout)?.id;
+}
