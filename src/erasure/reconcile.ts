@@ -1,6 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import { noteWait, waitReasonOf } from './request/waits.ts';
 import type { JobContext } from '../job/job-context.ts';
+import type { RequestHistory } from '../ledger/request-history.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import { listRequests, findRequest, alignStates, updateRequest } from '../mirror/erasure-requests.ts';
 import { eraseBucket } from './erase-bucket.ts';
@@ -87,7 +88,9 @@ async function askService(context: JobContext): Promise<number> {
     together(context, (own) => subjects.forEach(({ id }) => noteWait(own, id, 'no_service')));
     return 0;
   }
-  const { awaiting, failed } = await advanceUpstream({ ...context, service }, subjects).catch((error: unknown) => {
+  const { histories } = context.ledger();
+  const withEarlier = subjects.map((subject) => ({ ...subject, ...earlierEnd(histories.of(subject.id)) }));
+  const { awaiting, failed } = await advanceUpstream({ ...context, service }, withEarlier).catch((error: unknown) => {
     if (error instanceof AppError && error.code !== 'interrupted')
       together(context, (own) => subjects.forEach(({ id }) => noteWait(own, id, waitReasonOf(error))));
     throw error;
@@ -106,6 +109,13 @@ async function askService(context: JobContext): Promise<number> {
     }
   });
   return failed.length;
+}
+
+/** When the service no longer had the person, by the ledger: a restored file does not delete who has come back since. */
+function earlierEnd(history: RequestHistory | undefined): { goneAt?: string } {
+  const ended = history?.targets.get('upstream.person');
+  const isGone = ended?.result === 'deleted' || ended?.result === 'already_absent';
+  return isGone && history?.reopenedFor === 'restored' ? { goneAt: ended.endedAt } : {};
 }
 
 /** How the service's side of the requests stands. */

@@ -11,6 +11,7 @@ import {
   hasBox,
   type ErasureRequest,
   updateRequest,
+  withoutWords,
 } from '../../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, restartTarget } from '../../mirror/erasure-targets.ts';
 import { readEpoch, setEpoch, type FencedIdentifier } from '../../mirror/fence.ts';
@@ -36,7 +37,8 @@ export type ReplayResult = {
  * Brings mirror and published files in line with the ledger, by what was found not to be. Where the mirror is an older copy or
  * its fence differed, every stored identifier is compared with the fences. A person that is found, here or in the files,
  * leaves the mirror and is erased again, as the next generation of the same request. So is a request that is not as far as
- * the ledger says, or farther. The manifests that stand are recorded then. Returns null where nobody was erased again.
+ * the ledger says, or farther; but one whose person was let in again is ended. The manifests that stand are recorded then.
+ * Returns null where nobody was erased again.
  */
 export function replayErasures(context: JobContext, { differences, inMirror, inFiles }: Found): ReplayResult | null {
   const { db, clock } = context;
@@ -62,6 +64,10 @@ export function replayErasures(context: JobContext, { differences, inMirror, inF
     for (const id of new Set([...differing, ...named.keys(), ...ended])) {
       const history = histories.of(id);
       const own = named.get(id);
+      if (history?.isReadmitted === true) {
+        records.push(...endReadmitted(context, history));
+        continue;
+      }
       if (history && !own && !ended.includes(id)) {
         if (history.fence === null) {
           records.push(...takeBack(context, history));
@@ -126,12 +132,24 @@ function takeBack({ db, clock }: JobContext, { request: id, generation, sealed }
   return isLost ? [{ type: 'cancelled', request: id, generation }] : [];
 }
 
+/**
+ * Ends a request whose person was let in again: that is the last word about it. An older mirror may have it open, with its
+ * identifiers: these are destroyed, so that nobody is erased by them.
+ */
+function endReadmitted(context: JobContext, history: RequestHistory): LedgerRecord[] {
+  const end = endLost(context, history);
+  return history.sealed === null ? end : [];
+}
+
 /** Ends a fenced request whose identifiers are lost: nothing more can be proved of it. The fence stays. */
 function endLost({ db, clock }: JobContext, { request: id, generation, certified }: RequestHistory): LedgerRecord[] {
   const at = isoTime(clock.now());
   const isCertified = certified.some((issued) => issued.generation === generation);
-  if (findRequest(db, id))
-    updateRequest(db, id, { generation, fencedAt: at, certifiedAt: isCertified ? at : null, sealedAt: at });
+  const request = findRequest(db, id);
+  if (request) {
+    const ends = { fencedAt: at, certifiedAt: isCertified ? at : null, sealedAt: at };
+    updateRequest(db, id, { generation, refusedAt: null, cancelledAt: null, ...ends, ...withoutWords(request) });
+  }
   return [
     ...(isCertified
       ? []

@@ -68,7 +68,11 @@ const identifiersEach = 5_000;
 export type GivenIdentifier = Box['given'][number];
 
 /** Who an erasure request is about, as far as it is known: some facts of the request, and its box. Personal data. */
-export type Subject = Pick<ErasureRequest, 'id' | 'generation' | 'deleteEvents'> & Box;
+export type Subject = Pick<ErasureRequest, 'id' | 'generation' | 'deleteEvents'> &
+  Box & {
+    /** When the service no longer had the person, of a request that a restored file has done again. */
+    goneAt?: string;
+  };
 
 /** What opening and closing boxes needs of a job's context. */
 export type BoxContext = { db: Database; settings: { dataDir: string } };

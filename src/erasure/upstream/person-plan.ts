@@ -55,7 +55,8 @@ export function latestOf(times: readonly (string | null)[]): string | null {
   return times.reduce((latest, time) => (isLater(time, latest) || latest === null ? time : latest), null);
 }
 
-function isLater(time: string | null, than: string | null): boolean {
+/** Whether one time is after another, to the microsecond; false where either is none. */
+export function isLater(time: string | null, than: string | null): boolean {
   const micros = isoToMicros(time ?? '');
   const thanMicros = isoToMicros(than ?? '');
   return micros !== undefined && thanMicros !== undefined && micros > thanMicros;

@@ -20,7 +20,7 @@ import {
 } from './context.ts';
 import { askForMany } from './look-up-together.ts';
 import { lookUpPerson, type ToldOfMany } from './look-up-person.ts';
-import { latestOf, planPerson } from './person-plan.ts';
+import { isLater, latestOf, planPerson, type PersonStep } from './person-plan.ts';
 
 const target = 'upstream.person';
 
@@ -124,6 +124,11 @@ function isSent(context: UpstreamContext, subject: Subject): boolean {
 /** A subject, and how the service has shown its persons. */
 type Looked = { subject: Subject; look: Awaited<ReturnType<typeof lookUpPerson>> };
 
+/** Whether somebody is there whom the service created after it had the person no more: who came back stays. */
+function hasComeBack({ goneAt }: Subject, { living }: Looked['look']): boolean {
+  return goneAt !== undefined && [...living.values()].some(({ createdAt }) => isLater(createdAt, goneAt));
+}
+
 /** Takes the step that follows, except a deletion. Returns the deletion that is to be sent. */
 function takeStep(
   context: UpstreamContext,
@@ -141,7 +146,9 @@ function takeStep(
     queues,
   };
   const known = { createdAt: lastCreatedAt(context, subject), persons: uuids.length };
-  const step = planPerson(person, look, known, limits);
+  const step: PersonStep = hasComeBack(subject, look)
+    ? { do: 'call', reason: 'recreated' }
+    : planPerson(person, look, known, limits);
   switch (step.do) {
     case 'delete':
       // A person that is created after these has come back.

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { boxOf } from '../../../src/erasure/request/box.ts';
+import { readmit } from '../../../src/erasure/readmit.ts';
 import { findUnbound } from '../../../src/erasure/bound/find-unbound.ts';
 import { replayErasures } from '../../../src/erasure/fence/restore.ts';
 import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
@@ -101,6 +102,52 @@ describe('an older copy of the mirror', () => {
     world.db().exec(`UPDATE erasure_epoch SET epoch = 0`);
     expect(await left(world)).not.toEqual([]);
     expect(await world.reconcile()).toMatchObject({ replayed: { requests: 1 } });
+    expect(await left(world)).toEqual([]);
+  });
+});
+
+describe('an older copy that has a request open', () => {
+  const living = ({ sandbox }: ErasureWorld, uuid: string) => [...sandbox.living()].some((one) => one.uuid === uuid);
+  /** The copy is of when the request was at `stage`; then it came to its end, and the person is back at the service. */
+  async function worldWithOpenCopy(stage: 'received' | 'erased here'): Promise<{ world: ErasureWorld; uuid: string }> {
+    const { world, uuid } = await worldWithCanary();
+    await world.request([{ kind: 'uuid', value: uuid }]);
+    if (stage === 'received') world.backUp();
+    await world.reconcile();
+    if (stage === 'erased here') world.backUp();
+    world.pass(14);
+    await world.reconcile();
+    expect(requests(world)).toEqual([[1, 'sealed']]);
+    world.pass(1);
+    world.sandbox.act({ do: 'resurrect', uuid });
+    return { world, uuid };
+  }
+
+  it.each(['received', 'erased here'] as const)(
+    'does nothing to whoever was let in again since (%s)',
+    async (stage) => {
+      const { world, uuid } = await worldWithOpenCopy(stage);
+      const [request] = listRequests(world.db(), 'all');
+      await world.erase((job) => readmit(job, [request?.id ?? ''], 'consent, TICKET-9'));
+      world.restore();
+      expect(await world.reconcile()).toMatchObject({ lost: [] });
+      await world.sync();
+      await world.reconcile();
+      expect(recorded(world)).not.toContain('reopened');
+      expect(requests(world)).toEqual([[1, 'sealed']]);
+      expect(boxOf({ db: world.db(), settings: world.settings }, request?.id ?? '')).toBeUndefined();
+      expect(living(world, uuid)).toBe(true);
+      expect(world.db().prepare('SELECT count(*) FROM persons WHERE uuid = ?').pluck().get(uuid)).toBe(1);
+    },
+  );
+
+  it('erases again here, and deletes nobody at the service who has come back since', async () => {
+    const { world, uuid } = await worldWithOpenCopy('received');
+    world.restore();
+    await world.reconcile();
+    expect(requests(world)).toEqual([[2, 'attention']]);
+    expect(listRequests(world.db(), 'open')).toMatchObject([{ reason: 'recreated' }]);
+    expect(living(world, uuid)).toBe(true);
     expect(await left(world)).toEqual([]);
   });
 });
