@@ -3,6 +3,7 @@ import { anchorJudge, readPolicy } from '../anchor/policy.ts';
 import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
+import { refuseLostLedger } from '../job/lost-ledger.ts';
 import { findDifferencesIn } from '../erasure/bound/differences.ts';
 import { certificateText, readCertificate, statedFacts } from '../erasure/proof/certificate.ts';
 import { certificateName, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
@@ -11,6 +12,7 @@ import { readLedgerOrigin, readTimeStampFiles } from '../ledger/checkpoint.ts';
 import { collectHistories, type RequestHistory } from '../ledger/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { entriesIn, type LedgerEntry } from '../ledger/entry.ts';
+import { readLedger } from '../ledger/ledger.ts';
 import { noLedger, verifyLedger, type LedgerVerdict, type VerifyTask } from '../ledger/verify.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { verifyReports } from './verify-reports.ts';
@@ -112,9 +114,11 @@ function anchorJudgeOf(folder: string, policy: string | undefined): VerifyTask['
 /** What is not as the ledger says. The mirror is opened for reading; where it cannot be, its tables are not looked at. */
 async function findStateIn(dataDir: string): Promise<{ sentences: string[]; notes: string[] }> {
   const notes: string[] = [];
+  const ledger = readLedger(dataDir);
+  refuseLostLedger(dataDir, ledger);
   const db = openMirror(dataDir, notes);
   try {
-    return { sentences: (await findDifferencesIn(dataDir, db)).map(({ sentence }) => sentence), notes };
+    return { sentences: (await findDifferencesIn(dataDir, db, ledger)).map(({ sentence }) => sentence), notes };
   } finally {
     db?.close();
   }

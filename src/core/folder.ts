@@ -92,6 +92,16 @@ export function temporaryFolder(dataDir: string): string {
   return join(dataDir, 'tmp');
 }
 
+/** Where what was written for people and auditors lies. Holds no personal data. */
+export function reportsFolder(dataDir: string): string {
+  return join(dataDir, 'reports');
+}
+
+/** Where the certificates of a data folder lie. */
+export function certificatesFolder(dataDir: string): string {
+  return join(reportsFolder(dataDir), 'certificates');
+}
+
 /** Throws the system's error for an unwritable path. Sets its times, since a read-only disk may grant the right. */
 export function refuseUnwritable(path: string): void {
   accessSync(path, constants.W_OK);

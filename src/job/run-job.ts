@@ -8,6 +8,7 @@ import { finishRun, refuseStaleHolder, startRun, type RunOutcome } from '../mirr
 import { boundFiles } from './bound-files.ts';
 import type { JobContext } from './job-context.ts';
 import { acquireLease, type Lease } from './lease.ts';
+import { refuseLostLedger } from './lost-ledger.ts';
 
 /** What a job did: `counts` has no personal data; `reason` is the code of what was found and has to be mended. */
 export type JobResult = { outcome: 'done' | 'incomplete' | 'held'; counts: object; reason?: string };
@@ -41,6 +42,7 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   let ledger: Ledger | undefined;
   let sizeBefore = 0;
   const held = (opened: Ledger): Ledger => {
+    refuseLostLedger(context.settings.dataDir, opened);
     sizeBefore = opened.size();
     return whileHeld(opened, db, ['append', 'checkpoint', 'rotateKey']);
   };

@@ -19,7 +19,8 @@ import {
 import type { OutsideSigner } from './outside-signer.ts';
 import type { LedgerRecord } from './record.ts';
 
-const keyName = 'ledger.key';
+/** The name of the key, in the data folder, that signs the ledger. */
+export const signingKeyName = 'ledger.key';
 /** The key to come, until the ledger has it. */
 const nextKeyName = 'ledger.key.next';
 
@@ -47,16 +48,16 @@ export function signingKey(
   if (own) return { name: last.name, ...own };
   const waiting = readKey(dataDir, nextKeyName);
   if (waiting && publicKeyOf(privateKeyOf(waiting)).equals(publicKey)) {
-    renameSync(keyPath(dataDir, nextKeyName), keyPath(dataDir, keyName));
-    syncToDisk(dirname(keyPath(dataDir, keyName)));
+    renameSync(keyPath(dataDir, nextKeyName), keyPath(dataDir, signingKeyName));
+    syncToDisk(dirname(keyPath(dataDir, signingKeyName)));
   }
-  const seed = readKey(dataDir, keyName);
+  const seed = readKey(dataDir, signingKeyName);
   const privateKey = seed && privateKeyOf(seed);
   if (!privateKey || !publicKeyOf(privateKey).equals(publicKey))
     throw new AppError(
       outside.length > 0
-        ? `neither the signing key of the settings nor ${keyPath(dataDir, keyName)} is the key of this ledger`
-        : `${keyPath(dataDir, keyName)} is not the key of this ledger`,
+        ? `neither the signing key of the settings nor ${keyPath(dataDir, signingKeyName)} is the key of this ledger`
+        : `${keyPath(dataDir, signingKeyName)} is not the key of this ledger`,
       {
         code: 'storage',
         hint:
@@ -101,7 +102,7 @@ function makeFirstKey(
 ): VerifierKey[] {
   if (listCheckpointFiles(folder).length > 0)
     throw new AppError(`${path} is missing`, { code: 'storage', hint: 'restore the folder ledger/ from a backup' });
-  const publicKey = outside?.publicKey ?? publicKeyOf(privateKeyOf(readOrMakeKey(dataDir, keyName)));
+  const publicKey = outside?.publicKey ?? publicKeyOf(privateKeyOf(readOrMakeKey(dataDir, signingKeyName)));
   const key = { name: ledgerName(publicKey), publicKey };
   makeFolder(folder);
   replaceFile(path, vkeyLine(key));

@@ -1,6 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { reportsFolder } from '../core/folder.ts';
 import type { App } from '../app.ts';
 import { bundleText } from '../audit/bundle.ts';
 import { certificatePage } from '../audit/certificate-page.ts';
@@ -11,7 +12,6 @@ import { verifyDataFolder } from '../audit/verify-data-folder.ts';
 import { writeRequestedFile } from '../core/atomic-file.ts';
 import { AppError } from '../core/errors.ts';
 import { refuseRestored, runEraseJob } from '../erasure/fence/restore-guard.ts';
-import { reportsFolder } from '../erasure/proof/certificate-file.ts';
 import { addRequests } from '../erasure/receive.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { openDatabase } from '../mirror/database.ts';

@@ -5,6 +5,7 @@ import { explainStorageError } from '../core/storage-error.ts';
 import { freeBytesAt, nearestPath, refuseUnwritable } from '../core/folder.ts';
 import { bytesText, countedText, countText, secondText } from '../core/words.ts';
 import { refuseLowDisk } from '../job/disk-floor.ts';
+import { refuseLostLedger } from '../job/lost-ledger.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Budget } from '../client/budget.ts';
 import { learntText, pauseText, type BudgetStanding } from '../client/budget-standing.ts';
@@ -134,8 +135,11 @@ function checkLog(dataDir: string): Found {
 
 /** Checks that every entry can be read, and that every checkpoint matches the entries that it covers. */
 function checkLedger(dataDir: string): string {
-  if (!existsSync(ledgerFolder(dataDir))) return 'there is no ledger yet; the first erasure request makes it';
+  const hasLedger = existsSync(ledgerFolder(dataDir));
+  if (!hasLedger) refuseLostLedger(dataDir, { size: () => 0 });
+  if (!hasLedger) return 'there is no ledger yet; the first erasure request makes it';
   const { ok, size, checkpoints, problems } = verifyLedger({ folder: ledgerFolder(dataDir) });
+  refuseLostLedger(dataDir, { size: () => size });
   if (ok) return `${size} entries, ${checkpoints} checkpoints, all correct`;
   const [first] = problems;
   const isUnsigned = problems.every(({ problem }) => problem === 'nothing_signed' || problem === 'unsigned_for_long');

@@ -118,3 +118,29 @@ describe.each(stories)('$what', ({ part, told, damage, restore }) => {
     expect(found.files ?? []).toEqual([]);
   });
 });
+
+it('mirror and ledger that are both lost are refused, as long as anything shows that somebody was erased', async () => {
+  const remove = (...names: string[]): void => {
+    for (const name of names) rmSync(join(workspace.dataDir, name), { recursive: true, force: true });
+  };
+  remove('');
+  copyFolder(erased(), workspace.dataDir);
+  const mirror = ['mirror.db', 'mirror.db-wal', 'mirror.db-shm'];
+  remove('ledger', ...mirror);
+  const adding = ['erase', 'add', '--uuid', uuid, '--basis', 'objection', '--by', 'T-2'];
+  for (const command of [['sync'], ['export'], ['reconcile'], adding, ['audit', 'checkpoint'], ['erase', 'drill']])
+    expect(await run(...command)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/the ledger is lost.*restore\.key/),
+    });
+  expect(await run('doctor')).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/failed +ledger +the ledger is lost/),
+  });
+  remove('restore.key', ...mirror);
+  expect((await run('sync')).stderr).toContain('keys/ledger.key shows that it had some');
+  remove('keys', ...mirror);
+  expect((await run('sync')).stderr).toContain('a manifest in snapshots/ shows that it had some');
+  remove('snapshots');
+  expect(await run('sync')).toMatchObject({ code: 0 });
+});

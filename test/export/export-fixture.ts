@@ -46,10 +46,14 @@ export function exportRequest(dataDir: string, changes: Partial<ExportRequest> =
   };
 }
 
-/** Exports `count` distinct ids. */
+/** Exports `count` distinct ids, of a project in which nobody was erased. */
 export function exportCount(dataDir: string, count: number, keep = 2): Promise<ExportResult> {
   return exportDataset(
-    exportRequest(dataDir, { rows: distinctIdRows(count), settings: { partRows: 4, keep, promote: [], mask: [] } }),
+    exportRequest(dataDir, {
+      rows: distinctIdRows(count),
+      settings: { partRows: 4, keep, promote: [], mask: [] },
+      erasureEpoch: 0,
+    }),
   );
 }
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { reportsFolder } from '../../core/folder.ts';
 import { bundleText } from '../../audit/bundle.ts';
 import { findCertificate } from '../../audit/issued-certificates.ts';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
-import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import type { CommandAction } from '../command.ts';
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { Option, type Command } from 'commander';
+import { reportsFolder } from '../../core/folder.ts';
 import { bundleText } from '../../audit/bundle.ts';
 import { certificatePage } from '../../audit/certificate-page.ts';
 import { findCertificate } from '../../audit/issued-certificates.ts';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { secondText } from '../../core/words.ts';
-import { reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import { type Certificate, summaryOf } from '../../erasure/proof/certificate.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { readTarget } from '../../ledger/target.ts';

@@ -1,6 +1,7 @@
 import { dirname, join, relative, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { certificatesFolder, reportsFolder } from '../../core/folder.ts';
 import { reportAnswer } from '../../audit/report-answer.ts';
 import { reportCsv } from '../../audit/report-csv.ts';
 import { gatherReport, type AuditReport } from '../../audit/report-data.ts';
@@ -10,7 +11,6 @@ import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { AppError } from '../../core/errors.ts';
 import { isoToMicros } from '../../core/time.ts';
 import { durationText } from '../../core/words.ts';
-import { certificatesFolder, reportsFolder } from '../../erasure/proof/certificate-file.ts';
 import type { CommandAction } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { formatTable } from '../table.ts';

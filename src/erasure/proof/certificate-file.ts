@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { isDraft, replaceFile, syncToDisk } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
-import { makeFolder, namesIn, readRegularFile } from '../../core/folder.ts';
+import { certificatesFolder, makeFolder, namesIn, readRegularFile, reportsFolder } from '../../core/folder.ts';
 import { explainStorageError } from '../../core/storage-error.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { ledgerOrigin } from '../../ledger/checkpoint.ts';
@@ -12,16 +12,6 @@ import type { Settings } from '../../config/settings.ts';
 import type { RequestRef } from '../request/target-journal.ts';
 import { certificateText } from './certificate.ts';
 import { deriveCertificate, deriveIssuedText, type IssueFacts } from './derive-certificate.ts';
-
-/** Where what was written for people and auditors lies. Holds no personal data. */
-export function reportsFolder(dataDir: string): string {
-  return join(dataDir, 'reports');
-}
-
-/** Where the certificates of a data folder lie. */
-export function certificatesFolder(dataDir: string): string {
-  return join(reportsFolder(dataDir), 'certificates');
-}
 
 /** How the file of a request's certificate is named, of one generation. */
 export function certificateName({ request, generation }: { request: string; generation: number }): string {
