@@ -11,6 +11,7 @@ import { openLedger, readLedger, type EntryStore, type Ledger } from '../ledger/
 import { copyInto } from '../mirror/run-query.ts';
 import type { OutsideSigner } from '../ledger/outside-signer.ts';
 import { openDatabase, type Database } from '../mirror/database.ts';
+import { leaveQueue, readQueue } from '../mirror/lease-queue.ts';
 import { readLease, releaseLease } from '../mirror/runs.ts';
 import { archived, listBelow, packFiles, unpackFiles } from './archive.ts';
 import { draftPath, entryStore, keysFile, putId, stale, type StatePlace } from './entry-store.ts';
@@ -194,11 +195,15 @@ async function fetchState({ place, key, dataDir, holder, clock }: StateSetup, bu
   return commits;
 }
 
-/** Ends the lease of the run that was under way when a mirror was copied. */
+/** Ends the lease of the run that was under way when a mirror was copied, and takes away who waited for it. */
 export function endLease(dataDir: string, clock: Clock): void {
   using db = opened(dataDir, clock);
   const held = readLease(db.db);
   if (held) releaseLease(db.db, held.holder);
+  leaveQueue(
+    db.db,
+    readQueue(db.db).map(({ holder }) => holder),
+  );
 }
 
 async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Database): Promise<Committed> {

@@ -31,6 +31,19 @@ export type JobContext = {
   openLedger?: ((signal: AbortSignal) => Promise<Ledger>) | undefined;
   /** Of a cluster: the state of the project in the bucket. */
   state?: SharedState | undefined;
+  /** Of a run under way: the data folder, left to others for a while. */
+  turn?: Turn | undefined;
+};
+
+/** The turn of a run that can stop between two steps and go on later. */
+type Turn = {
+  /** Whether a job waits that passes leave the data folder to. Costs next to nothing. */
+  isWanted: () => boolean;
+  /**
+   * Leaves the data folder to those who wait, and resolves once it is this run's again. Others have written meanwhile: nothing
+   * that was read before may be used, and the folder is to be held against the ledger again. Rejects with the signal's reason.
+   */
+  giveWay: () => Promise<void>;
 };
 
 /** The state of a project that this machine holds for all machines of a cluster. Call it under the lease only. */

@@ -7,24 +7,91 @@ import { sha256 } from '../core/digest.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import type { Database } from '../mirror/database.ts';
 import { makeMissingIndexes } from '../mirror/first-pass.ts';
+import { enterQueue, giveUpPlace, leaveQueue, readQueue, standInQueue, type Waiter } from '../mirror/lease-queue.ts';
 import { beatLease, readLease, releaseLease, takeLease, type LeaseHolder } from '../mirror/runs.ts';
+import { isGuest, whoIsAhead } from './turn-plan.ts';
 
 /** A holder whose process cannot be looked at from here is gone when it has not beaten for this long. */
 const silenceMaxMs = 60_000;
 const beatEveryMs = 10_000;
 
+/** A waiter looks for its turn so often, and says so: one that has been silent for longer than this is passed over. */
+const lookEveryMs = 250;
+const waiterSilenceMaxMs = 15_000;
+
 /** The right to write into a data folder, held until released. */
-export type Lease = { release(): void };
+export type Lease = {
+  /** Gives it back, where it is held. */
+  release: () => void;
+  isHeld: () => boolean;
+  /** Whether a guest waits for it. Costs next to nothing: to be asked between two pages. */
+  isWanted: () => boolean;
+  /** Gives it to the guests who wait now, and resolves once it is held again. Rejects with the signal's reason, and is not held then. */
+  giveWay: (signal: AbortSignal) => Promise<void>;
+};
+
+/** How a run asks for the lease. `untilMs`: how long it waits for its turn. `onWait` hears once for whom. */
+type Asking = {
+  job: string;
+  clock: Clock;
+  signal: AbortSignal;
+  untilMs: number;
+  onWait: (present: LeaseHolder) => void;
+  /** Is called once, with the reason, when another run takes the lease over or a beat cannot be written. */
+  onLost: (error: unknown) => void;
+};
+
+/** The leases that this process has asked for, with their connections. A number of a process alone does not tell that. */
+const ours = new Map<string, Database>();
 
 /**
- * Takes the right to write. Throws `busy` while another process holds it. A process of this machine holds it as long as it
- * lives, however long it is silent: it may compute. One elsewhere loses it by its silence, and learns of that before it
- * writes (`refuseStaleHolder`). `onLost` is called once, with the reason, when another run takes the lease over or a beat
- * cannot be written.
+ * Takes the right to write, in the order of `whoIsAhead`. Throws `busy` while others have it and `untilMs` has passed. A process of
+ * this machine holds it as long as it lives, however long it is silent: it may compute. One elsewhere loses it by its silence,
+ * and learns of that before it writes (`refuseStaleHolder`).
  */
-export function acquireLease(db: Database, job: string, clock: Clock, onLost: (error: unknown) => void): Lease {
+export async function waitForLease(
+  db: Database,
+  { job, clock, signal, untilMs, onWait, onLost }: Asking,
+): Promise<Lease> {
+  const wanted = newHolder(job, clock);
+  const beat = (): NodeJS.Timeout => keepLease(db, wanted, clock, onLost);
+  await takeTurn(db, wanted, { clock, signal, untilMs, onWait, hasBegun: false });
+  let timer: NodeJS.Timeout | undefined = beat();
+  const stop = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+  };
+  return {
+    release: () => {
+      if (timer === undefined) return;
+      stop();
+      ours.delete(wanted.holder);
+      releaseLease(db, wanted.holder);
+    },
+    isHeld: () => timer !== undefined,
+    isWanted: () =>
+      readQueue(db).some((waiter) => isGuest(waiter.job) && !waiter.hasBegun && isAwake(waiter, clock.now())),
+    giveWay: async (stopping) => {
+      db.transaction(() => {
+        releaseLease(db, wanted.holder);
+        enterQueue(db, { ...wanted, beatAt: isoTime(clock.now()), hasBegun: true });
+      }).immediate();
+      stop();
+      await takeTurn(db, wanted, {
+        clock,
+        signal: stopping,
+        untilMs: Infinity,
+        onWait: () => undefined,
+        hasBegun: true,
+      });
+      timer = beat();
+    },
+  };
+}
+
+function newHolder(job: string, clock: Clock): LeaseHolder {
   const now = isoTime(clock.now());
-  const wanted: LeaseHolder = {
+  return {
     holder: randomUUID(),
     job,
     host: processSpace(),
@@ -33,16 +100,18 @@ export function acquireLease(db: Database, job: string, clock: Clock, onLost: (e
     takenAt: now,
     beatAt: now,
   };
-  const present = takeLease(db, wanted, (holder) => isStale(holder, clock.now()));
-  if (present.holder !== wanted.holder)
-    throw new AppError(
-      `another run holds the data folder: ${present.job}, process ${present.pid} on ${present.host}, since ${present.takenAt}`,
-      { code: 'busy', hint: 'try again when it has ended, or add --wait' },
-    );
-  makeMissingIndexes(db);
+}
+
+/** Says every few seconds that the holder lives. */
+function keepLease(
+  db: Database,
+  { holder }: LeaseHolder,
+  clock: Clock,
+  onLost: (error: unknown) => void,
+): NodeJS.Timeout {
   const timer = setInterval(() => {
     try {
-      if (beatLease(db, wanted.holder, isoTime(clock.now()))) return;
+      if (beatLease(db, holder, isoTime(clock.now()))) return;
       throw new AppError('another run took the data folder over', { code: 'busy', hint: 'run only one at a time' });
     } catch (error) {
       clearInterval(timer);
@@ -50,12 +119,66 @@ export function acquireLease(db: Database, job: string, clock: Clock, onLost: (e
     }
   }, beatEveryMs);
   timer.unref();
-  return {
-    release: () => {
-      clearInterval(timer);
-      releaseLease(db, wanted.holder);
-    },
-  };
+  return timer;
+}
+
+type Turn = Pick<Asking, 'clock' | 'signal' | 'untilMs' | 'onWait'> & Pick<Waiter, 'hasBegun'>;
+
+/** Waits until the lease is this holder's. */
+async function takeTurn(
+  db: Database,
+  wanted: LeaseHolder,
+  { clock, signal, untilMs, onWait, hasBegun }: Turn,
+): Promise<void> {
+  ours.set(wanted.holder, db);
+  try {
+    for (let looks = 0; ; looks += 1) {
+      const waiter = { ...wanted, beatAt: isoTime(clock.now()), hasBegun };
+      const present = tryToTake(db, waiter, clock.now());
+      if (!present) break;
+      if (clock.now() >= untilMs) throw busy(present);
+      if (looks === 0) onWait(present);
+      standInQueue(db, waiter);
+      await clock.sleep(lookEveryMs, signal);
+    }
+  } catch (error) {
+    ours.delete(wanted.holder);
+    giveUpPlace(db, wanted.holder);
+    throw error;
+  }
+  try {
+    makeMissingIndexes(db);
+  } catch (error) {
+    ours.delete(wanted.holder);
+    releaseLease(db, wanted.holder);
+    throw error;
+  }
+}
+
+/** Takes the lease where it is this holder's turn; else returns whoever has it, or has its turn first. */
+function tryToTake(db: Database, wanted: LeaseHolder, nowMs: number): LeaseHolder | undefined {
+  // Another process may write for minutes: who only looks does not wait for that.
+  const holder = readLease(db);
+  if (holder && !isStale(holder, nowMs)) return holder;
+  const take = db.transaction(() => {
+    const queue = readQueue(db);
+    const awake = queue.filter((waiter) => waiter.holder === wanted.holder || isAwake(waiter, nowMs));
+    const ahead = whoIsAhead(wanted, awake);
+    if (ahead) return ahead;
+    const present = takeLease(db, wanted, (other) => isStale(other, nowMs));
+    if (present.holder !== wanted.holder) return present;
+    const gone = queue.filter((waiter) => isStale(waiter, nowMs)).map((waiter) => waiter.holder);
+    leaveQueue(db, [wanted.holder, ...gone]);
+    return undefined;
+  });
+  return take.immediate();
+}
+
+function busy({ job, pid, host, takenAt }: LeaseHolder): AppError {
+  return new AppError(`another run holds the data folder: ${job}, process ${pid} on ${host}, since ${takenAt}`, {
+    code: 'busy',
+    hint: 'try again when it has ended, or add --wait',
+  });
 }
 
 /**
@@ -79,9 +202,22 @@ export function livingHolder(db: Database, nowMs: number): LeaseHolder | undefin
   return present && isLiving(present, nowMs) ? present : undefined;
 }
 
-function isStale(holder: LeaseHolder, nowMs: number): boolean {
-  // This process would not ask for a lease that it holds: its number was an earlier process's.
-  return !isLiving(holder, nowMs) || (holder.host === processSpace() && holder.pid === process.pid);
+/** Whoever lives of those who have begun a run: the holder, and passes that have given way to it. */
+export function livingRuns(db: Database, nowMs: number): LeaseHolder[] {
+  const holder = livingHolder(db, nowMs);
+  const away = readQueue(db).filter((waiter) => waiter.hasBegun && isLiving(waiter, nowMs));
+  return [...(holder ? [holder] : []), ...away];
+}
+
+/** Whether nobody who lives stands for it. A lease of this process's number that it has not asked for was an earlier process's. */
+function isStale(asked: LeaseHolder, nowMs: number): boolean {
+  const isOwn = asked.host === processSpace() && asked.pid === process.pid;
+  return !isLiving(asked, nowMs) || (isOwn && ours.get(asked.holder)?.open !== true);
+}
+
+/** Whether a waiter takes its turn when that comes: a process that is stopped lives, and does not. */
+function isAwake(waiter: Waiter, nowMs: number): boolean {
+  return !isStale(waiter, nowMs) && Math.abs(nowMs - Date.parse(waiter.beatAt)) <= waiterSilenceMaxMs;
 }
 
 function isLiving({ host, pid, processStart, beatAt }: LeaseHolder, nowMs: number): boolean {

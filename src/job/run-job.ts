@@ -4,16 +4,18 @@ import { explainStorageError } from '../core/storage-error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SetAttributes } from '../log/tracer.ts';
 import type { Database } from '../mirror/database.ts';
-import { finishRun, refuseStaleHolder, startRun, type RunOutcome } from '../mirror/runs.ts';
+import { finishRun, refuseStaleHolder, startRun, type LeaseHolder, type RunOutcome } from '../mirror/runs.ts';
 import { boundFiles } from './bound-files.ts';
 import type { JobContext } from './job-context.ts';
-import { acquireLease, type Lease } from './lease.ts';
+import { waitForLease, type Lease } from './lease.ts';
 import { refuseLostLedger } from './lost-ledger.ts';
+import { isGuest } from './turn-plan.ts';
 
 /** What a job did: `counts` has no personal data; `reason` is the code of what was found and has to be mended. */
 export type JobResult = { outcome: 'done' | 'incomplete' | 'held'; counts: object; reason?: string };
 
-const lookEveryMs = 1_000;
+/** So long a guest waits for its turn: a pass gives way between two pages, and a page takes seconds. */
+const guestWaitMs = 60_000;
 
 /** What changes what readers find. Drafts lie in a folder of their own. */
 const changingFiles = [
@@ -29,51 +31,47 @@ const changingFiles = [
 /**
  * Runs a job under the lease of the data folder and records the run, however it ends. Rejects with what the job
  * rejects with. The context given to the job is its own: its signal is aborted too when the lease is lost, and its ledger
- * is opened once.
+ * is opened once, and once more each time that the job has given way (`turn`).
  */
 export async function runJob<Context extends JobContext, Result extends JobResult>(
   context: Context,
   job: string,
   work: (context: Context) => Promise<Result>,
 ): Promise<Result> {
-  const { db, signal, tracer } = context;
+  const { db, tracer } = context;
   const lost = new AbortController();
   const lease = await takeLease(context, job, (error) => lost.abort(error));
-  let ledger: Ledger | undefined;
-  let sizeBefore = 0;
-  const held = (opened: Ledger): Ledger => {
-    refuseLostLedger(context.settings.dataDir, opened);
-    sizeBefore = opened.size();
-    return whileHeld(opened, db, ['append', 'checkpoint', 'rotateKey']);
-  };
-  const openLedgerOnce = (): Ledger => (ledger ??= held(context.ledger()));
+  const signal = AbortSignal.any([context.signal, lost.signal]);
+  const ledger = ledgerOfRun({ ...context, signal });
+  const away: Away = { times: 0, ms: 0, requests: 0 };
   const published = whileHeld(context.published, db, changingFiles);
   const own = {
     ...context,
-    signal: AbortSignal.any([signal, lost.signal]),
-    ledger: openLedgerOnce,
-    published: boundFiles(published, openLedgerOnce),
+    signal,
+    ledger: ledger.open,
+    published: boundFiles(published, ledger.open),
+    turn: { isWanted: lease.isWanted, giveWay: () => giveWay({ ...context, signal }, { job, lease, ledger, away }) },
   };
   const about = { kind: 'internal', attributes: { 'analytics_mirror.job': job } } as const;
   const commit = async (): Promise<void> => {
     const { settings, clock, state } = context;
     const isDue = clock.now() - (state?.committedMs() ?? 0) >= settings.cluster.commitMinutes * 60_000;
-    if (isDue || (ledger && ledger.size() > sizeBefore)) await state?.commit(db);
+    if (lease.isHeld() && (isDue || ledger.hasGrown())) await state?.commit(db);
   };
   try {
     const result = await tracer
       .span(`run ${job}`, about, (set) =>
-        recordRun(own, job, set, async () => {
-          if (context.openLedger) ledger = held(await context.openLedger(own.signal));
+        recordRun(own, { job, set, away }, async () => {
+          await ledger.openFirst();
           const result = await work(own).catch((error: unknown) => {
             try {
-              signGrown(ledger);
+              ledger.sign();
             } catch {
               // The first error is the one to report; the next run signs.
             }
             throw error;
           });
-          signGrown(ledger);
+          ledger.sign();
           return result;
         }),
       )
@@ -90,20 +88,80 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   }
 }
 
-/** Takes the lease; looks again each second while another run has it, where the context says so. */
-async function takeLease(
-  { db, clock, signal, wait }: JobContext,
+/** Takes the lease. A guest waits for its turn for a bounded time, and any run as long as it takes where the context says so. */
+function takeLease(
+  { db, clock, signal, wait, log }: JobContext,
   job: string,
   onLost: (error: unknown) => void,
 ): Promise<Lease> {
-  for (;;) {
-    try {
-      return acquireLease(db, job, clock, onLost);
-    } catch (error) {
-      if (wait !== true || !(error instanceof AppError) || error.code !== 'busy') throw error;
-    }
-    await clock.sleep(lookEveryMs, signal);
+  const waitMs = wait === true ? Infinity : isGuest(job) ? guestWaitMs : 0;
+  const onWait = (present: LeaseHolder): void => {
+    const seconds = waitMs === Infinity ? {} : { atMostSeconds: waitMs / 1000 };
+    log.info(
+      { job, for: present.job, process: present.pid, since: present.takenAt, ...seconds },
+      'waiting for another run',
+    );
+  };
+  return waitForLease(db, { job, clock, signal, untilMs: clock.now() + waitMs, onWait, onLost });
+}
+
+/** How often and for how long a run has given way, and how many requests others of this process have made meanwhile. */
+type Away = { times: number; ms: number; requests: number };
+
+/** Leaves the data folder to the guests who wait. What others have appended to the ledger meanwhile is read afterwards. */
+async function giveWay(
+  { clock, log, signal, service }: JobContext,
+  { job, lease, ledger, away }: { job: string; lease: Lease; ledger: RunLedger; away: Away },
+): Promise<void> {
+  ledger.close();
+  const requestCount = (): number => service?.requestCount() ?? 0;
+  const [leftAtMs, requestsBefore] = [clock.now(), requestCount()];
+  log.info({ job }, 'run gives way');
+  try {
+    await lease.giveWay(signal);
+  } finally {
+    away.times += 1;
+    away.ms += Math.max(0, clock.now() - leftAtMs);
+    away.requests += requestCount() - requestsBefore;
   }
+  log.info({ job, seconds: secondsOf(clock.now() - leftAtMs) }, 'run goes on');
+  await ledger.openFirst();
+}
+
+/** The ledger of a run: opened when it is asked for, and held against the lease. */
+type RunLedger = {
+  open: () => Ledger;
+  /** Opens it while other work goes on, where the context can. */
+  openFirst: () => Promise<void>;
+  sign: () => void;
+  hasGrown: () => boolean;
+  /** Signs what was appended, and opens it anew when it is asked for again. */
+  close: () => void;
+};
+
+function ledgerOfRun({ db, settings, signal, ledger: openNow, openLedger }: JobContext): RunLedger {
+  let ledger: Ledger | undefined;
+  let sizeBefore = 0;
+  let grewBefore = false;
+  const held = (opened: Ledger): Ledger => {
+    refuseLostLedger(settings.dataDir, opened);
+    sizeBefore = opened.size();
+    return whileHeld(opened, db, ['append', 'checkpoint', 'rotateKey']);
+  };
+  const hasGrown = (): boolean => grewBefore || (ledger !== undefined && ledger.size() > sizeBefore);
+  return {
+    open: () => (ledger ??= held(openNow())),
+    openFirst: async () => {
+      if (openLedger) ledger = held(await openLedger(signal));
+    },
+    sign: () => signGrown(ledger),
+    hasGrown,
+    close: () => {
+      signGrown(ledger);
+      grewBefore = hasGrown();
+      ledger = undefined;
+    },
+  };
 }
 
 /** Signs a ledger that has grown, in this run or in one that was killed: anyone may have written what is not signed. */
@@ -123,10 +181,13 @@ function whileHeld<T extends object>(thing: T, db: Database, writing: readonly (
   return { ...thing, ...Object.fromEntries(guarded) };
 }
 
+function secondsOf(ms: number): number {
+  return Math.round(ms / 100) / 10;
+}
+
 async function recordRun<Result extends JobResult>(
   { db, clock, log, service }: JobContext,
-  job: string,
-  set: SetAttributes,
+  { job, set, away }: { job: string; set: SetAttributes; away: Away },
   work: () => Promise<Result>,
 ): Promise<Result> {
   const startedMs = clock.now();
@@ -134,11 +195,12 @@ async function recordRun<Result extends JobResult>(
   const requestCount = (): number => service?.requestCount() ?? 0;
   const requestsBefore = requestCount();
   log.info({ job, run: id }, 'run started');
-  const finish = (outcome: RunOutcome, reason: string | null, counts: object): void => {
-    const requests = requestCount() - requestsBefore;
+  const finish = (outcome: RunOutcome, reason: string | null, counted: object): void => {
+    const requests = requestCount() - requestsBefore - away.requests;
+    const counts = { ...counted, ...(away.times > 0 ? { gaveWay: away.times, awaySeconds: secondsOf(away.ms) } : {}) };
     set({ 'analytics_mirror.outcome': outcome, 'analytics_mirror.requests': requests });
     finishRun(db, { id, outcome, reason, requests, counts, at: isoTime(clock.now()) });
-    const seconds = Math.round((clock.now() - startedMs) / 100) / 10;
+    const seconds = secondsOf(clock.now() - startedMs);
     log.info({ job, run: id, outcome, ...(reason === null ? {} : { reason }), requests, seconds }, 'run ended');
   };
   try {

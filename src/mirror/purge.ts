@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import { keepTemporaryFiles } from './database.ts';
 import { prepared } from './prepared.ts';
 import { vacuum } from './run-query.ts';
-import { asHolder, withoutWaiting } from './runs.ts';
+import { asHolder, waitingAtMost } from './runs.ts';
 
 const checkpointTries = 50;
 const checkpointWaitMs = 100;
@@ -99,7 +99,7 @@ async function endOfLog(db: Database, clock: Clock, signal: AbortSignal, end: ()
 
 /** Tries once, without waiting for a reader as other statements do: nothing else could run meanwhile. */
 function truncateLog(db: Database): boolean {
-  return withoutWaiting(db, () => {
+  return waitingAtMost(db, 0, () => {
     const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
     return result?.busy === 0;
   });

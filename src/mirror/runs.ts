@@ -58,17 +58,17 @@ export function takeLease(db: Database, wanted: LeaseHolder, isStale: (present: 
 export function beatLease(db: Database, holder: string, at: string): boolean {
   const beat = db.prepare<[string, string]>(/*sql*/ `UPDATE lease SET beat_at = ? WHERE holder = ?`);
   try {
-    return withoutWaiting(db, () => beat.run(at, holder).changes === 1);
+    return waitingAtMost(db, 0, () => beat.run(at, holder).changes === 1);
   } catch (error) {
     if (systemCode(error)?.startsWith('SQLITE_BUSY') === true) return true;
     throw error;
   }
 }
 
-/** Runs statements that throw `SQLITE_BUSY` at once, where others wait for another process. */
-export function withoutWaiting<T>(db: Database, act: () => T): T {
+/** Runs statements that throw `SQLITE_BUSY` after so many milliseconds, where others wait longer for another process. */
+export function waitingAtMost<T>(db: Database, waitMs: number, act: () => T): T {
   const timeoutMs = Number(db.pragma('busy_timeout', { simple: true }));
-  db.pragma('busy_timeout = 0');
+  db.pragma(`busy_timeout = ${waitMs}`);
   try {
     return act();
   } finally {
@@ -129,8 +129,8 @@ const runsKept = 10_000;
 const runsRemovedMax = 1_000;
 
 /**
- * Records that a run began. Runs that never ended are marked interrupted: their process is gone. Runs of the job that are too
- * many are removed, the newest success never.
+ * Records that a run began. Runs that never ended are marked interrupted: their process is gone, unless they wait in the queue
+ * of the lease. Runs of the job that are too many are removed, the newest success never.
  */
 export function startRun(db: Database, job: string, at: string, kept = runsKept): number {
   const removeOld = /*sql*/ `DELETE FROM runs WHERE id IN (
@@ -138,7 +138,8 @@ export function startRun(db: Database, job: string, at: string, kept = runsKept)
         AND id <= (SELECT id FROM runs WHERE job = @job ORDER BY id DESC LIMIT 1 OFFSET @kept - 1)
         AND id <> ifnull((SELECT id FROM runs WHERE job = @job AND outcome IN ('done', 'held') ORDER BY id DESC LIMIT 1), 0)
       ORDER BY id LIMIT @most)`;
-  const endDead = /*sql*/ `UPDATE runs SET outcome = 'interrupted', reason = 'died', finished_at = ? WHERE finished_at IS NULL`;
+  const endDead = /*sql*/ `UPDATE runs SET outcome = 'interrupted', reason = 'died', finished_at = ? WHERE finished_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM lease_queue WHERE has_begun = 1 AND job = runs.job AND taken_at <= runs.started_at)`;
   const insert = /*sql*/ `INSERT INTO runs (job, started_at) VALUES (?, ?)`;
   return asHolder(db, () => {
     db.prepare(removeOld).run({ job, kept, most: runsRemovedMax });
@@ -160,12 +161,16 @@ export function finishRun(
   );
 }
 
+/** Whoever lives of those who have begun a run: the holder of the lease, and passes that have given way to it. */
+export type Living = readonly Pick<LeaseHolder, 'job' | 'takenAt'>[];
+
 /**
- * A run as a reader shows it. A run without an end is under way only while the living holder of the lease works on it; else
- * it has died, and the next run records that. `holder` is undefined where no holder lives.
+ * A run as a reader shows it. A run without an end is under way only while somebody who lives works on it; else it has died,
+ * and the next run records that.
  */
-export function settleRun(run: Run, holder: LeaseHolder | undefined): Run {
-  if (run.outcome !== null || (holder?.job === run.job && holder.takenAt <= run.startedAt)) return run;
+export function settleRun(run: Run, living: Living): Run {
+  const isUnderWay = living.some(({ job, takenAt }) => job === run.job && takenAt <= run.startedAt);
+  if (run.outcome !== null || isUnderWay) return run;
   return { ...run, outcome: 'interrupted', reason: 'died', finishedAt: run.startedAt };
 }
 
@@ -197,17 +202,18 @@ export type JobTotals = {
 };
 
 /** The totals of every job, sorted by the job's name. A run that has died counts as interrupted; see `settleRun`. */
-export function listJobTotals(db: Database, holder: LeaseHolder | undefined): JobTotals[] {
+export function listJobTotals(db: Database, living: Living): JobTotals[] {
   const rows = db
     .prepare<
-      [{ job: string | null; takenAt: string | null }],
+      [string],
       { job: string; outcome: RunOutcome | 'running'; runs: number; requests: number; lastEndAt: string | null }
     >(/*sql*/ `SELECT job, outcome, sum(runs) AS runs, sum(requests) AS requests, max(last_end_at) AS lastEndAt FROM (
         SELECT job, outcome, runs, requests, last_end_at FROM run_totals
-        UNION ALL SELECT job, iif(job = @job AND started_at >= @takenAt, 'running', 'interrupted'), 1, requests, NULL
+        UNION ALL SELECT job, iif(EXISTS (SELECT 1 FROM json_each(?)
+            WHERE value ->> 'job' = job AND started_at >= value ->> 'takenAt'), 'running', 'interrupted'), 1, requests, NULL
           FROM runs WHERE finished_at IS NULL
       ) GROUP BY job, outcome ORDER BY job`)
-    .all({ job: holder?.job ?? null, takenAt: holder?.takenAt ?? null });
+    .all(JSON.stringify(living));
   return [...Map.groupBy(rows, ({ job }) => job)].map(([job, group]) => ({
     job,
     outcomes: Object.fromEntries(group.map(({ outcome, runs }) => [outcome, runs])),
@@ -238,9 +244,9 @@ export function lastExportOf(db: Database, dataset: string): string | undefined 
 }
 
 /** The newest runs of a job, newest first, as `settleRun` shows them. */
-export function listRunsOfJob(db: Database, job: string, limit: number, holder: LeaseHolder | undefined): Run[] {
+export function listRunsOfJob(db: Database, job: string, limit: number, living: Living): Run[] {
   const runs = selectRuns(db, /*sql*/ `WHERE job = ? ORDER BY id DESC LIMIT ?`, job, limit);
-  return runs.map((run) => settleRun(run, holder));
+  return runs.map((run) => settleRun(run, living));
 }
 
 /** A project: where its service answers (scheme, host and port), and its id there. */

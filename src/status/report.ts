@@ -4,8 +4,16 @@ import type { RequestState } from '../ledger/vocabulary.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
 import { readStandings, type DestinationStanding } from '../mirror/destinations.ts';
 import { countFence } from '../mirror/fence.ts';
-import { livingHolder } from '../job/lease.ts';
-import { lastExportOf, listRuns, settleRun, type LeaseHolder, type Run, type RunOutcome } from '../mirror/runs.ts';
+import { livingHolder, livingRuns } from '../job/lease.ts';
+import {
+  lastExportOf,
+  listRuns,
+  settleRun,
+  type LeaseHolder,
+  type Living,
+  type Run,
+  type RunOutcome,
+} from '../mirror/runs.ts';
 import { newestPasses } from '../mirror/passes.ts';
 import { isLogHeld, readLogBytes } from '../mirror/log-size.ts';
 import { countQuarantine } from '../mirror/quarantine.ts';
@@ -101,42 +109,43 @@ const runsShown = 5;
 /** Reads the state of a data folder at a time (ISO 8601 UTC). Throws `storage` when a manifest is damaged. */
 export function gatherStatus(db: Database, dataDir: string, now: string): StatusReport {
   const logBytes = readLogBytes(dataDir);
-  const holder = livingHolder(db, Date.parse(now));
+  const nowMs = Date.parse(now);
+  const living = livingRuns(db, nowMs);
   return {
     dataDir,
     ...gatherMirror(db, now),
     suspects: countSuspects(db),
     snapshots: reportSnapshots(db, dataDir),
     buckets: readStandings(db),
-    runs: listRuns(db, runsShown).map((run) => reportRun(run, holder)),
-    lease: holder ?? null,
+    runs: listRuns(db, runsShown).map((run) => reportRun(run, living)),
+    lease: livingHolder(db, nowMs) ?? null,
     log: { bytes: logBytes, isHeld: isLogHeld(logBytes) },
   };
 }
 
 /** Reads the state of a mirror at a time (ISO 8601 UTC). */
 export function gatherMirror(db: Database, now: string): MirrorReport {
-  const holder = livingHolder(db, Date.parse(now));
+  const living = livingRuns(db, Date.parse(now));
   return {
     rows: countRows(db),
     quarantine: countQuarantine(db),
-    passes: newestPasses(db).map((pass) => settlePass(reportPass(pass), holder)),
+    passes: newestPasses(db).map((pass) => settlePass(reportPass(pass), living)),
     held: listHeldPlans(db),
     erasure: gatherErasure(db, now),
   };
 }
 
-/** A pass without a verdict runs only while the living holder of the lease walks such a list; else it waits to be resumed. */
-function settlePass(pass: PassReport, holder: LeaseHolder | undefined): PassReport {
+/** A pass without a verdict runs only while somebody who lives walks such a list; else it waits to be resumed. */
+function settlePass(pass: PassReport, living: Living): PassReport {
   const { dataset, mode, verdict } = pass;
   const job = mode === 'head' ? 'head' : datasets[dataset].fullJob;
-  const isWalked = holder?.job === 'sync' || holder?.job === job;
+  const isWalked = living.some((run) => run.job === 'sync' || run.job === job);
   return verdict === 'running' && !isWalked ? { ...pass, verdict: 'unfinished' } : pass;
 }
 
-/** Reports a run of the mirror; one without an end has died unless the living holder of the lease works on it. */
-export function reportRun(recorded: Run, holder: LeaseHolder | undefined): RunReport {
-  const { counts: _counts, outcome, ...run } = settleRun(recorded, holder);
+/** Reports a run of the mirror; one without an end has died unless somebody who lives works on it. */
+export function reportRun(recorded: Run, living: Living): RunReport {
+  const { counts: _counts, outcome, ...run } = settleRun(recorded, living);
   return { ...run, outcome: outcome ?? 'running' };
 }
 

@@ -32,6 +32,8 @@ export type SyncListParts = {
   mode: PassMode;
   /** Whether an unfinished pass is taken up again, when it is young enough and was walked by the same plan and program. */
   resume: boolean;
+  /** Where this run has begun the pass and has then given way: since when the pass stands still. Only that counts for its age. */
+  stoodStillSinceMs?: number | undefined;
   db: Database;
   service: Service;
   settings: Settings;
@@ -139,13 +141,14 @@ function planOf(settings: Settings, dataset: PagedDataset): WalkPlan {
 }
 
 function beginOrResume(
-  { dataset, mode, resume, db, settings, clock }: SyncListParts,
+  { dataset, mode, resume, stoodStillSinceMs, db, settings, clock }: SyncListParts,
   plan: WalkPlan,
   planText: string,
 ): { passId: number; state: WalkState } {
-  const unfinished = resume ? findUnfinishedPass(db, dataset, mode) : undefined;
+  const isOwn = stoodStillSinceMs !== undefined;
+  const unfinished = resume || isOwn ? findUnfinishedPass(db, dataset, mode) : undefined;
   const oldestMs = clock.now() - settings.sync.resumeHoursMax * 3_600_000;
-  if (unfinished?.plan === planText && Date.parse(unfinished.startedAt) >= oldestMs) {
+  if (unfinished?.plan === planText && (stoodStillSinceMs ?? Date.parse(unfinished.startedAt)) >= oldestMs) {
     const state = unfinished.cursor === null ? beginWalk(plan) : parseWalkState(unfinished.cursor);
     if (state) return { passId: unfinished.id, state };
   }

@@ -15,6 +15,8 @@ export type WorkerProject = Pick<ProjectState, 'name' | 'service' | 'dataDir'> &
   schedule: Readonly<Partial<Record<ScheduledJob, string | null>>>;
   /** Runs a job as one recorded run. Rejects as soon as it can once the signal is aborted. */
   run: (job: ScheduledJob, signal: AbortSignal) => Promise<unknown>;
+  /** Whether a job that is under way would give way to another one now, between two of its steps. */
+  givesWay: (running: ScheduledJob, to: ScheduledJob) => boolean;
   readHistory: (job: ScheduledJob) => JobHistory;
   readCondition: () => ProjectCondition;
   /** The alerts that were open at the last look, also at the last look of an earlier worker. */
@@ -41,10 +43,13 @@ type Attempts = {
 /** Why the data folder or a job failed: the code, the message and the hint of the error. */
 type Problem = { code: string; message: string; hint: string | null };
 
-/** One project's jobs, one at a time. */
+/** One project's jobs, one at a time; a pass gives way to some others, which are begun beside it. */
 export type ProjectRunner = {
   name: string;
+  /** Whether no other job can be begun now. */
   isBusy(): boolean;
+  /** Whether a job is under way that gives way to those that are due. */
+  givesWay(): boolean;
   /** When it last began a job, in milliseconds since 1970; 0 before the first. */
   servedMs(): number;
   /** Reads the records again. Returns the jobs that are due. */
@@ -70,7 +75,9 @@ export function projectRunner(
       cron === null ? [] : [[job as ScheduledJob, newAttempts(cron)]],
     ),
   );
-  let running: { job: ScheduledJob; sinceMs: number } | null = null;
+  const running = new Map<ScheduledJob, number>();
+  /** The jobs that can be begun beside what runs, as last read. */
+  let beside: readonly ScheduledJob[] = [];
   let servedMs = 0;
   let problem: Problem | null = null;
   let condition: ProjectCondition | null = null;
@@ -86,7 +93,7 @@ export function projectRunner(
   };
   const planned = (nowMs: number): { job: ScheduledJob; atMs: number; servedMs: number }[] =>
     [...jobs]
-      .filter(([job]) => job !== running?.job)
+      .filter(([job]) => running.size === 0 || beside.includes(job))
       .map(([job, attempts]) => ({
         job,
         atMs: startMsOf(attempts, nowMs),
@@ -94,7 +101,10 @@ export function projectRunner(
       }));
   const readRecords = (): void => {
     // A run under way has no end yet, and would count as one that died.
-    for (const [job, attempts] of jobs) if (job !== running?.job) attempts.history = project.readHistory(job);
+    for (const [job, attempts] of jobs) if (!running.has(job)) attempts.history = project.readHistory(job);
+    beside = [...jobs.keys()].filter((job) =>
+      [...running.keys()].every((other) => other !== job && project.givesWay(other, job)),
+    );
     condition = project.readCondition();
     if (kept !== null) return;
     kept = project.readAlerts();
@@ -115,7 +125,8 @@ export function projectRunner(
 
   return {
     name: project.name,
-    isBusy: () => running !== null,
+    isBusy: () => running.size > 1,
+    givesWay: () => running.size === 1,
     servedMs: () => servedMs,
     refresh,
     nextMs: () => (problem === null ? Math.min(...planned(clock.now()).map(({ atMs }) => atMs)) : Infinity),
@@ -124,7 +135,8 @@ export function projectRunner(
       if (!attempts) throw new Error(`${job} is not scheduled`);
       servedMs = clock.now();
       attempts.servedMs = servedMs;
-      running = { job, sinceMs: servedMs };
+      running.set(job, servedMs);
+      beside = [];
       try {
         await project.run(job, signal);
         noteSuccess(attempts);
@@ -140,7 +152,7 @@ export function projectRunner(
         }
         log.warn({ job, code }, 'job did not end well');
       } finally {
-        running = null;
+        running.delete(job);
       }
     },
     state: () => {
@@ -153,7 +165,7 @@ export function projectRunner(
         condition,
         jobs: [...jobs].map(([job, attempts]): JobState => {
           const history = withUnrecorded(attempts);
-          const since = running?.job === job ? running.sinceMs : null;
+          const since = running.get(job) ?? null;
           return {
             job,
             cron: attempts.cron,

@@ -3,6 +3,7 @@ import { datasets, type MirroredDataset } from '../contract/datasets.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import type { OnProgress, ServiceContext } from '../job/job-context.ts';
 import { aboveDiskFloor } from '../job/disk-floor.ts';
+import { inTurns } from '../job/in-turns.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { claimMirror } from '../mirror/runs.ts';
 import type { PassMode } from '../mirror/passes.ts';
@@ -30,15 +31,21 @@ export type SyncJobResult = JobResult & {
   absence: AbsenceResult | null;
 };
 
-/** Makes one pass over each list, as one run. Then advances the rows that complete passes did not see. */
+/**
+ * Makes one pass over each list, as one run. Then advances the rows that complete passes did not see. Between two pages a pass
+ * gives way to others: it goes on from its cursor, as a pass that was stopped.
+ */
 export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJobResult> {
   return runJob(
     context,
     job.name ?? 'sync',
     aboveDiskFloor(async (own) => {
       const { db, settings, project } = own;
-      claimMirror(db, project, settings.service.movedFrom);
-      await refuseUnbound(own);
+      const refuse = async (): Promise<void> => {
+        claimMirror(db, project, settings.service.movedFrom);
+        await refuseUnbound(own);
+      };
+      await refuse();
       const passes: PassReport[] = [];
       let membershipsTold: number | null = null;
       for (const dataset of job.datasets) {
@@ -48,8 +55,14 @@ export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJ
           membershipsTold = result.membershipsTold;
         } else {
           const { mode, resume } = job;
-          const onProgress = (done: number, total: number | null): void => job.onProgress?.(dataset, done, total);
-          passes.push(reportPass(await syncList({ ...own, dataset, mode, resume, onProgress })));
+          const pass = await inTurns(own, refuse, ({ onStep, ...part }) => {
+            const onProgress = (done: number, total: number | null): void => {
+              job.onProgress?.(dataset, done, total);
+              onStep();
+            };
+            return syncList({ ...own, ...part, dataset, mode, resume, onProgress });
+          });
+          passes.push(reportPass(pass));
         }
       }
       const canJudge = passes.some(({ verdict, dataset }) => verdict === 'complete' && datasets[dataset].list !== null);

@@ -6,12 +6,14 @@ import { assertNever } from '../core/errors.ts';
 import { freeBytesAt, isWritable } from '../core/folder.ts';
 import type { JobContext, ServiceContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
+import { isGuest } from '../job/turn-plan.ts';
 import type { ProjectCondition } from '../job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import { openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
 import { readLogBytes } from '../mirror/log-size.ts';
 import { readOpenAlerts, replaceOpenAlerts } from '../mirror/open-alerts.ts';
+import { lastCompletePasses } from '../mirror/passes.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
 import { filesDamaged } from './alerts.ts';
@@ -48,6 +50,7 @@ export function workerProject(
     dataDir: settings.dataDir,
     schedule: scheduleOf(settings),
     run: (job, signal) => runScheduledJob(job, serviceContext(signal), runDrill),
+    givesWay: (running, to) => passJobs.has(running) && isGuest(to) && isOfUseBesidePass(database(), to),
     readHistory: (job) => readJobHistory(database(), job, clock.now()),
     readCondition: () => readProjectCondition(database(), settings, clock),
     readAlerts: () => readOpenAlerts(database()),
@@ -80,6 +83,18 @@ function runScheduledJob(job: ScheduledJob, context: ServiceContext, runDrill: R
     default:
       return assertNever(job);
   }
+}
+
+const passJobs: ReadonlySet<ScheduledJob> = new Set(['full', 'recordings', 'head']);
+
+/**
+ * Whether a job has something to do in the middle of a pass. Before each list was seen as a whole there is nothing to publish and
+ * nothing to confirm, and a first pass is fast while nobody else reads the mirror.
+ */
+function isOfUseBesidePass(db: Database, job: ScheduledJob): boolean {
+  const seenWhole = lastCompletePasses(db).map(({ dataset }) => dataset);
+  if (pagedDatasets.every((dataset) => seenWhole.includes(dataset))) return true;
+  return job === 'reconcile' && listRequests(db, 'open').length > 0;
 }
 
 async function exportAll(context: JobContext, kind: 'full' | 'delta'): Promise<JobResult> {

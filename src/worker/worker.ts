@@ -52,7 +52,9 @@ export function startWorker(setup: WorkerSetup): Worker {
     if (signal) aborts.set(runner, signal);
   };
   for (const project of setup.projects) add(project);
-  const underWay = new Map<ProjectRunner, { end: Promise<void>; abort: AbortController }>();
+  type UnderWay = { runner: ProjectRunner; end: Promise<void>; abort: AbortController };
+  const underWay = new Set<UnderWay>();
+  const runnersUnderWay = (): Set<ProjectRunner> => new Set([...underWay].map(({ runner }) => runner));
   const stopping = new AbortController();
   let wake = new AbortController();
   let states: readonly ProjectState[] = [];
@@ -62,10 +64,16 @@ export function startWorker(setup: WorkerSetup): Worker {
     isStopping: stopping.signal.aborted,
     projects: states,
   });
-  const runToEnd = async (runner: ProjectRunner, job: ScheduledJob, signal: AbortSignal): Promise<void> => {
-    await runner.start(job, signal);
-    underWay.delete(runner);
-    wake.abort('a job has ended');
+  const begin = (runner: ProjectRunner, job: ScheduledJob): void => {
+    const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, aborts.get(runner) ?? abort.signal]);
+    const runToEnd = async (): Promise<void> => {
+      await runner.start(job, signal);
+      underWay.delete(begun);
+      wake.abort('a job has ended');
+    };
+    const begun: UnderWay = { runner, abort, end: runToEnd() };
+    underWay.add(begun);
   };
   const startWhatIsDue = (): void => {
     const waiting = runners.map((runner) => ({
@@ -73,14 +81,12 @@ export function startWorker(setup: WorkerSetup): Worker {
       name: runner.name,
       due: runner.refresh(),
       isBusy: runner.isBusy(),
+      hasPlace: runner.givesWay(),
       servedMs: runner.servedMs(),
     }));
-    for (const { name, job } of chooseStarts(waiting, projectsAtOnce - underWay.size)) {
+    for (const { name, job } of chooseStarts(waiting, projectsAtOnce - runnersUnderWay().size)) {
       const chosen = waiting.find((project) => project.name === name);
-      if (!chosen) continue;
-      const abort = new AbortController();
-      const signal = AbortSignal.any([abort.signal, aborts.get(chosen.runner) ?? abort.signal]);
-      underWay.set(chosen.runner, { end: runToEnd(chosen.runner, job, signal), abort });
+      if (chosen) begin(chosen.runner, job);
     }
   };
   const look = (): void => {
@@ -96,8 +102,9 @@ export function startWorker(setup: WorkerSetup): Worker {
   };
   const napMs = (): number => {
     // A project that waits for a free place is woken when another project's job ends.
-    const idle = runners.filter((runner) => !runner.isBusy());
-    const nextMs = underWay.size < projectsAtOnce ? Math.min(...idle.map((runner) => runner.nextMs())) : Infinity;
+    const isFull = runnersUnderWay().size >= projectsAtOnce;
+    const ready = runners.filter((runner) => !runner.isBusy() && (!isFull || runner.givesWay()));
+    const nextMs = Math.min(...ready.map((runner) => runner.nextMs()));
     return Math.min(Math.max(nextMs - clock.now(), 0), waitMaxMs);
   };
   const loop = async (): Promise<void> => {
@@ -124,17 +131,17 @@ export function startWorker(setup: WorkerSetup): Worker {
       const [runner] = at === -1 ? [] : runners.splice(at, 1);
       if (!runner) return;
       states = states.filter((state) => state.name !== name);
-      await underWay.get(runner)?.end;
+      await Promise.all([...underWay].filter((each) => each.runner === runner).map(({ end }) => end));
       aborts.delete(runner);
     },
-    isIdle: (name) => ![...underWay.keys()].some((runner) => runner.name === name),
+    isIdle: (name) => ![...underWay].some(({ runner }) => runner.name === name),
     ended,
     stop: async (drainMs) => {
       stopping.abort();
       wake.abort('stopping');
       const interrupted = new AppError('interrupted', { code: 'interrupted' });
-      for (const { abort } of underWay.values()) abort.abort(interrupted);
-      const all = Promise.all([ended, ...[...underWay.values()].map(({ end }) => end)]);
+      for (const { abort } of underWay) abort.abort(interrupted);
+      const all = Promise.all([ended, ...[...underWay].map(({ end }) => end)]);
       const deadline = new AbortController();
       const isDrained = await Promise.race([
         all.then(() => true),

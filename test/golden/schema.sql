@@ -152,6 +152,20 @@ CREATE TABLE lease (
   beat_at TEXT NOT NULL
 , process_start TEXT) STRICT;
 
+CREATE TABLE lease_queue (
+  place INTEGER PRIMARY KEY,
+  holder TEXT NOT NULL UNIQUE,
+  job TEXT NOT NULL,
+  host TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  process_start TEXT,
+  -- When the lease was taken first; of a run that has not begun, when it came.
+  taken_at TEXT NOT NULL,
+  beat_at TEXT NOT NULL,
+  -- Whether its run has begun.
+  has_begun INTEGER NOT NULL CHECK (has_begun IN (0, 1))
+) STRICT;
+
 CREATE TABLE lease_token (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   token INTEGER NOT NULL

@@ -17,7 +17,8 @@ import {
   finishRun,
   startRun,
 } from '../../src/mirror/runs.ts';
-import { acquireLease, livingHolder, processSpace } from '../../src/job/lease.ts';
+import { livingHolder, processSpace } from '../../src/job/lease.ts';
+import { acquireLease } from './take-lease.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { replacePlaylistRecordings } from '../../src/mirror/write-rows.ts';
 import { prepareRemoveRow } from '../../src/mirror/remove-rows.ts';
@@ -109,10 +110,11 @@ describe.runIf(process.platform === 'linux')('a holder on this machine that was 
   async function silentHolder() {
     const { db, dataDir } = openTestMirror();
     const module = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
-    const script = `const { acquireLease } = await import(${module('job/lease.ts')});
+    const script = `const { waitForLease } = await import(${module('job/lease.ts')});
       const { openDatabase } = await import(${module('mirror/database.ts')});
       const { systemClock } = await import(${module('core/clock.ts')});
-      acquireLease(openDatabase(${JSON.stringify(dataDir)}, systemClock), 'reconcile', systemClock, () => undefined);
+      const asking = { job: 'reconcile', clock: systemClock, signal: new AbortController().signal, untilMs: 0 };
+      await waitForLease(openDatabase(${JSON.stringify(dataDir)}, systemClock), asking);
       process.stdout.write('held');
       setTimeout(() => undefined, 600_000);`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
@@ -122,26 +124,26 @@ describe.runIf(process.platform === 'linux')('a holder on this machine that was 
     await once(child.stdout, 'data');
     const hourAgo = new Date(stillClock.now() - 3_600_000).toISOString();
     db.prepare(`UPDATE lease SET beat_at = ?`).run(hourAgo);
-    const take = (): unknown => acquireLease(db, 'export', stillClock, () => undefined);
+    const take = () => acquireLease(db, 'export', stillClock);
     return { db, child, take };
   }
 
   it('keeps the lease as long as its process lives, also while it is stopped', async () => {
     const { db, child, take } = await silentHolder();
-    expect(take).toThrow(expect.objectContaining({ code: 'busy' }) as Error);
+    await expect(take()).rejects.toMatchObject({ code: 'busy' });
     child.kill('SIGSTOP');
-    expect(take).toThrow(expect.objectContaining({ code: 'busy' }) as Error);
+    await expect(take()).rejects.toMatchObject({ code: 'busy' });
     expect(livingHolder(db, stillClock.now())?.job).toBe('reconcile');
     child.kill('SIGKILL');
     await once(child, 'exit');
     expect(livingHolder(db, stillClock.now())).toBeUndefined();
-    expect(take).not.toThrow();
+    await expect(take()).resolves.toBeDefined();
   });
 
   it('loses the lease when another process has its number', async () => {
     const { db, take } = await silentHolder();
     db.exec(`UPDATE lease SET process_start = 'another time', beat_at = '${new Date(stillClock.now()).toISOString()}'`);
-    expect(take).not.toThrow();
+    await expect(take()).resolves.toBeDefined();
   });
 
   it('loses the lease when its process has ended and nobody has asked how', async () => {
@@ -155,7 +157,7 @@ describe.runIf(process.platform === 'linux')('a holder on this machine that was 
       Number(String(pid)),
       new Date(stillClock.now()).toISOString(),
     );
-    expect(take).not.toThrow();
+    await expect(take()).resolves.toBeDefined();
   });
 });
 
@@ -164,15 +166,15 @@ describe('a lease that is held', () => {
   afterEach(() => void vi.useRealTimers());
 
   /** A held lease, and what its holder has heard of losing it. */
-  function held() {
+  async function held() {
     const { db } = openTestMirror();
     const losses: unknown[] = [];
-    const lease = acquireLease(db, 'sync', stillClock, (error) => losses.push(error));
+    const lease = await acquireLease(db, 'sync', stillClock, (error) => losses.push(error));
     return { db, lease, losses };
   }
 
-  it('is kept by beats, and lost once to whoever takes it over', () => {
-    const { db, lease, losses } = held();
+  it('is kept by beats, and lost once to whoever takes it over', async () => {
+    const { db, lease, losses } = await held();
     vi.advanceTimersByTime(60_000);
     expect(losses).toEqual([]);
     db.exec(`UPDATE lease SET holder = 'other'`);
@@ -182,8 +184,8 @@ describe('a lease that is held', () => {
     expect(db.prepare(`SELECT holder FROM lease`).pluck().get()).toBe('other');
   });
 
-  it('is kept, and nothing waits, while another process writes for minutes: its VACUUM of a large mirror does', () => {
-    const { db, lease, losses } = held();
+  it('is kept, and nothing waits, while another process writes for minutes: its VACUUM of a large mirror does', async () => {
+    const { db, lease, losses } = await held();
     const other = openDatabase(dirname(db.name), stillClock);
     other.exec(`BEGIN IMMEDIATE`);
     vi.useRealTimers();
@@ -203,8 +205,8 @@ describe('a lease that is held', () => {
     lease.release();
   });
 
-  it('is lost, and the program not, when a beat cannot be written', () => {
-    const { db, lease, losses } = held();
+  it('is lost, and the program not, when a beat cannot be written', async () => {
+    const { db, lease, losses } = await held();
     db.exec(`CREATE TRIGGER full BEFORE UPDATE ON lease BEGIN SELECT raise(ABORT, 'no room'); END`);
     vi.advanceTimersByTime(60_000);
     expect(losses).toHaveLength(1);
@@ -217,13 +219,13 @@ describe('a lease that is held', () => {
     ['long ago', '2020-01-01T00:00:00.000Z', true],
     ['far in the future, by a clock that was wrong', '2030-01-01T00:00:00.000Z', true],
     ['just now', new Date(stillClock.now()).toISOString(), false],
-  ])('is taken over from another machine whose last beat was %s: %s, %s', (_when, beatAt, isTaken) => {
+  ])('is taken over from another machine whose last beat was %s: %s, %s', async (_when, beatAt, isTaken) => {
     const { db } = openTestMirror();
-    acquireLease(db, 'sync', stillClock, () => undefined);
+    await acquireLease(db, 'sync', stillClock);
     db.prepare(`UPDATE lease SET holder = 'other', host = 'another-machine', beat_at = ?`).run(beatAt);
-    const take = () => acquireLease(db, 'sync', stillClock, () => undefined);
-    if (isTaken) expect(take).not.toThrow();
-    else expect(take).toThrow(expect.objectContaining({ code: 'busy' }) as Error);
+    const taken = acquireLease(db, 'sync', stillClock);
+    if (isTaken) await expect(taken).resolves.toBeDefined();
+    else await expect(taken).rejects.toMatchObject({ code: 'busy' });
   });
 
   it('names the place where process numbers are shared: the same for every process beside this one', () => {

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { ledgerFolder } from '../../src/ledger/entry-file.ts';
-import { readLease, releaseLease, takeLease, listRuns } from '../../src/mirror/runs.ts';
+import { enterQueue, readQueue } from '../../src/mirror/lease-queue.ts';
+import { beatLease, readLease, releaseLease, takeLease, listRuns } from '../../src/mirror/runs.ts';
 import { processSpace } from '../../src/job/lease.ts';
 import { runJob, type JobResult } from '../../src/job/run-job.ts';
 import type { Service } from '../../src/client/service.ts';
@@ -173,4 +175,93 @@ it('waits while another run holds the data folder, where the context says so', a
   const work = (): Promise<JobResult> => Promise.resolve({ outcome: 'done', counts: {} });
   await expect(runJob(waiting, 'sync', work)).resolves.toMatchObject({ outcome: 'done' });
   expect(looks).toBe(3);
+});
+
+const done = (): Promise<JobResult> => Promise.resolve({ outcome: 'done', counts: {} });
+
+it('gives way to those who wait, in the middle of its run, and to no second pass', async () => {
+  const { db, context, run, sent } = setUp();
+  const patient = { ...context, clock: { ...stillClock, sleep: () => delay(1) } };
+  const work = async ({ turn, ledger }: JobContext): Promise<JobResult> => {
+    expect(turn?.isWanted()).toBe(false);
+    const before = ledger();
+    const order: string[] = [];
+    const guest = (job: string) =>
+      runJob(patient, job, (own) => {
+        order.push(job);
+        own.ledger().append([{ type: 'differs', part: 'fence', items: 1 }]);
+        sent.requests += 3;
+        return done();
+      });
+    const guests = [guest('erase'), guest('export')];
+    const second = runJob({ ...patient, wait: true }, 'head', () => (order.push('head'), done()));
+    expect(turn?.isWanted()).toBe(true);
+    await turn?.giveWay();
+    await Promise.all(guests);
+    await expect(run(done)).rejects.toMatchObject({ code: 'busy' });
+    expect(order).toEqual(['erase', 'export']);
+    expect([before.size(), ledger().size()]).toEqual([0, 2]);
+    ends.push(second);
+    return done();
+  };
+  const ends: Promise<unknown>[] = [];
+  await runJob(patient, 'sync', work);
+  await Promise.all(ends);
+  expect(listRuns(db, 9).map(({ job, outcome, requests }) => [job, outcome, requests])).toEqual([
+    ['head', 'done', 0],
+    ['export', 'done', 3],
+    ['erase', 'done', 3],
+    ['sync', 'done', 0],
+  ]);
+  expect(listRuns(db, 9).at(-1)?.counts).toBe('{"gaveWay":1,"awaySeconds":0}');
+  expect(readQueue(db)).toEqual([]);
+});
+
+it('takes a turn between two guests, and is passed over by nobody but the guests who came before', async () => {
+  const { context } = setUp();
+  const patient = { ...context, clock: { ...stillClock, sleep: () => delay(1) } };
+  const order: string[] = [];
+  const guests: Promise<unknown>[] = [];
+  /** The next guest comes while one works. */
+  const guest = (left: number): unknown =>
+    guests.push(runJob(patient, 'erase', () => (order.push('guest'), left > 0 && guest(left - 1), done())));
+  await runJob(patient, 'sync', async ({ turn }) => {
+    guest(2);
+    for (let page = 1; page <= 4; page += 1) {
+      order.push('page');
+      if (turn?.isWanted() === true) await turn.giveWay();
+    }
+    return done();
+  });
+  await Promise.all(guests);
+  expect(order).toEqual(['page', 'guest', 'page', 'guest', 'page', 'guest', 'page']);
+});
+
+it.each([
+  ['is dead', { pid: 2 ** 22 - 1 }],
+  ['is stopped, and silent', { pid: process.ppid, beatAt: new Date(stillClock.now() - 16_000).toISOString() }],
+])('neither gives way to a guest who %s, nor waits for it', async (_how, waiter) => {
+  const { db, run } = setUp();
+  const asked = { holder: 'x', job: 'erase', host: processSpace(), processStart: null, takenAt: now, beatAt: now };
+  enterQueue(db, { ...asked, hasBegun: false, ...waiter });
+  await run(async ({ turn }) => {
+    expect(turn?.isWanted()).toBe(false);
+    return done();
+  });
+});
+
+it('as a guest, waits for a minute', async () => {
+  const { db, context } = setUp();
+  const other = { holder: 'other', job: 'sync', host: 'elsewhere', pid: 1, processStart: null };
+  takeLease(db, { ...other, takenAt: now, beatAt: now }, () => false);
+  let nowMs = stillClock.now();
+  const sleep = (ms: number): Promise<void> => {
+    expect(readQueue(db)).toMatchObject([{ job: 'erase', pid: process.pid, hasBegun: false }]);
+    beatLease(db, 'other', new Date((nowMs += ms)).toISOString());
+    return Promise.resolve();
+  };
+  const result = runJob({ ...context, clock: { now: () => nowMs, sleep } }, 'erase', done);
+  await expect(result).rejects.toMatchObject({ code: 'busy' });
+  expect(nowMs - stillClock.now()).toBe(60_000);
+  expect(readQueue(db)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { acquireLease } from '../../src/job/lease.ts';
+import { acquireLease } from '../job/take-lease.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { beginFirstPass, makeMissingIndexes } from '../../src/mirror/first-pass.ts';
 import { openTestMirror, stillClock } from './open-test-mirror.ts';
@@ -47,15 +47,15 @@ it.each<[string, (db: Database) => void, boolean]>([
   expect(indexes(db)).toEqual(names);
 });
 
-it.each<[string, (db: Database) => void]>([
+it.each<[string, (db: Database) => unknown]>([
   ['the next pass, which is no first one', (db) => void beginFirstPass(db, 'persons', { isFull: true })],
   ['a pass over another list', (db) => void beginFirstPass(db, 'recordings', { isFull: false })],
-  ['whatever takes the lease', (db) => acquireLease(db, 'erase', stillClock, () => undefined).release()],
-])('what a kill has left out is made by %s', (_name, open) => {
+  ['whatever takes the lease', (db) => acquireLease(db, 'erase', stillClock)],
+])('what a kill has left out is made by %s', async (_name, open) => {
   const { db } = openTestMirror();
   beginFirstPass(db, 'persons', { isFull: true });
   addPerson(db, 'a', 'id a');
-  open(db);
+  await open(db);
   expect(indexes(db)).toEqual(names);
   expect(() => addPerson(db, 'a', 'id b')).toThrow(/UNIQUE/);
   expect(() => addPerson(db, 'b', 'id a')).toThrow(/UNIQUE/);

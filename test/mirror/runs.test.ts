@@ -80,10 +80,10 @@ it('keeps the newest runs of each job and its newest success, and counts all', (
   makeRun('export', 0, 'done');
   makeRun('sync', 1, 'done');
   for (let minute = 2; minute <= 30; minute += 1) makeRun('sync', minute, 'failed');
-  const kept = listRunsOfJob(db, 'sync', 100, undefined);
+  const kept = listRunsOfJob(db, 'sync', 100, []);
   expect(kept.map(({ startedAt }) => startedAt)).toEqual([30, 29, 28, 27, 26, 1].map(time));
   expect(newestSuccess(db, 'sync')?.startedAt).toBe(time(1));
-  expect(listJobTotals(db, undefined)).toEqual([
+  expect(listJobTotals(db, [])).toEqual([
     { job: 'export', outcomes: { done: 1 }, requests: 2, lastEndAt: time(0), lastDoneAt: time(0) },
     { job: 'sync', outcomes: { done: 1, failed: 29 }, requests: 60, lastEndAt: time(30), lastDoneAt: time(1) },
   ]);
@@ -93,9 +93,9 @@ it('counts a run that died once, when the next one records it', () => {
   const { db } = openTestMirror();
   startRun(db, 'sync', time(0));
   const died = { job: 'sync', outcomes: { interrupted: 1 }, requests: 0, lastEndAt: null, lastDoneAt: null };
-  expect(listJobTotals(db, undefined)).toEqual([died]);
+  expect(listJobTotals(db, [])).toEqual([died]);
   startRun(db, 'export', time(1));
-  expect(listJobTotals(db, undefined)).toMatchObject([{ job: 'export' }, { ...died, lastEndAt: time(1) }]);
+  expect(listJobTotals(db, [])).toMatchObject([{ job: 'export' }, { ...died, lastEndAt: time(1) }]);
 });
 
 it('removes the runs of an older version in parts', () => {

@@ -72,7 +72,7 @@ test.each([
   expect(runs).toMatchObject([{ job: 'export', outcome: 'interrupted', reason: 'died' }]);
   expect(passes).toMatchObject([{ verdict: 'unfinished' }]);
   expect(lease?.job).toBe(holder?.job === 'audit' ? 'audit' : undefined);
-  expect(listJobTotals(db, lease ?? undefined)).toMatchObject([{ outcomes: { interrupted: 1 } }]);
+  expect(listJobTotals(db, lease ? [lease] : [])).toMatchObject([{ outcomes: { interrupted: 1 } }]);
   // A reader writes nothing: the next run records it.
   expect(listRuns(db, 1)).toMatchObject([{ outcome: null }]);
 });

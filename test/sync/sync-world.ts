@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { PagedDataset } from '../../src/contract/datasets.ts';
 import { createApp, type App } from '../../src/app.ts';
+import { systemClock, type Clock } from '../../src/core/clock.ts';
 import type { SettingsFlags } from '../../src/config/load-settings.ts';
 import type { Pass } from '../../src/mirror/passes.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
@@ -25,6 +26,7 @@ export type SyncWorld = {
 export async function openSyncWorld(
   options: Omit<SandboxOptions, 'port' | 'recordings'> & { recordings?: number },
   set: NonNullable<SettingsFlags['set']> = [],
+  clock: Clock = systemClock,
 ): Promise<SyncWorld> {
   const sandbox = await startSandbox({ recordings: 0, hostile: true, ...options, port: 0, faultHoldMs: 100 });
   const dataDir = freshFolder();
@@ -43,7 +45,7 @@ export async function openSyncWorld(
     { path: 'budget.recordings.windows', value: [] },
     { path: 'deletions.confirmAfterSeconds', value: 0 },
   ];
-  const app = createApp({ environment, isTerminal: false }, { set: [...quick, ...set] });
+  const app = createApp({ environment, isTerminal: false, clock }, { set: [...quick, ...set] });
   const signal = new AbortController().signal;
   const parts = () => ({
     db: app.database(),

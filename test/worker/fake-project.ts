@@ -42,6 +42,7 @@ export function fakeProject(
     schedule,
     runs,
     condition,
+    givesWay: () => false,
     run: async (job, signal) => {
       const { ms, ends = 'done', deaf = false } = work(job);
       const run = startRun(runs, job, clock);

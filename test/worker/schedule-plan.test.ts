@@ -105,6 +105,7 @@ describe('turns', () => {
     name,
     servedMs,
     isBusy: false,
+    hasPlace: false,
     due: ['head', 'full'] as const,
     ...further,
   });
@@ -119,6 +120,8 @@ describe('turns', () => {
     expect(chooseStarts(projects, 5).map(({ name }) => name)).toEqual(['b', 'a']);
     expect(chooseStarts(projects, 1)).toEqual([{ name: 'b', job: 'head' }]);
     expect(chooseStarts(projects, 0)).toEqual([]);
+    // Beside a pass that gives way, no further place is needed.
+    expect(chooseStarts([...projects, project('e', 9, { hasPlace: true })], 0)).toEqual([{ name: 'e', job: 'head' }]);
   });
 
   it('come to everybody equally often, however much some want', () => {

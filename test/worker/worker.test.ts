@@ -60,6 +60,25 @@ it('has each job once at a time, and answers the ticks that fell into a long run
   await clock.settle(worker.stop(1000));
 });
 
+it('begins a job beside a pass that gives way to it, also where no other place is free, and no second one', async () => {
+  const clock = virtualClock(startMs);
+  const work: FakeJob = (job) => ({ ms: job === 'full' ? 50 * minute : 5 * minute });
+  const schedule = { head: '*/10 * * * *', reconcile: '*/10 * * * *', export: '*/10 * * * *', full: '30 12 * * *' };
+  const project = fakeProject(clock, schedule, { work });
+  project.givesWay = (running, to) => running === 'full' && to !== 'head';
+  const { worker, pass } = rig(clock, [project], 1);
+  await pass(22 * minute);
+  expect(starts(project)).toEqual([
+    'reconcile 12:00:00',
+    'full 12:05:00',
+    'export 12:06:00',
+    'reconcile 12:11:00',
+    'export 12:16:00',
+    'reconcile 12:21:00',
+  ]);
+  expect(await clock.settle(worker.stop(1000))).toBe(true);
+});
+
 it('tries a failing job again after growing pauses, alerts, and forgets it once it succeeds', async () => {
   const clock = virtualClock(startMs);
   const isBroken = { now: true };

@@ -1,0 +1,58 @@
+import { AppError } from '../core/errors.ts';
+import type { JobContext } from './job-context.ts';
+
+/** While a step takes longer than this, its end is not awaited before the run gives way. Others wait for a minute. */
+const patienceMs = 20_000;
+const lookEveryMs = 1_000;
+
+/** A part of the work, until it ends or gives way. */
+type Part = {
+  /** Aborted when the run has to stop or to give way. What was done stays, and the next part takes it up. */
+  signal: AbortSignal;
+  /** Is to be called after each step, when the mirror holds all of it. */
+  onStep: () => void;
+  /** Since when the work has stood still; undefined in the first part. */
+  stoodStillSinceMs: number | undefined;
+};
+
+/**
+ * Does work that can be stopped and taken up again. It gives way to those who wait after each step, and in the middle of a step
+ * that takes long: a request may wait for the budget for an hour. Before it goes on, `refuse` looks whether it may, and throws
+ * where not. After a part without a step the next one is stopped later, so that each step ends at some time.
+ */
+export async function inTurns<T>(
+  { turn, clock, signal }: Pick<JobContext, 'turn' | 'clock' | 'signal'>,
+  refuse: () => Promise<void>,
+  work: (part: Part) => Promise<T>,
+): Promise<T> {
+  let stoodStillSinceMs: number | undefined;
+  let waitMs = patienceMs;
+  for (;;) {
+    const stop = new AbortController();
+    const gaveWay = new AppError('another job waits for the data folder', { code: 'interrupted' });
+    const giveWayIfWanted = (): void => {
+      if (turn?.isWanted() === true) stop.abort(gaveWay);
+    };
+    let stepBeganMs = clock.now();
+    let steps = 0;
+    const onStep = (): void => {
+      steps += 1;
+      stepBeganMs = clock.now();
+      giveWayIfWanted();
+    };
+    const timer = setInterval(() => {
+      if (clock.now() - stepBeganMs >= waitMs) giveWayIfWanted();
+    }, lookEveryMs);
+    try {
+      return await work({ signal: AbortSignal.any([signal, stop.signal]), onStep, stoodStillSinceMs });
+    } catch (error) {
+      if (error !== gaveWay || turn === undefined) throw error;
+    } finally {
+      clearInterval(timer);
+    }
+    waitMs = steps > 0 ? patienceMs : 2 * waitMs;
+    stoodStillSinceMs = clock.now();
+    await turn.giveWay();
+    await refuse();
+  }
+}

@@ -1,0 +1,25 @@
+import type { Waiter } from '../mirror/lease-queue.ts';
+
+/** The jobs that a pass leaves the data folder to between two pages. Each waits for its turn for a bounded time. */
+const guestJobs: ReadonlySet<string> = new Set(['erase', 'reconcile', 'export', 'delta']);
+
+/** Whether a pass leaves the data folder to a job. */
+export function isGuest(job: string): boolean {
+  return guestJobs.has(job);
+}
+
+/**
+ * Whoever has its turn before a run, of those that wait, in the order of coming. Guests and passes that have given way stand in one line, so
+ * that a pass takes a page between two guests who come after it. All others stand behind that line: a second pass would
+ * begin the list of the first one again.
+ */
+export function whoIsAhead(
+  { holder, job }: Pick<Waiter, 'holder' | 'job'>,
+  queue: readonly Waiter[],
+): Waiter | undefined {
+  const isInLine = (waiter: Pick<Waiter, 'job' | 'hasBegun'>): boolean => waiter.hasBegun || isGuest(waiter.job);
+  const place = queue.findIndex((waiter) => waiter.holder === holder);
+  const before = place === -1 ? queue : queue.slice(0, place);
+  if (isInLine(queue[place] ?? { job, hasBegun: false })) return before.find(isInLine);
+  return queue.find(isInLine) ?? before[0];
+}
