@@ -152,6 +152,25 @@ describe('a sync under way', () => {
   });
 });
 
+it('a request is received in the middle of a pass, and the pass goes on', async () => {
+  const dataDir = join(workspace.folder, 'asked');
+  const args = [...smallPages.slice(0, -1), 'info', '--data-dir', dataDir];
+  const paced = ['--set', 'budget.windows=[{requests: 15, perSeconds: 1}]'];
+  const pass = workspace.start(['sync', 'persons', ...args, ...paced]);
+  await untilReceived(dataDir, 60);
+  const row = await workspace.run(['query', 'SELECT uuid FROM persons LIMIT 1', '--json', '--data-dir', dataDir]);
+  const [[uuid]] = (jsonOf(row) as { rows: [[string]] }).rows;
+  const add = ['erase', 'add', '--uuid', uuid, '--basis', 'objection', '--by', 'dpo', '--json', ...args, ...paced];
+  const [added, second] = await Promise.all([workspace.run(add), workspace.run(['sync', 'persons', ...args])]);
+  expect(jsonOf(added)).toMatchObject({ requests: [{ state: 'scoped', persons: 1 }] });
+  expect(added).toMatchObject({ code: 0, stderr: expect.stringContaining('"msg":"waiting for another run"') });
+  expect(second.code).toBe(5);
+  expect(pass.child.exitCode).toBeNull();
+  expect(await pass.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('"msg":"run goes on"') });
+  const { runs } = await statusOf(dataDir);
+  expect(runs.map(({ outcome, reason }) => [outcome, reason])).toEqual(Array(2).fill(['done', null]));
+});
+
 describe('a query that never ends', () => {
   const endless = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n, runs';
 
