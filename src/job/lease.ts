@@ -167,8 +167,11 @@ function tryToTake(db: Database, wanted: LeaseHolder, nowMs: number): LeaseHolde
     if (ahead) return ahead;
     const present = takeLease(db, wanted, (other) => isStale(other, nowMs));
     if (present.holder !== wanted.holder) return present;
-    const gone = queue.filter((waiter) => isStale(waiter, nowMs)).map((waiter) => waiter.holder);
-    leaveQueue(db, [wanted.holder, ...gone]);
+    const left = queue.filter((waiter) => waiter.holder === wanted.holder || isStale(waiter, nowMs));
+    leaveQueue(
+      db,
+      left.map(({ holder: each }) => each),
+    );
     return undefined;
   });
   return take.immediate();

@@ -37,7 +37,14 @@ export type AbsenceParts = {
   signal: AbortSignal;
   /** Is called for each row whose deletion is certain, in the transaction that is about to remove it. */
   onDeletion?: ((dataset: PagedDataset, key: string) => void) | undefined;
+  /** Is called when what the service has said of some rows is in the mirror. */
+  onStep?: (() => void) | undefined;
+  /** What was counted before, where the same work was stopped and is taken up again. It is counted on here. */
+  tally?: AbsenceTally | undefined;
 };
+
+/** What came of absent rows so far. */
+type AbsenceTally = Omit<AbsenceResult, 'held'>;
 
 /** What came of the absent rows. */
 export type AbsenceResult = {
@@ -120,9 +127,10 @@ export function approveHeldPlan(parts: Omit<AbsenceParts, 'service' | 'signal'>,
  * the end; a refused key, a service that cannot be reached, or too many of the former end it at once.
  */
 export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResult> {
-  const { db, service, settings, signal } = parts;
-  const expired = await expireRecordings(parts);
-  const result: AbsenceResult = { asked: 0, alive: 0, deleted: 0, merged: 0, expired, waiting: 0, held: [] };
+  const { db, service, settings, signal, onStep, tally: result = newTally() } = parts;
+  result.expired += await expireRecordings(parts);
+  // Those that wait are among the rows that are planned now.
+  result.waiting = 0;
   const failures: AppError[] = [];
   const answerFor = async (dataset: PagedDataset, suspect: Suspect): Promise<Answer> => {
     try {
@@ -153,11 +161,17 @@ export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResu
         if (answered.some(({ answer: { verdict } }) => verdict === 'gone' || verdict === 'merged'))
           await askForProject(service, dataset, signal);
         for (const { suspect, answer } of answered) apply(suspect, answer);
+        onStep?.();
       }
     }
   }
   if (failures[0]) throw withRowsLeft(failures[0], failures.length);
   return { ...result, held: listHeldPlans(db) };
+}
+
+/** Before the first row. */
+export function newTally(): AbsenceTally {
+  return { asked: 0, alive: 0, deleted: 0, merged: 0, expired: 0, waiting: 0 };
 }
 
 /** The same error, whose hint also says what became of the rows. */
@@ -188,7 +202,7 @@ async function expireRecordings({ db, settings, clock, signal }: AbsenceParts): 
 function prepareApply(
   { db, settings, clock, onDeletion }: AbsenceParts,
   dataset: PagedDataset,
-  result: AbsenceResult,
+  result: AbsenceTally,
 ): (suspect: Suspect, answer: Answer) => void {
   const writeRows = prepareWriteRows(db, dataset);
   const removeRow = prepareRemoveRow(db, dataset);

@@ -35,6 +35,7 @@ import { listRequests } from '../mirror/erasure-requests.ts';
 import { removeUnnamedParts } from '../snapshot/publish.ts';
 import {
   approveHeldPlan,
+  newTally,
   planDatasetAbsence,
   reconcileAbsence,
   type AbsenceParts,
@@ -205,4 +206,4 @@ function removeLeftDrafts({ settings: { dataDir }, clock }: JobContext): void {
     removeOldDrafts(join(dataDir, folder), clock.now() - draftLivesMs);
 }
 
-const nothingAsked: AbsenceResult = { asked: 0, alive: 0, deleted: 0, merged: 0, expired: 0, waiting: 0, held: [] };
+const nothingAsked: AbsenceResult = { ...newTally(), held: [] };

@@ -8,7 +8,7 @@ import { runJob, type JobResult } from '../job/run-job.ts';
 import { claimMirror } from '../mirror/runs.ts';
 import type { PassMode } from '../mirror/passes.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
-import { reconcileAbsence, type AbsenceResult } from '../sync/absence.ts';
+import { newTally, reconcileAbsence, type AbsenceResult } from '../sync/absence.ts';
 import { syncList } from '../sync/sync-list.ts';
 import { syncPlaylists } from '../sync/sync-playlists.ts';
 
@@ -66,7 +66,13 @@ export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJ
         }
       }
       const canJudge = passes.some(({ verdict, dataset }) => verdict === 'complete' && datasets[dataset].list !== null);
-      const absence = canJudge ? await reconcileAbsence({ ...own, onDeletion: deletionReceiver(own) }) : null;
+      const tally = newTally();
+      const onDeletion = deletionReceiver(own);
+      const absence = canJudge
+        ? await inTurns(own, refuse, ({ signal, onStep }) =>
+            reconcileAbsence({ ...own, signal, onStep, tally, onDeletion }),
+          )
+        : null;
       const isIncomplete = passes.some(({ verdict, reason }) => verdict !== 'complete' && reason !== 'head');
       // A held plan of another list says nothing about this run.
       const isHeld = absence?.held.some(({ dataset }) => job.datasets.includes(dataset)) ?? false;

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { enterQueue, readQueue } from '../../src/mirror/lease-queue.ts';
-import { beatLease, readLease, releaseLease, takeLease, listRuns } from '../../src/mirror/runs.ts';
+import { beatLease, readLease, releaseLease, takeLease, listRuns, startRun } from '../../src/mirror/runs.ts';
 import { processSpace } from '../../src/job/lease.ts';
 import { runJob, type JobResult } from '../../src/job/run-job.ts';
 import type { Service } from '../../src/client/service.ts';
@@ -244,10 +244,19 @@ it.each([
   const { db, run } = setUp();
   const asked = { holder: 'x', job: 'erase', host: processSpace(), processStart: null, takenAt: now, beatAt: now };
   enterQueue(db, { ...asked, hasBegun: false, ...waiter });
-  await run(async ({ turn }) => {
-    expect(turn?.isWanted()).toBe(false);
-    return done();
-  });
+  await run(({ turn }) => (expect(turn?.isWanted()).toBe(false), done()));
+});
+
+it.each([
+  ['lives', process.ppid, null],
+  ['was killed there', 2 ** 22 - 1, 'died'],
+])('a pass that has given way and %s is told by its run', async (_how, pid, reason) => {
+  const { db, run } = setUp();
+  const id = startRun(db, 'full', now);
+  const waiter = { holder: 'x', job: 'full', host: processSpace(), processStart: null, takenAt: now, beatAt: lately };
+  enterQueue(db, { ...waiter, pid, hasBegun: true });
+  await run(done);
+  expect(listRuns(db, 9).find((each) => each.id === id)).toMatchObject({ reason });
 });
 
 it('as a guest, waits for a minute', async () => {

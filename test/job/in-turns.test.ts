@@ -1,0 +1,27 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { inTurns } from '../../src/job/in-turns.ts';
+import { stillClock } from '../mirror/open-test-mirror.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+it('does not await a step that takes long where others wait, twice as long the next time, and less again after a step', async () => {
+  const clock = { ...stillClock, now: () => Date.now() };
+  const parts: number[] = [];
+  const turn = { isWanted: () => parts.length < 4, giveWay: () => Promise.resolve() };
+  const ended = inTurns(
+    { turn, clock, signal: new AbortController().signal },
+    () => Promise.resolve(),
+    async ({ signal, onStep }) => {
+      const beganMs = clock.now();
+      // The third part takes a step, after which it gives way at once.
+      if (parts.length === 2) onStep();
+      while (!signal.aborted && parts.length < 4) await vi.advanceTimersByTimeAsync(1_000);
+      parts.push((clock.now() - beganMs) / 1000);
+      signal.throwIfAborted();
+      return 'ended';
+    },
+  );
+  await expect(ended).resolves.toBe('ended');
+  expect(parts).toEqual([20, 40, 0, 20, 0]);
+});
