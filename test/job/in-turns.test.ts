@@ -8,10 +8,11 @@ afterEach(() => void vi.useRealTimers());
 it('does not await a step that takes long where others wait, twice as long the next time, and less again after a step', async () => {
   const clock = { ...stillClock, now: () => Date.now() };
   const parts: number[] = [];
+  let looks = 0;
   const turn = { isWanted: () => parts.length < 4, giveWay: () => Promise.resolve() };
   const ended = inTurns(
     { turn, clock, signal: new AbortController().signal },
-    () => Promise.resolve(),
+    () => Promise.resolve(void (looks += 1)),
     async ({ signal, onStep }) => {
       const beganMs = clock.now();
       // The third part takes a step, after which it gives way at once.
@@ -24,4 +25,6 @@ it('does not await a step that takes long where others wait, twice as long the n
   );
   await expect(ended).resolves.toBe('ended');
   expect(parts).toEqual([20, 40, 0, 20, 0]);
+  // Before each part but the first, whether it may go on.
+  expect(looks).toBe(4);
 });

@@ -179,84 +179,62 @@ it('waits while another run holds the data folder, where the context says so', a
 
 const done = (): Promise<JobResult> => Promise.resolve({ outcome: 'done', counts: {} });
 
-it('gives way to those who wait, in the middle of its run, and to no second pass', async () => {
-  const { db, context, run, sent } = setUp();
+it('gives way to those who wait, takes a turn before whoever comes later, and lets no second pass in', async () => {
+  const { db, context, sent } = setUp();
   const patient = { ...context, clock: { ...stillClock, sleep: () => delay(1) } };
-  const work = async ({ turn, ledger }: JobContext): Promise<JobResult> => {
-    expect(turn?.isWanted()).toBe(false);
-    const before = ledger();
-    const order: string[] = [];
-    const guest = (job: string) =>
+  const order: string[] = [];
+  const others: Promise<unknown>[] = [];
+  const guest = (job: string, meanwhile?: () => void): unknown =>
+    others.push(
       runJob(patient, job, (own) => {
         order.push(job);
         own.ledger().append([{ type: 'differs', part: 'fence', items: 1 }]);
         sent.requests += 3;
+        meanwhile?.();
         return done();
-      });
-    const guests = [guest('erase'), guest('export')];
-    const second = runJob({ ...patient, wait: true }, 'head', () => (order.push('head'), done()));
-    expect(turn?.isWanted()).toBe(true);
-    await turn?.giveWay();
-    await Promise.all(guests);
-    await expect(run(done)).rejects.toMatchObject({ code: 'busy' });
-    expect(order).toEqual(['erase', 'export']);
-    expect([before.size(), ledger().size()]).toEqual([0, 2]);
-    ends.push(second);
+      }),
+    );
+  await runJob(patient, 'sync', async ({ turn, ledger }) => {
+    expect([turn?.isWanted(), ledger().size()]).toEqual([false, 0]);
+    guest('erase', () => guest('reconcile'));
+    guest('export');
+    others.push(runJob({ ...patient, wait: true }, 'head', () => (order.push('head'), done())));
+    while (turn?.isWanted() === true) {
+      order.push('page');
+      await turn.giveWay();
+    }
+    await expect(runJob(context, 'full', done)).rejects.toMatchObject({ code: 'busy' });
+    expect(ledger().size()).toBe(3);
     return done();
-  };
-  const ends: Promise<unknown>[] = [];
-  await runJob(patient, 'sync', work);
-  await Promise.all(ends);
-  expect(listRuns(db, 9).map(({ job, outcome, requests }) => [job, outcome, requests])).toEqual([
-    ['head', 'done', 0],
-    ['export', 'done', 3],
-    ['erase', 'done', 3],
-    ['sync', 'done', 0],
+  });
+  await Promise.all(others);
+  expect(order).toEqual(['page', 'erase', 'export', 'page', 'reconcile', 'head']);
+  const runs = listRuns(db, 9);
+  expect(runs.map(({ job, outcome, requests }) => `${job} ${outcome} ${requests}`)).toEqual([
+    'head done 0',
+    'reconcile done 3',
+    'export done 3',
+    'erase done 3',
+    'sync done 0',
   ]);
-  expect(listRuns(db, 9).at(-1)?.counts).toBe('{"gaveWay":1,"awaySeconds":0}');
+  expect(runs.at(-1)?.counts).toBe('{"gaveWay":2,"awaySeconds":0}');
   expect(readQueue(db)).toEqual([]);
 });
 
-it('takes a turn between two guests, and is passed over by nobody but the guests who came before', async () => {
-  const { context } = setUp();
-  const patient = { ...context, clock: { ...stillClock, sleep: () => delay(1) } };
-  const order: string[] = [];
-  const guests: Promise<unknown>[] = [];
-  /** The next guest comes while one works. */
-  const guest = (left: number): unknown =>
-    guests.push(runJob(patient, 'erase', () => (order.push('guest'), left > 0 && guest(left - 1), done())));
-  await runJob(patient, 'sync', async ({ turn }) => {
-    guest(2);
-    for (let page = 1; page <= 4; page += 1) {
-      order.push('page');
-      if (turn?.isWanted() === true) await turn.giveWay();
-    }
-    return done();
-  });
-  await Promise.all(guests);
-  expect(order).toEqual(['page', 'guest', 'page', 'guest', 'page', 'guest', 'page']);
-});
-
 it.each([
-  ['is dead', { pid: 2 ** 22 - 1 }],
-  ['is stopped, and silent', { pid: process.ppid, beatAt: new Date(stillClock.now() - 16_000).toISOString() }],
-])('neither gives way to a guest who %s, nor waits for it', async (_how, waiter) => {
+  ['is gone', { pid: 2 ** 22 - 1, beatAt: now }, 'died'],
+  ['is stopped, and silent', { pid: process.ppid, beatAt: new Date(stillClock.now() - 16_000).toISOString() }, null],
+])('does not wait for a guest or a pass that %s', async (_how, waiter, reason) => {
   const { db, run } = setUp();
-  const asked = { holder: 'x', job: 'erase', host: processSpace(), processStart: null, takenAt: now, beatAt: now };
-  enterQueue(db, { ...asked, hasBegun: false, ...waiter });
+  startRun(db, 'full', now);
+  for (const [job, hasBegun] of [
+    ['erase', false],
+    ['full', true],
+  ] as const)
+    enterQueue(db, { holder: job, job, host: processSpace(), processStart: null, takenAt: now, hasBegun, ...waiter });
   await run(({ turn }) => (expect(turn?.isWanted()).toBe(false), done()));
-});
-
-it.each([
-  ['lives', process.ppid, null],
-  ['was killed there', 2 ** 22 - 1, 'died'],
-])('a pass that has given way and %s is told by its run', async (_how, pid, reason) => {
-  const { db, run } = setUp();
-  const id = startRun(db, 'full', now);
-  const waiter = { holder: 'x', job: 'full', host: processSpace(), processStart: null, takenAt: now, beatAt: lately };
-  enterQueue(db, { ...waiter, pid, hasBegun: true });
-  await run(done);
-  expect(listRuns(db, 9).find((each) => each.id === id)).toMatchObject({ reason });
+  // What only stands still has not died.
+  expect(listRuns(db, 9).at(-1)).toMatchObject({ job: 'full', reason });
 });
 
 it('as a guest, waits for a minute', async () => {
