@@ -42,6 +42,8 @@ export type App = {
   service: () => Service;
   /** Whether address, project and key are configured, so that the service can be asked. */
   hasService: boolean;
+  /** The keys that sign the ledger from outside of the data folder. */
+  signers: () => readonly OutsideSigner[];
   /** Makes the context of a job; its service is null where none is configured. Opens the mirror, for writing. */
   jobContext: (signal: AbortSignal) => JobContext;
   /** Makes the context of a job that needs the service. Throws as `service` does, before the mirror is opened. */
@@ -253,6 +255,7 @@ function assembleApp(
     clock,
     log,
     database: openMirror,
+    signers,
     databaseReadOnly: () => opened(openDatabaseReadOnly(settings.dataDir)),
     service: openService,
     deprecation: () => deprecation,

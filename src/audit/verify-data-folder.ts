@@ -13,6 +13,8 @@ import { collectHistories, type RequestHistory } from '../ledger/request-history
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { entriesIn, type LedgerEntry } from '../ledger/entry.ts';
 import { readLedger } from '../ledger/ledger.ts';
+import type { OutsideSigner } from '../ledger/outside-signer.ts';
+import { refuseOtherKey } from '../ledger/signing-key.ts';
 import { noLedger, verifyLedger, type LedgerVerdict, type VerifyTask } from '../ledger/verify.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { verifyReports } from './verify-reports.ts';
@@ -32,8 +34,11 @@ export type FolderVerdict = {
   notes: string[];
 };
 
-/** `policy`: the text of one. `missing`: a sentence for each configured anchor that is missing. */
-type Anchoring = { policy?: string | undefined; missing?: readonly string[] };
+/**
+ * `policy`: the text of one. `missing`: a sentence for each configured anchor that is missing. `signers`: the keys that sign the
+ * ledger from outside of the data folder.
+ */
+type Anchoring = { policy?: string | undefined; missing?: readonly string[]; signers?: readonly OutsideSigner[] };
 
 /**
  * Verifies a data folder: the ledger itself, that each certificate is the one on the ledger and follows from its entries, that
@@ -41,7 +46,7 @@ type Anchoring = { policy?: string | undefined; missing?: readonly string[] };
  */
 export async function verifyDataFolder(
   dataDir: string,
-  { policy, missing = [], ...kept }: Pick<VerifyTask, 'publicKey' | 'checkpoint'> & Anchoring,
+  { policy, missing = [], signers = [], ...kept }: Pick<VerifyTask, 'publicKey' | 'checkpoint'> & Anchoring,
   signal: AbortSignal,
 ): Promise<FolderVerdict> {
   const folder = ledgerFolder(dataDir);
@@ -59,7 +64,7 @@ export async function verifyDataFolder(
     verifySnapshots(publishedFilesIn(dataDir), signal),
   );
   const state = ledger.ok
-    ? await attempt(unread, { sentences: [], notes: [] }, () => findStateIn(dataDir))
+    ? await attempt(unread, { sentences: [], notes: [] }, () => findStateIn(dataDir, signers))
     : { sentences: [], notes: [] };
   const problems = [
     ...new Set(unread),
@@ -112,10 +117,14 @@ function anchorJudgeOf(folder: string, policy: string | undefined): VerifyTask['
 }
 
 /** What is not as the ledger says. The mirror is opened for reading; where it cannot be, its tables are not looked at. */
-async function findStateIn(dataDir: string): Promise<{ sentences: string[]; notes: string[] }> {
+async function findStateIn(
+  dataDir: string,
+  signers: readonly OutsideSigner[],
+): Promise<{ sentences: string[]; notes: string[] }> {
   const notes: string[] = [];
   const ledger = readLedger(dataDir);
   refuseLostLedger(dataDir, ledger);
+  refuseOtherKey(dataDir, ledger.rotations(), signers);
   const db = openMirror(dataDir, notes);
   try {
     return { sentences: (await findDifferencesIn(dataDir, db, ledger)).map(({ sentence }) => sentence), notes };

@@ -16,12 +16,13 @@ import {
   type LedgerState,
   type Written,
 } from './ledger-state.ts';
+import type { Rotation } from './key-chain.ts';
 import type { LineIndex } from './line-index.ts';
 import { leafHash } from './merkle.ts';
 import type { OutsideSigner } from './outside-signer.ts';
 import { splitRecord, type LedgerRecord } from './record.ts';
 import type { Histories } from './request-history.ts';
-import { prepareRotation, signingKey } from './signing-key.ts';
+import { prepareRotation, refuseOtherKey, signingKey } from './signing-key.ts';
 
 /** How many entries there are, and what they hash to: the Merkle tree hash of RFC 6962, as hex. */
 type TreeHead = { size: number; rootHash: string };
@@ -53,8 +54,8 @@ export type LedgerReader = {
   publishedHeads: ReadonlyMap<number, string>;
   /** The machines that took the project over, in order, and the numbers of those entries. */
   holders(): readonly { machine: string; seq: number }[];
-  /** The numbers of the entries that changed the signing key. */
-  rotations(): readonly number[];
+  /** The entries that changed the signing key. */
+  rotations(): readonly Rotation[];
   /** Where the lines lie, and what they hash to: all that a proof of an entry needs, so that it does not read the ledger again. */
   lines: Pick<LineIndex, 'leaves' | 'read'>;
   /** What the disk and the mirror have to be like, by the entries so far. */
@@ -72,7 +73,8 @@ export type Ledger = LedgerReader & {
   /**
    * Appends records, with one flush, on disk for good when this returns. A record with a long list becomes several entries.
    * Throws, and has written nothing, when a record is none that the ledger takes, when making one throws, when the disk
-   * refuses (`storage`), or when the file is not as this ledger left it (`storage`).
+   * refuses (`storage`), when the file is not as this ledger left it (`storage`), or when the key that has to sign it is not here
+   * (`storage`).
    */
   append(records: Iterable<LedgerRecord>): void;
   /** How many entries, from the first, a checkpoint covers. */
@@ -133,8 +135,12 @@ function ledgerOf(dataDir: string, { clock, outside, store }: LedgerTools, state
     write(checkedLines(lines, size, taken), taken);
     if (taken.length === 0) throw damaged(`nothing stands elsewhere in the place of entry ${size}`);
   }
+  /** Whether the key was looked at: what cannot be signed is not appended. */
+  let canSign = false;
   const append: Ledger['append'] = (records) => {
     if (Array.isArray(records) && records.length === 0) return;
+    if (!canSign) refuseOtherKey(dataDir, state.rotations, outside);
+    canSign = true;
     const at = isoTime(clock.now());
     const size = state.tree.size();
     const taken: Written[] = [];
@@ -152,7 +158,7 @@ function ledgerOf(dataDir: string, { clock, outside, store }: LedgerTools, state
   const checkpoint: Ledger['checkpoint'] = () => {
     const { size, rootHash } = headOf(state);
     try {
-      const signer = signingKey(dataDir, state.rotations.at(-1), outside);
+      const signer = signingKey(dataDir, state.rotations, outside);
       const root = Buffer.from(rootHash, 'hex');
       const text = readCheckpointFile(folder, size) ?? checkpointText({ size, root }, signer);
       store?.keepKeys();
@@ -171,8 +177,8 @@ function ledgerOf(dataDir: string, { clock, outside, store }: LedgerTools, state
     rotateKey: () => {
       // So that the old key has vouched for all that came before.
       checkpoint();
-      append([prepareRotation(dataDir, signingKey(dataDir, state.rotations.at(-1), outside), outside)]);
-      signingKey(dataDir, state.rotations.at(-1), outside);
+      append([prepareRotation(dataDir, signingKey(dataDir, state.rotations, outside), outside)]);
+      signingKey(dataDir, state.rotations, outside);
     },
   };
 }
@@ -198,7 +204,7 @@ function readerOf(folder: string, state: LedgerState): LedgerReader {
     head: () => headOf(state),
     publishedHeads: state.publishedHeads,
     holders: () => state.holders,
-    rotations: () => state.rotations.map(({ seq }) => seq),
+    rotations: () => state.rotations,
     lines: state.lines,
     histories: state.histories,
     bound: state.bound.state,

@@ -6,7 +6,7 @@ import { makeFolder, readWholeFile } from '../core/folder.ts';
 import { keyPath, readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { listCheckpointFiles, publicKeysPath } from './checkpoint.ts';
 import { ledgerFolder } from './entry-file.ts';
-import { handover, ledgerName, readVkeys } from './key-chain.ts';
+import { handover, keyChain, ledgerName, readVkeys, type Rotation } from './key-chain.ts';
 import {
   privateKeyOf,
   publicKeyOf,
@@ -28,45 +28,84 @@ type RotationRecord = Extract<LedgerRecord, { type: 'key_rotated' }>;
 
 /**
  * The key that signs the ledger's checkpoints now: the one of `outside` that is the ledger's, or that of the data folder, made at
- * its first use where there is none outside. `rotated` is the newest rotation on the ledger: one that was killed halfway is
- * brought to its end. Throws `storage` when the key is lost, or is not the ledger's.
+ * its first use where there is none outside. `rotations` are those on the ledger: a list of public keys that lacks some, as an older
+ * copy or a kill leaves it, gets them again, and a rotation that was killed halfway is brought to its end. Throws `storage` when
+ * the key is lost, or is not the ledger's, and for a list that is another ledger's.
  */
 export function signingKey(
   dataDir: string,
-  rotated: RotationRecord | undefined,
+  rotations: readonly Rotation[],
   outside: readonly OutsideSigner[] = [],
 ): SignerKey {
   const folder = ledgerFolder(dataDir);
   const path = publicKeysPath(folder);
   const listed = existsSync(path) ? readListedKeys(path) : makeFirstKey(dataDir, folder, path, outside[0]);
-  const last = listed.at(-1);
-  if (!last) throw new Error('a list of keys without keys');
-  const publicKey = rotated ? Buffer.from(rotated.new_key, 'hex') : last.publicKey;
-  const current = { name: last.name, publicKey };
-  if (vkeyOf(current) !== vkeyOf(last)) replaceFile(path, [...listed, current].map(vkeyLine).join(''));
-  const own = outside.find((signer) => signer.publicKey.equals(publicKey));
-  if (own) return { name: last.name, ...own };
-  const waiting = readKey(dataDir, nextKeyName);
-  if (waiting && publicKeyOf(privateKeyOf(waiting)).equals(publicKey)) {
+  const keys = keysOf(path, listed, rotations);
+  if (listed.length < keys.length) replaceFile(path, keys.map(vkeyLine).join(''));
+  const { key, isWaiting } = findSigner(dataDir, keys, outside);
+  if (isWaiting) {
     renameSync(keyPath(dataDir, nextKeyName), keyPath(dataDir, signingKeyName));
     syncToDisk(dirname(keyPath(dataDir, signingKeyName)));
   }
-  const seed = readKey(dataDir, signingKeyName);
-  const privateKey = seed && privateKeyOf(seed);
-  if (!privateKey || !publicKeyOf(privateKey).equals(publicKey))
-    throw new AppError(
-      outside.length > 0
-        ? `neither the signing key of the settings nor ${keyPath(dataDir, signingKeyName)} is the key of this ledger`
-        : `${keyPath(dataDir, signingKeyName)} is not the key of this ledger`,
-      {
-        code: 'storage',
-        hint:
-          outside.length > 0
-            ? 'give the key that signed it last; docs/operations/signing-key.md says how to hand over to another one'
-            : 'restore the folders keys/ and ledger/ from the same backup',
-      },
-    );
-  return { name: last.name, privateKey };
+  return key;
+}
+
+/**
+ * Throws as `signingKey` does where what is appended to the ledger could not be signed, and changes nothing. A ledger that has no
+ * list of keys has not been signed yet.
+ */
+export function refuseOtherKey(
+  dataDir: string,
+  rotations: readonly Rotation[],
+  outside: readonly OutsideSigner[] = [],
+): void {
+  const path = publicKeysPath(ledgerFolder(dataDir));
+  if (existsSync(path)) findSigner(dataDir, keysOf(path, readListedKeys(path), rotations), outside);
+}
+
+/** The keys of the ledger, by its first key and its own rotations: each key of its list has to be the one at its place. */
+function keysOf(path: string, listed: readonly VerifierKey[], rotations: readonly Rotation[]): VerifierKey[] {
+  const [first] = listed;
+  const { chain, broken } = first ? keyChain(first, rotations) : { chain: [], broken: [] };
+  const keys = chain.map(({ key }) => key);
+  if (broken.length === 0 && listed.every((key, index) => keys[index] && vkeyOf(keys[index]) === vkeyOf(key)))
+    return keys;
+  throw new AppError(`${path} does not list the keys of this ledger`, {
+    code: 'storage',
+    hint: 'restore the folder ledger/ from a backup',
+  });
+}
+
+/** The last of the keys, by which what comes next is signed. `isWaiting`: it is the key to come of a rotation that was killed. */
+function findSigner(
+  dataDir: string,
+  keys: readonly VerifierKey[],
+  outside: readonly OutsideSigner[],
+): { key: SignerKey; isWaiting: boolean } {
+  const last = keys.at(-1);
+  if (!last) throw new Error('a list of keys without keys');
+  const { name, publicKey } = last;
+  const own = outside.find((signer) => signer.publicKey.equals(publicKey));
+  if (own) return { key: { name, ...own }, isWaiting: false };
+  for (const file of [nextKeyName, signingKeyName]) {
+    const seed = readKey(dataDir, file);
+    const privateKey = seed && privateKeyOf(seed);
+    if (privateKey && publicKeyOf(privateKey).equals(publicKey))
+      return { key: { name, privateKey }, isWaiting: file === nextKeyName };
+  }
+  const place = keyPath(dataDir, signingKeyName);
+  throw new AppError(
+    outside.length > 0
+      ? `neither the signing key of the settings nor ${place} is the key of this ledger`
+      : `${place} is not the key of this ledger`,
+    {
+      code: 'storage',
+      hint:
+        outside.length > 0
+          ? 'give the key that signed it last; docs/operations/signing-key.md says how to hand over to another one'
+          : 'restore the folders keys/ and ledger/ from the same backup',
+    },
+  );
 }
 
 /**

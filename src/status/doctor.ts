@@ -18,6 +18,8 @@ import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { findMissingAnchors } from '../anchor/missing-anchors.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedger, type LedgerReader } from '../ledger/ledger.ts';
+import type { OutsideSigner } from '../ledger/outside-signer.ts';
+import { refuseOtherKey } from '../ledger/signing-key.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { findFencedIdentifiers, readEpoch, refuseLostFenceKey } from '../mirror/fence.ts';
@@ -40,6 +42,8 @@ export type DoctorParts = {
   settings: Settings;
   openReader: () => Database;
   openService: () => Service;
+  /** The keys that sign the ledger from outside of the data folder. */
+  signers: () => readonly OutsideSigner[];
   /** Whether an answer of the service has declared its address deprecated. */
   deprecation: () => Deprecation | null;
   budget: Pick<Budget, 'usedUpUntilMs' | 'standing'>;
@@ -63,7 +67,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
     await attempt('disk', () => diskSpace(settings)),
     await attempt('mirror', () => (hasMirror ? checkMirror(openReader(), signal) : missingMirror(ledger()))),
     ...(hasMirror ? [await attempt('log', () => checkLog(dataDir))] : []),
-    await attempt('ledger', () => checkLedger(dataDir)),
+    await attempt('ledger', () => checkLedger(dataDir, parts.signers())),
     ...(settings.audit.anchors.length > 0 ? [await attempt('anchors', () => checkAnchors(settings))] : []),
     ...(hasMirror ? [await attempt('erasures', () => checkErasures(openReader(), dataDir, ledger(), signal))] : []),
     await attempt('state', () => checkState(hasMirror ? openReader() : null, dataDir, ledger())),
@@ -133,13 +137,14 @@ function checkLog(dataDir: string): Found {
   return { state: 'warning', detail: `${detail}: a reader keeps it from being written back`, fix };
 }
 
-/** Checks that every entry can be read, and that every checkpoint matches the entries that it covers. */
-function checkLedger(dataDir: string): string {
+/** Checks that every entry can be read, that every checkpoint matches the entries that it covers, and that the next can be signed. */
+function checkLedger(dataDir: string, signers: readonly OutsideSigner[]): string {
   const hasLedger = existsSync(ledgerFolder(dataDir));
   if (!hasLedger) refuseLostLedger(dataDir, { size: () => 0 });
   if (!hasLedger) return 'there is no ledger yet; the first erasure request makes it';
   const { ok, size, checkpoints, problems } = verifyLedger({ folder: ledgerFolder(dataDir) });
   refuseLostLedger(dataDir, { size: () => size });
+  if (ok) refuseOtherKey(dataDir, readLedger(dataDir).rotations(), signers);
   if (ok) return `${size} entries, ${checkpoints} checkpoints, all correct`;
   const [first] = problems;
   const isUnsigned = problems.every(({ problem }) => problem === 'nothing_signed' || problem === 'unsigned_for_long');

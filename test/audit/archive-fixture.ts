@@ -60,7 +60,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
   const clock: Clock = { now: () => nowMs, sleep: () => Promise.reject(new Error('nothing should sleep')) };
   const db = openDatabase(dataDir, clock);
   plantKeys(dataDir);
-  const { name: ledgerOrigin } = signingKey(dataDir, undefined);
+  const { name: ledgerOrigin } = signingKey(dataDir, []);
   const settings = { dataDir, ...issuing };
   const histories = collectHistories();
   const lines: string[] = [];

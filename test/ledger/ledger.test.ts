@@ -285,3 +285,27 @@ test('a draft that a kill left linked to a checkpoint, or to a key, is not writt
   expect(readFileSync(join(folder, 'checkpoints/000000004.txt'), 'utf8')).toBe(kept);
   expect(verifyLedger({ folder }).problems).toEqual([]);
 });
+
+test('an older list of public keys is made whole again from the ledger; with an older key nothing is appended', () => {
+  const dataDir = temporaryFolder();
+  const [keys, key] = [join(dataDir, 'ledger/public-keys.txt'), join(dataDir, 'keys/ledger.key')];
+  const ledger = openLedger(dataDir, tickingClock());
+  ledger.append(life.slice(0, 1));
+  ledger.checkpoint();
+  const older = { keys: readFileSync(keys), key: readFileSync(key) };
+  for (let times = 0; times < 3; times += 1) ledger.rotateKey();
+  const newest = { keys: readFileSync(keys), key: readFileSync(key) };
+  writeFileSync(keys, older.keys);
+  const restored = openLedger(dataDir, tickingClock());
+  restored.append(life.slice(1, 2));
+  restored.checkpoint();
+  expect(readFileSync(keys)).toEqual(newest.keys);
+  expect(verifyLedger({ folder: join(dataDir, 'ledger') }).problems).toEqual([]);
+  writeFileSync(key, older.key);
+  const again = openLedger(dataDir, tickingClock());
+  expect(() => again.append(life.slice(2, 3))).toThrow('keys/ledger.key is not the key of this ledger');
+  writeFileSync(key, newest.key);
+  writeFileSync(keys, newest.keys.subarray(newest.keys.indexOf('\n') + 1));
+  expect(() => again.append(life.slice(2, 3))).toThrow('public-keys.txt does not list the keys of this ledger');
+  expect(readLedger(dataDir).size()).toBe(restored.size());
+});

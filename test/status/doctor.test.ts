@@ -1,4 +1,4 @@
-import { rmSync, truncateSync } from 'node:fs';
+import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Budget } from '../../src/client/budget.ts';
@@ -6,6 +6,7 @@ import type { BudgetStanding } from '../../src/client/budget-standing.ts';
 import type { Deprecation } from '../../src/client/deprecation.ts';
 import type { Reply, Service } from '../../src/client/service.ts';
 import { createApp } from '../../src/app.ts';
+import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { databasePath, openDatabaseReadOnly } from '../../src/mirror/database.ts';
@@ -77,6 +78,7 @@ async function examined(
     settings,
     openReader,
     openService,
+    signers: () => [],
     deprecation: () => deprecation,
     budget: { usedUpUntilMs, standing: () => Promise.resolve(standing) },
     signal,
@@ -472,6 +474,15 @@ test('a ledger that no run has signed is told apart from one that is damaged', a
   });
   ledger.checkpoint();
   expect((await examined(dataDir)).get('ledger')).toMatchObject({ state: 'ok' });
+  const key = join(dataDir, 'keys/ledger.key');
+  const older = readFileSync(key);
+  ledger.rotateKey();
+  ledger.checkpoint();
+  writeFileSync(key, older);
+  const detail = expect.stringContaining('keys/ledger.key is not the key of this ledger') as string;
+  expect((await examined(dataDir)).get('ledger')).toMatchObject({ state: 'failed', detail });
+  const { problems } = await verifyDataFolder(dataDir, {}, new AbortController().signal);
+  expect(problems).toEqual([detail]);
   truncateSync(join(dataDir, 'ledger/entries.jsonl'), 40);
   expect((await examined(dataDir)).get('ledger')).toMatchObject({
     state: 'failed',

@@ -33,7 +33,11 @@ Examples:
     ) => {
       const kept = { checkpoint: readKept(checkpoint), publicKey: readKept(publicKey), policy: readKept(policy) };
       const missing = await findMissingAnchors(app.settings);
-      const verdict = await verifyDataFolder(app.settings.dataDir, { ...kept, missing }, context.signal);
+      const verdict = await verifyDataFolder(
+        app.settings.dataDir,
+        { ...kept, missing, signers: app.signers() },
+        context.signal,
+      );
       if (!verdict.ok) context.setExitCode(exitCodes.failed);
       return { json: verdict, text: verdictText(verdict) };
     },

@@ -152,8 +152,9 @@ type Trial = { findings: Check[]; plan: PassPlan | null; pathPrefix: string };
 async function trySettings(open: (pathPrefix: string) => App, pathPrefix: string, signal: AbortSignal): Promise<Trial> {
   const app = open(pathPrefix);
   try {
-    const { settings, budget, clock, deprecation, databaseReadOnly: openReader, service: openService } = app;
-    const findings = await examine({ settings, openReader, openService, deprecation, budget, signal });
+    const { settings, budget, clock, deprecation, signers } = app;
+    const { databaseReadOnly: openReader, service: openService } = app;
+    const findings = await examine({ settings, openReader, openService, signers, deprecation, budget, signal });
     const stateOf = (name: string): string | undefined => findings.find(({ check }) => check === name)?.state;
     const isOther = pathPrefix !== wantedPrefix;
     if (isOther && deprecation() !== null) return await trySettings(open, wantedPrefix, signal);

@@ -85,7 +85,7 @@ export function signReceipts(context: JobContext, keys: readonly KeptKey[]): Rec
   if (last >= ledger.signed()) ledger.checkpoint();
   const folder = ledgerFolder(context.settings.dataDir);
   const size = sizeCovering(folder, last);
-  const rotations = ledger.rotations().filter((seq) => seq < (size ?? 0));
+  const rotations = ledger.rotations().flatMap(({ seq }) => (seq < (size ?? 0) ? [seq] : []));
   const numbers = [...new Set([...wanted, ...rotations])].toSorted((a, b) => a - b);
   const { entries } = proveEntries(folder, ledger, numbers, size);
   const proved = new Map(entries.map((entry, at) => [numbers[at], entry]));
