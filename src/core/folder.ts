@@ -87,6 +87,19 @@ export function freeBytesAt(path: string): number {
   return bavail * bsize;
 }
 
+/** A run has so many files open at once, and more than as many are left to it on any common system. */
+const filesAtOnce = 32;
+
+/** Throws the system's error (EMFILE) where this process may not open as many files more as a run does. */
+export function refuseFewFiles(): void {
+  const opened: number[] = [];
+  try {
+    while (opened.length < filesAtOnce) opened.push(openSync(process.execPath, 'r'));
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
+  }
+}
+
 /** The folder for temporary files. It is on the data folder's disk and has the same protection. */
 export function temporaryFolder(dataDir: string): string {
   return join(dataDir, 'tmp');

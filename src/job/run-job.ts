@@ -1,5 +1,6 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { refuseFewFiles } from '../core/folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SetAttributes } from '../log/tracer.ts';
@@ -8,6 +9,7 @@ import { finishRun, refuseStaleHolder, startRun, type LeaseHolder, type RunOutco
 import { boundFiles } from './bound-files.ts';
 import type { JobContext } from './job-context.ts';
 import { waitForLease, type Lease } from './lease.ts';
+import { removeLeftDrills } from './left-drills.ts';
 import { refuseLostLedger } from './lost-ledger.ts';
 import { isGuest } from './turn-plan.ts';
 
@@ -30,8 +32,8 @@ const changingFiles = [
 
 /**
  * Runs a job under the lease of the data folder and records the run, however it ends. Rejects with what the job
- * rejects with. The context given to the job is its own: its signal is aborted too when the lease is lost, and its ledger
- * is opened once, and once more each time that the job has given way (`turn`).
+ * rejects with. What a killed drill has left is removed. The context given to the job is its own: its signal is aborted too
+ * when the lease is lost, and its ledger is opened once, and once more each time that the job has given way (`turn`).
  */
 export async function runJob<Context extends JobContext, Result extends JobResult>(
   context: Context,
@@ -40,6 +42,8 @@ export async function runJob<Context extends JobContext, Result extends JobResul
 ): Promise<Result> {
   const { db, tracer } = context;
   const lost = new AbortController();
+  // Where few files may be open, Node and its packages fail in odd ways, or hang.
+  refuseFewFiles();
   const lease = await takeLease(context, job, (error) => lost.abort(error));
   const signal = AbortSignal.any([context.signal, lost.signal]);
   const ledger = ledgerOfRun({ ...context, signal });
@@ -62,6 +66,7 @@ export async function runJob<Context extends JobContext, Result extends JobResul
     const result = await tracer
       .span(`run ${job}`, about, (set) =>
         recordRun(own, { job, set, away }, async () => {
+          removeLeftDrills(context.settings.dataDir);
           await ledger.openFirst();
           const result = await work(own).catch((error: unknown) => {
             try {

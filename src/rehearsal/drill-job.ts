@@ -1,16 +1,15 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../core/atomic-file.ts';
 import { sha256 } from '../core/digest.ts';
 import { makeFolder, temporaryFolder, reportsFolder } from '../core/folder.ts';
 import type { JobContext } from '../job/job-context.ts';
+import { drillPrefix, removeLeftDrills } from '../job/left-drills.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { holdDrill, type Drill } from './drill.ts';
 
 /** A drill, and the file that it is filed in. */
 type DrillJobResult = JobResult & { drill: Drill; file: string };
-
-const folderPrefix = 'drill-';
 
 /** Holds a drill as one run, files its report, and signs its SHA-256 on the ledger. Incomplete when it failed. */
 export function runDrillJob(context: JobContext): Promise<DrillJobResult> {
@@ -33,17 +32,11 @@ export function runDrillJob(context: JobContext): Promise<DrillJobResult> {
   });
 }
 
-/** Works in a temporary folder and removes it; a folder that a killed drill has left is removed first. */
+/** Works in a temporary folder, and removes it. */
 async function inFolder<T>(dataDir: string, use: (folder: string) => Promise<T>): Promise<T> {
-  const parent = temporaryFolder(dataDir);
-  const clear = (): void => {
-    for (const name of readdirSync(parent))
-      if (name.startsWith(folderPrefix)) rmSync(join(parent, name), { recursive: true });
-  };
-  clear();
   try {
-    return await use(mkdtempSync(join(parent, folderPrefix)));
+    return await use(mkdtempSync(join(temporaryFolder(dataDir), drillPrefix)));
   } finally {
-    clear();
+    removeLeftDrills(dataDir);
   }
 }

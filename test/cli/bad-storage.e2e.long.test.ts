@@ -186,6 +186,13 @@ it('a disk with less room than alerts.diskFreeBytesMin is left alone, and doctor
   );
 });
 
+it('where too few files may be open, a run says so and ends before it begins', async () => {
+  const ended = await workspace.run(['reconcile', '--data-dir', join(workspace.folder, 'few')], {
+    shell: 'ulimit -n 40; exec "$@"',
+  });
+  expect(ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: too many files are open \(EMFILE\)/) });
+});
+
 it('what a terminal is shown cannot steer it, and is the same value as JSON', async () => {
   const dataDir = join(workspace.folder, 'shown');
   expect(await workspace.run(['sync', 'recordings', ...unlimited, '--data-dir', dataDir])).toMatchObject({ code: 0 });

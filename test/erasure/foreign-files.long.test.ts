@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
@@ -48,4 +48,18 @@ it('a copy of the mirror is residue, though it holds nothing that is long and he
   expect(statesOf(world)).toEqual(['attention']);
   rmSync(join(world.dataDir, 'tmp', 'copy.db'));
   expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1, residue: 0 } });
+});
+
+it('what a killed drill has left is removed by the next run, and a table that was copied is read', async () => {
+  const { world, write } = await worldWithRequest();
+  write('tmp/drill-Xy12/snapshots/persons/metadata/1-list.avro', Buffer.from('4f626a0102', 'hex'));
+  const folder = join(world.dataDir, 'snapshots/persons/metadata');
+  for (const name of readdirSync(folder)) write(`tmp/copy/${name}`, readFileSync(join(folder, name)));
+  expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1, residue: 0 } });
+  expect(readdirSync(join(world.dataDir, 'tmp'))).toEqual(['copy']);
+  write('tmp/other.avro', Buffer.from('4f626a0102', 'hex'));
+  world.sandbox.act({ do: 'create', distinct_ids: ['u2'] });
+  await world.sync();
+  await world.request([{ kind: 'distinct_id', value: 'u2' }]);
+  await expect(world.reconcile()).rejects.toThrow('tmp/other.avro (Avro that this program did not write');
 });

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 
 /** A format whose content is searched, or the name of one that this program cannot read. */
-export type PackedFormat = 'gzip' | 'zstd' | 'zip' | 'tar' | { unread: string };
+export type PackedFormat = 'gzip' | 'zstd' | 'zip' | 'tar' | 'avro' | { unread: string };
 
 /** How many bytes of a beginning tell its format. */
 export const headBytes = 512;
@@ -24,7 +24,7 @@ const signatures: readonly [PackedFormat, RegExp][] = [
   [{ unread: 'ar' }, /^213c617263683e0a/],
   [{ unread: 'pdf' }, /^255044462d/],
   [{ unread: 'parquet' }, /^50415231/],
-  [{ unread: 'avro' }, /^4f626a01/],
+  ['avro', /^4f626a01/],
 ];
 
 /** The format of compressed or packed content, by its beginning; undefined for any other content. */
