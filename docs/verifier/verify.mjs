@@ -1025,10 +1025,12 @@ function deriveCertificate(history, { version, until, origin, stated }) {
 
 /**
  * Judges certificates (their bytes, by name) as the entries of the ledger of that name are taken. A certificate is good when
- * its request was certified with these very bytes, when they follow from the entries before, and a checkpoint covers that.
+ * its request was certified with these very bytes, when they follow from the entries before, a checkpoint covers that, and no later entry speaks against it.
  */
 function certificateJudge(certificates, origin) {
   const histories = requestHistories();
+  const laterWords = [];
+  const differing = new Map();
   const given = Object.entries(certificates).map(([name, bytes]) => {
     const named = attempt(() => JSON.parse(String(bytes)));
     const isOne = isObject(named) && isUuid(named.request) && Object.hasOwn(sentences, named.format_version);
@@ -1044,9 +1046,19 @@ function certificateJudge(certificates, origin) {
     );
     return derived !== undefined && Buffer.from(derived).equals(bytes);
   };
+  /** What the entries say against a certificate since it was first certified. */
+  const laterOf = ({ named, certified }) => {
+    const { seq: first = Infinity } = certified.find(({ isSame }) => isSame) ?? {};
+    const words = [...laterWords.filter(({ request }) => request === named?.request), ...differing.values()];
+    return words.filter(({ seq }) => seq > first).sort((a, b) => a.seq - b.seq);
+  };
   return {
     take(entry, seq) {
-      const { type, request, generation, certificate } = entry;
+      const { type, request, generation, certificate, at, target, reason, part } = entry;
+      const says = { reopened: [type, reason], attention: [type, target, reason], readmitted: [type] }[type];
+      if (says) laterWords.push({ request, seq, at, says: says.join(' ') });
+      if (type === 'differs') differing.set(part, { seq, at, says: `differs ${part}` });
+      if (type === 'mended') differing.delete(part);
       if (type === 'certified' && certificate !== null)
         for (const each of given.filter(
           ({ named }) => named?.request === request && named.generation === generation,
@@ -1056,6 +1068,8 @@ function certificateJudge(certificates, origin) {
         }
       histories.take(entry, seq);
     },
+    /** Of each certificate that is on the ledger: the later words about it. */
+    later: () => given.flatMap((each) => (each.certified.some(({ isSame }) => isSame) ? [[each.name, laterOf(each)]] : [])),
     /** Of each certificate of a newest generation: the consumers that it names, and when the ledger says that each deleted. */
     consumers: () =>
       given.flatMap(({ name, named }) => {
@@ -1065,13 +1079,15 @@ function certificateJudge(certificates, origin) {
       }),
     /** What is wrong with each, where anything is; `signed`: how many entries a good checkpoint covers. */
     problems: (signed) =>
-      given.map(({ name, named, certified }) => {
+      given.map((each) => {
+        const { name, named, certified } = each;
         const same = certified.filter(({ isSame }) => isSame);
         if (!named) return [name, 'not_a_certificate'];
         if (certified.length === 0) return [name, 'not_on_ledger'];
         if (same.length === 0) return [name, 'other_certificate'];
         if (!same.some(({ isRight }) => isRight)) return [name, 'says_otherwise'];
-        return [name, same.some(({ seq }) => seq < signed) ? undefined : 'unsigned_certificate'];
+        if (!same.some(({ seq }) => seq < signed)) return [name, 'unsigned_certificate'];
+        return [name, laterOf(each).length > 0 ? 'superseded' : undefined];
       }),
   };
 }
@@ -1236,7 +1252,12 @@ export function verify({ folder, publicKey, checkpoint, receipt, certificates = 
   const { size, root } = entries;
   const counts = { size, rootHash: root.toString('hex'), checkpoints: files.length, signed };
   const consumers = judged.consumers();
-  return { ok: problems.length === 0, ...counts, problems, warnings, ...(consumers.length > 0 ? { consumers } : {}) };
+  const later = judged.later();
+  return {
+    ...{ ok: problems.length === 0, ...counts, problems, warnings },
+    ...(consumers.length > 0 ? { consumers } : {}),
+    ...(later.length > 0 ? { later } : {}),
+  };
 }
 
 // ---- Bundles (CERTIFICATES.md, "Bundles") ----
@@ -1404,7 +1425,9 @@ export function verifyBundle({ text, publicKey, policy: policyText }) {
   else if (!keptKeys.every(isListed)) report('kept public key', 'wrong_public_key');
   for (const [, problem] of judged.problems(Infinity)) report('certificate', problem);
   if (receipt && !saysItsEntries(receipt, entries, keys[0].name)) report('receipt', 'says_otherwise');
-  return { ok: problems.length === 0, entries: entries.length, problems, warnings };
+  const [[, later] = ['', []]] = judged.later();
+  const verdict = { ok: problems.length === 0, entries: entries.length, problems, warnings };
+  return later.length > 0 ? { ...verdict, later } : verdict;
 }
 
 // ---- The command ----
@@ -1466,7 +1489,15 @@ function main(args) {
   if (count > 0) console.log(`${count} certificates held against the ledger`);
   for (const [name, consumer, at] of verdict.consumers ?? [])
     console.log(`certificate ${name}: ${consumer}: ${at ? `acknowledged ${at}` : 'nothing acknowledged'}, by this ledger`);
-  if (isBundle && verdict.ok) for (const line of provedBy(text)) console.log(line);
+  const laterText = (words) => words.map(({ seq, at, says }) => `entry ${seq}, ${at}: ${says}`).join('; ') || 'none';
+  if (!isBundle)
+    for (const [name, words] of verdict.later ?? [])
+      console.log(`certificate ${name}: later entries about this request: ${laterText(words)}`);
+  else if (verdict.later) console.log(`later entries about this request: ${laterText(verdict.later)}`);
+  const isSuperseded = verdict.problems.every(({ problem }) => problem === 'superseded');
+  if (isBundle && !verdict.later && verdict.ok && readBundle(text))
+    console.log('later entries about this request: only the ledger shows them');
+  if (isBundle && isSuperseded) for (const line of provedBy(text)) console.log(line);
   console.log(verdict.ok ? 'OK' : 'NOT OK');
   return verdict.ok ? 0 : 1;
 }

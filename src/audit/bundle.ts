@@ -1,8 +1,11 @@
+import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { readJson } from '../core/exact-json.ts';
 import { canonicalJson } from '../ledger/canonical-json.ts';
 import { publicKeysPath } from '../ledger/checkpoint.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
+import { entriesIn } from '../ledger/entry.ts';
+import { laterWords, type LaterWord } from '../ledger/later-words.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 import { proveEntries, type ProvedEntry } from '../ledger/prove-entries.ts';
 import { requestsOf } from '../ledger/record.ts';
@@ -12,7 +15,7 @@ const bundleFormat = 'analytics-mirror/bundle@1';
 
 /**
  * All that shows a certificate to be right, as one canonical JSON object and a newline: the certificate, the entries that it
- * follows from with the rotations of the key, the proof that each is in the ledger, the public keys, and the anchors outside of
+ * follows from with the rotations of the key, where it is superseded also the later ones, the proof that each is in the ledger, the public keys, and the anchors outside of
  * the checkpoints. `verify.mjs` checks it alone. Throws `storage` where no checkpoint covers the certificate, or where the ledger cannot be read.
  */
 export function bundleText(
@@ -21,9 +24,11 @@ export function bundleText(
   { certificate: { request }, text, entry: last }: { certificate: { request: string }; text: string; entry: number },
 ): string {
   const needed: number[] = [];
+  const later = laterWords(ledger.entries(), request, sha256(text));
+  const contradicting = new Set(later.map(({ entry }) => entry));
   for (const entry of ledger.entries()) {
-    const isOwn = requestsOf(entry).includes(request) && entry.seq <= last;
-    if (isOwn || entry.type === 'key_rotated') needed.push(entry.seq);
+    const isOwn = requestsOf(entry).includes(request) && (entry.seq <= last || later.length > 0);
+    if (isOwn || entry.type === 'key_rotated' || contradicting.has(entry.seq)) needed.push(entry.seq);
   }
   const { entries: proved, timeStamps } = proveEntries(ledgerFolder(dataDir), ledger, needed);
   const bundle = {
@@ -39,6 +44,15 @@ export function bundleText(
       hint: 'run `analytics-mirror audit checkpoint`, which signs the ledger',
     });
   return `${canonicalJson(bundle)}\n`;
+}
+
+/** The later words that a bundle carries about its own certificate. */
+export function laterWordsIn({ entries, certificate }: Bundle, request: string): LaterWord[] {
+  const read = entries.flatMap(({ line }) => {
+    const own = entriesIn(Buffer.from(line));
+    return typeof own === 'string' ? [] : [...own];
+  });
+  return laterWords(read, request, sha256(certificate));
 }
 
 /** A bundle as it was read, nothing of it verified. `page`: the version that wrote its page; null where it stands alone. */

@@ -1,4 +1,5 @@
 import { html, raw } from 'hono/html';
+import type { LaterWord } from '../ledger/later-words.ts';
 import { isFile, readTarget } from '../ledger/target.ts';
 import { type Certificate, summaryOf } from '../erasure/proof/certificate.ts';
 import { evidenceOf, evidences, type Evidence } from '../ledger/vocabulary.ts';
@@ -16,21 +17,30 @@ import {
 
 type CertifiedTarget = Omit<Certificate['targets'][number], 'method'> & { method?: string | null };
 
-/** A certificate with the SHA-256 of its bytes, and the number of the ledger entry that holds that SHA-256. */
-export type IssuedCertificate = { certificate: Certificate; sha256: string; entry: number };
+/**
+ * A certificate with the SHA-256 of its bytes, the number of the ledger entry that holds that SHA-256, and the later words that
+ * speak against it.
+ */
+export type IssuedCertificate = {
+  certificate: Certificate;
+  sha256: string;
+  entry: number;
+  later: readonly LaterWord[];
+};
 
 /**
  * A certificate as a page to read and to print on one or two sheets of A4. What it does not prove comes first. The page carries
  * its `bundle`, so that the file that a person reads is the file that a machine checks.
  */
-export function certificatePage({ certificate, sha256, entry }: IssuedCertificate, bundle: string): string {
+export function certificatePage({ certificate, sha256, entry, later }: IssuedCertificate, bundle: string): string {
   const { request, generation, ledger, days, is_late: isLate, due_at: dueAt } = certificate;
   const isOf = (evidence: Evidence): boolean => certificate.targets.some((target) => evidenceOf(target) === evidence);
   const weakest = evidences.find(isOf) ?? 'not_reached';
   return renderPage({
     kind: 'Certificate of erasure',
     title: `Request ${request}`,
-    lead: html`<p class="summary">${summaryOf(certificate)}</p>
+    lead: html`${supersededPanel(later)}
+      <p class="summary">${summaryOf(certificate)}</p>
       <p>
         The request was received ${minuteText(certificate.received_at)}. It came to its end
         ${minuteText(certificate.certified_at)}:
@@ -118,6 +128,28 @@ export function certificatePage({ certificate, sha256, entry }: IssuedCertificat
       ${dataBlock(bundle)}`,
     footer: 'This page holds no personal data. It was made by analytics-mirror from the certificate and the ledger.',
   });
+}
+
+const laterTexts: Readonly<Record<LaterWord['type'], string>> = {
+  reopened: 'the request was opened again',
+  attention: 'the request needed attention',
+  readmitted: 'the person was let in again on purpose: the fence is lifted',
+  differs: 'the data folder is not as the ledger says',
+};
+
+/** What the ledger says against the certificate since; nothing where it says nothing. */
+function supersededPanel(later: readonly LaterWord[]): Markup {
+  if (later.length === 0) return html``;
+  return html`<section class="panel weak" aria-labelledby="superseded">
+    <h2 id="superseded">Superseded</h2>
+    <p>After this certificate, the ledger says otherwise. What stands below was so when it was issued.</p>
+    <ul>
+      ${later.map(
+        ({ entry, at, type, says }) =>
+          html`<li>${minuteText(at)}, entry ${entry}: ${laterTexts[type]} (<code>${says}</code>)</li>`,
+      )}
+    </ul>
+  </section>`;
 }
 
 /** What certificates say for regulators from version 4 on. */

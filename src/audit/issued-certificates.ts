@@ -3,7 +3,8 @@ import { AppError } from '../core/errors.ts';
 import { readCertificate } from '../erasure/proof/certificate.ts';
 import { issuedText, readCertificateFile, type IssuingSettings } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
-import { readHistories, type RequestHistory } from '../ledger/request-history.ts';
+import { collectLaterWords } from '../ledger/later-words.ts';
+import { collectHistories, type RequestHistory } from '../ledger/request-history.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import type { IssuedCertificate } from './certificate-page.ts';
 
@@ -17,7 +18,13 @@ export function findCertificate(
   entries: Iterable<LedgerEntry>,
   idOrPrefix: string,
 ): IssuedCertificate & { text: string } {
-  const history = requireHistory(readHistories(entries).all(), idOrPrefix);
+  const histories = collectHistories();
+  const words = collectLaterWords();
+  for (const entry of entries) {
+    histories.take(entry);
+    words.take(entry);
+  }
+  const history = requireHistory(histories.all(), idOrPrefix);
   const issued = history.certified.at(-1);
   if (!issued || issued.sha256 === null)
     throw new AppError(`request ${history.request} has no certificate`, {
@@ -42,7 +49,27 @@ export function findCertificate(
             : ''),
       },
     );
-  return { certificate, text, sha256: issued.sha256, entry: issued.entry };
+  return {
+    certificate,
+    text,
+    sha256: issued.sha256,
+    entry: issued.entry,
+    later: words.since(history.request, issued.sha256),
+  };
+}
+
+/** The help of the option by which a superseded certificate is written all the same. */
+export const supersededHelp = 'also where later entries of the ledger speak against the certificate; the file says so';
+
+/** Throws `usage` for a certificate that later entries speak against, unless the reader wants it all the same. */
+export function refuseSuperseded({ certificate, later }: IssuedCertificate, isWanted: boolean | undefined): void {
+  if (later.length === 0 || isWanted === true) return;
+  const { request, generation } = certificate;
+  const said = later.map(({ at, says }) => `${says} (${at.slice(0, 10)})`).join(', ');
+  throw new AppError(`the certificate of request ${request}, generation ${generation}, is superseded: ${said}`, {
+    code: 'usage',
+    hint: '`erase show` tells how the request stands; with --superseded it is written all the same, and says so',
+  });
 }
 
 /** The request that has this id, or whose id alone begins with it. Throws `usage` when there is none. */

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { anchorJudge, readPolicy } from '../anchor/policy.ts';
 import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
+import { keyPath } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { refuseLostLedger } from '../job/lost-ledger.ts';
 import { findDifferencesIn } from '../erasure/bound/differences.ts';
@@ -12,9 +13,10 @@ import { readLedgerOrigin, readTimeStampFiles } from '../ledger/checkpoint.ts';
 import { collectHistories, type RequestHistory } from '../ledger/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { entriesIn, type LedgerEntry } from '../ledger/entry.ts';
+import { collectLaterWords } from '../ledger/later-words.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import type { OutsideSigner } from '../ledger/outside-signer.ts';
-import { refuseOtherKey } from '../ledger/signing-key.ts';
+import { refuseOtherKey, signingKeyName } from '../ledger/signing-key.ts';
 import { noLedger, verifyLedger, type LedgerVerdict, type VerifyTask } from '../ledger/verify.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { verifyReports } from './verify-reports.ts';
@@ -54,7 +56,7 @@ export async function verifyDataFolder(
   const ledger = await attempt(unread, noVerdict, async () =>
     verifyLedger({ folder, ...kept, anchors: anchorJudgeOf(folder, policy) }),
   );
-  const certificates = await attempt(unread, { checked: 0, problems: [] }, () =>
+  const certificates = await attempt(unread, { checked: 0, problems: [], notes: [] }, () =>
     verifyCertificates(dataDir, ledger.signed),
   );
   const reports = await attempt(unread, { problems: [], notes: [] }, () =>
@@ -82,7 +84,12 @@ export async function verifyDataFolder(
     certificates: certificates.checked,
     files: { files: files.files, bytes: files.bytes },
     problems,
-    notes: [...state.notes, ...reports.notes, ...ledger.warnings.map(({ where, sentence }) => `${where}: ${sentence}`)],
+    notes: [
+      ...state.notes,
+      ...certificates.notes,
+      ...reports.notes,
+      ...ledger.warnings.map(({ where, sentence }) => `${where}: ${sentence}`),
+    ],
   };
 }
 
@@ -124,7 +131,9 @@ async function findStateIn(
   const notes: string[] = [];
   const ledger = readLedger(dataDir);
   refuseLostLedger(dataDir, ledger);
-  refuseOtherKey(dataDir, ledger.rotations(), signers);
+  const hasKey = signers.length > 0 || existsSync(keyPath(dataDir, signingKeyName));
+  if (hasKey) refuseOtherKey(dataDir, ledger.rotations(), signers);
+  else notes.push(`keys/${signingKeyName}: it is not here, so nothing could be added to the ledger`);
   const db = openMirror(dataDir, notes);
   try {
     return { sentences: (await findDifferencesIn(dataDir, db, ledger)).map(({ sentence }) => sentence), notes };
@@ -159,10 +168,14 @@ const certificateSentences = {
 } as const;
 type CertificateProblem = keyof typeof certificateSentences;
 
-/** Holds the files of certificates against the ledger, of whose entries checkpoints cover so many, from the first. */
-function verifyCertificates(dataDir: string, signed: number): { checked: number; problems: string[] } {
+/**
+ * Holds the files of certificates against the ledger, of whose entries checkpoints cover so many, from the first. A superseded one
+ * is a problem until its request has ended again, unless all that came is that the person was let in again, on purpose.
+ */
+function verifyCertificates(dataDir: string, signed: number): { checked: number; problems: string[]; notes: string[] } {
   const files = readCertificateFiles(dataDir);
   const histories = collectHistories();
+  const words = collectLaterWords();
   const ledgerOrigin = readLedgerOrigin(dataDir);
   const problemOf = (entry: Extract<LedgerEntry, { type: 'certified' }>): CertificateProblem | null => {
     const text = files.get(certificateName(entry));
@@ -181,13 +194,28 @@ function verifyCertificates(dataDir: string, signed: number): { checked: number;
       if (found.get(name) !== null) found.set(name, problemOf(entry));
     }
     histories.take(entry);
+    words.take(entry);
   }
   for (const [name, text] of files)
     if (!found.has(name)) found.set(name, text === undefined ? 'unreadable' : 'not_on_ledger');
   const problems = [...found].flatMap(([name, problem]) =>
     problem === null ? [] : `certificate ${name}: ${certificateSentences[problem]}`,
   );
-  return { checked: files.size, problems };
+  const notes: string[] = [];
+  for (const [name, text] of files) {
+    const certificate = found.get(name) === null && text !== undefined ? readCertificate(text) : undefined;
+    if (text === undefined || !certificate) continue;
+    const { request, generation } = certificate;
+    const later = words.since(request, sha256(text));
+    if (later.length === 0) continue;
+    const { generation: newest, certified, sealed } = histories.of(request) ?? {};
+    const isAgain = certified?.some((issued) => issued.generation > generation);
+    const hasEnded = newest !== generation && sealed !== null;
+    const isSettled = isAgain || hasEnded || later.every(({ type }) => type === 'readmitted');
+    const said = later.map(({ entry, says }) => `${says} (entry ${entry})`).join(', ');
+    (isSettled ? notes : problems).push(`certificate ${name}: superseded: the ledger says since: ${said}`);
+  }
+  return { checked: files.size, problems, notes };
 }
 
 /** Whether all that a certificate says follows from the history of its request. */

@@ -9,8 +9,9 @@ import { readCertificate } from '../erasure/proof/certificate.ts';
 import { checkpointOfSize, publicKeysPath, readTimeStampFiles } from '../ledger/checkpoint.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
+import { collectLaterWords, type LaterWords } from '../ledger/later-words.ts';
 import { checkpointProving, readProof } from '../ledger/proof.ts';
-import { readBundle, type Bundle } from './bundle.ts';
+import { laterWordsIn, readBundle, type Bundle } from './bundle.ts';
 import { certificatePage } from './certificate-page.ts';
 
 /** What was found in `reports/`, each in one sentence. */
@@ -25,14 +26,16 @@ export function verifyReports(dataDir: string, entries: Iterable<LedgerEntry>): 
   const found: Findings = { problems: [], notes: [] };
   const drills = new Map<string, string>();
   const certified = new Map<string, number[]>();
+  const words = collectLaterWords();
   for (const entry of entries) {
+    words.take(entry);
     if (entry.type === 'drill') drills.set(entry.report, entry.at);
     if (entry.type === 'certified' && entry.certificate !== null)
       certified.set(entry.certificate, [...(certified.get(entry.certificate) ?? []), entry.seq]);
   }
   for (const place of ['certificates', 'drills', '']) findDrafts(dataDir, place, found);
   findDrills(dataDir, drills, found);
-  findPages(dataDir, certified, found);
+  findPages(dataDir, { certified, words }, found);
   return found;
 }
 
@@ -60,7 +63,9 @@ function findDrills(dataDir: string, recorded: ReadonlyMap<string, string>, { pr
     problems.push(`drill of ${at}: it is on the ledger, but no file in reports/drills/ is its report`);
 }
 
-function findPages(dataDir: string, certified: ReadonlyMap<string, number[]>, { problems, notes }: Findings): void {
+type OnLedger = { certified: ReadonlyMap<string, number[]>; words: LaterWords };
+
+function findPages(dataDir: string, { certified, words }: OnLedger, { problems, notes }: Findings): void {
   const folder = reportsFolder(dataDir);
   const pages: { where: string; text: string; bundle: Bundle }[] = [];
   let others = 0;
@@ -89,11 +94,13 @@ function findPages(dataDir: string, certified: ReadonlyMap<string, number[]>, { 
     if (!certificate || !places) problems.push(`${where}: its certificate is not on the ledger`);
     else if (!isProved(dataDir, bundle, lines))
       problems.push(`${where}: its entries or proofs are not those of the ledger`);
-    else if (bundle.page !== null) {
-      const isSame = places.some(
-        (entry) => certificatePage({ certificate, sha256: digest, entry }, bundle.text) === text,
-      );
-      if (isSame) continue;
+    else {
+      const later = laterWordsIn(bundle, certificate.request);
+      if (words.since(certificate.request, digest).length !== later.length)
+        notes.push(`${where}: when it was made, the ledger said something else against its certificate than now`);
+      const isSame = (entry: number): boolean =>
+        certificatePage({ certificate, sha256: digest, entry, later }, bundle.text) === text;
+      if (bundle.page === null || places.some(isSame)) continue;
       if (bundle.page === packageJson.version) problems.push(`${where}: it shows something else than its certificate`);
       else
         notes.push(

@@ -2,13 +2,17 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { bundleText } from '../../src/audit/bundle.ts';
+import { certificatePage } from '../../src/audit/certificate-page.ts';
+import { findCertificate, refuseSuperseded } from '../../src/audit/issued-certificates.ts';
 import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
 import { sha256 } from '../../src/core/digest.ts';
 import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
 import { issueCertificate } from '../../src/erasure/proof/certificate-file.ts';
 import { databasePath } from '../../src/mirror/database.ts';
-import { openLedger } from '../../src/ledger/ledger.ts';
-import { lifeOf, plantKeys, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
+import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
+import type { LedgerRecord } from '../../src/ledger/record.ts';
+import { issuing, lifeOf, plantKeys, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { writeArchive } from './archive-fixture.ts';
 
@@ -111,4 +115,37 @@ it('a certificate that is on the ledger and says something else than it is told'
   ledger.checkpoint();
   const { problems } = await verifyDataFolder(dataDir, {}, signal);
   expect(problems).toEqual([`certificate ${requestId(1)}-g1.json: it says something else than the ledger's entries`]);
+});
+
+it('a certificate that was overtaken is told, with its page, and not written again unasked', async () => {
+  const dataDir = archiveFolder();
+  const size = readLedger(dataDir).size();
+  const found = (): ReturnType<typeof findCertificate> =>
+    findCertificate({ dataDir, ...issuing }, readLedger(dataDir).entries(), requestId(1));
+  const write = (): string => {
+    const page = certificatePage(found(), bundleText(dataDir, readLedger(dataDir), found()));
+    writeFileSync(join(dataDir, 'reports/certificate-1.html'), page);
+    return page;
+  };
+  const add = (record: LedgerRecord): void => {
+    const ledger = openLedger(dataDir, tickingClock(Date.UTC(2027, 0, 1)));
+    ledger.append([record]);
+    ledger.checkpoint();
+  };
+  expect(() => refuseSuperseded(found(), undefined)).not.toThrow();
+  expect(write()).not.toContain('Superseded');
+  add({ type: 'readmitted', request: requestId(1), generation: 1, reason: '7'.repeat(64), entries: 3 });
+  const named = `certificate ${requestId(1)}-g1.json: superseded: the ledger says since: readmitted (entry ${size})`;
+  const page =
+    'reports/certificate-1.html: when it was made, the ledger said something else against its certificate than now';
+  const { notes } = await verifyDataFolder(dataDir, {}, signal);
+  expect(notes).toEqual(expect.arrayContaining([named, page]));
+  expect(() => refuseSuperseded(found(), undefined)).toThrow(/generation 1, is superseded: readmitted \(2027-01-01\)/);
+  expect(write()).toContain('the person was let in again on purpose');
+  const again = await verifyDataFolder(dataDir, {}, signal);
+  expect(again.notes).not.toContain(page);
+  expect(JSON.stringify(again.problems)).not.toContain('certificate');
+  add({ type: 'reopened', request: requestId(1), generation: 2, reason: 'residue_found' });
+  const { problems } = await verifyDataFolder(dataDir, {}, signal);
+  expect(problems).toContain(`${named}, reopened residue_found (entry ${size + 1})`);
 });

@@ -10,9 +10,11 @@ import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts
 import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { ledgerOrigin } from '../../src/ledger/checkpoint.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
-import { openLedger } from '../../src/ledger/ledger.ts';
+import { laterWords } from '../../src/ledger/later-words.ts';
+import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { lifeOf, naming, requestId, stated, tickingClock } from './ledger-fixture.ts';
+import { laterRecords } from './write-proof-vectors.ts';
 
 const verifier = fileURLToPath(new URL('../../docs/verifier/verify.mjs', import.meta.url));
 
@@ -167,9 +169,29 @@ test('the verifier alone tells which consumers have acknowledged since a certifi
       `certificate ${file}: billing: nothing acknowledged, by this ledger`,
       expect.stringMatching(/: crm-team: acknowledged 2.*Z, by this ledger$/),
       expect.stringMatching(/: warehouse: acknowledged 2.*Z, by this ledger$/),
+      `certificate ${file}: later entries about this request: none`,
     ],
   });
 });
+
+test.each([
+  ...Object.entries(laterRecords),
+  ['mended', [...(laterRecords['differs'] ?? []), { type: 'mended', part: 'snapshots', items: 1 }]],
+] as [string, LedgerRecord[]][])(
+  'program and verifier alone find the same later words about a certificate: %s',
+  (name, later) => {
+    const { folder, file } = certified({ records: [...lifeOf(1, 1).flat(), ...later] });
+    const { code, output } = verifyAlone(folder, '--certificate', file);
+    const entries = readLedger(join(folder, '..')).entries();
+    const words = laterWords(entries, requestId(1), sha256(readFileSync(file)));
+    const said = words.map(({ entry, at, says }) => `entry ${entry}, ${at}: ${says}`).join('; ');
+    const isMended = name === 'mended';
+    expect(code).toBe(isMended ? 0 : 1);
+    expect(words).toHaveLength(isMended ? 0 : later.length);
+    expect(output).toContain(`certificate ${file}: later entries about this request: ${isMended ? 'none' : said}\n`);
+    expect(output.includes(`problem: certificate ${file}: superseded\n`)).toBe(!isMended);
+  },
+);
 
 test('the verifier alone has every sentence of every version', () => {
   const text = readFileSync(verifier, 'utf8').replaceAll("\\'", "'");

@@ -67,6 +67,19 @@ function withConsumers(change: (consumers: Json[]) => Json[]): (own: Json) => Js
   return (own) => ({ ...own, consumers: change(own['consumers'] as Json[]) });
 }
 
+/** The words that come after a certificate, and the problem of its bundle then. */
+export const laterRecords: Readonly<Record<string, LedgerRecord[]>> = {
+  reopened: [
+    { type: 'reopened', request: requestId(1), generation: 2, reason: 'residue_found' },
+    { type: 'attention', request: requestId(1), generation: 2, target: 'mirror', reason: 'residue_found' },
+  ],
+  attention: [
+    { type: 'attention', request: requestId(1), generation: 1, target: 'upstream.person', reason: 'listed_again' },
+  ],
+  readmitted: [{ type: 'readmitted', request: requestId(1), generation: 1, reason: '7'.repeat(64), entries: 3 }],
+  differs: [{ type: 'differs', part: 'snapshots', items: 1 }],
+};
+
 const locked = { result: 'locked', until: '2033-01-01T00:00:00.000Z' };
 
 /** A data folder of its own for `make`. */
@@ -207,6 +220,11 @@ export function writeProofVectors(target: string): void {
       `bundle-boasting-version-${version}`,
       bundle(version, life(), (own) => ({ ...own, days: 0 })),
       'says_otherwise',
+    ]),
+    ...Object.entries(laterRecords).map(([name, later]): [string, string, string] => [
+      `bundle-superseded-${name}`,
+      bundle(6, [...life(), ...later]),
+      'superseded',
     ]),
     ['bundle-other-certificate', replaced(bundle(4, life()), '\\"days\\":1', '\\"days\\":2'), 'other_certificate'],
     ['receipt', plain, null],

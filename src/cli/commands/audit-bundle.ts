@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { reportsFolder } from '../../core/folder.ts';
 import { bundleText } from '../../audit/bundle.ts';
-import { findCertificate } from '../../audit/issued-certificates.ts';
+import { findCertificate, refuseSuperseded, supersededHelp } from '../../audit/issued-certificates.ts';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import type { CommandAction } from '../command.ts';
@@ -11,7 +11,8 @@ import type { CommandAction } from '../command.ts';
 export function define(command: Command): CommandAction {
   command
     .argument('<id>', "the request's id, or its first characters")
-    .option('--out <file>', 'the file to write; without it the bundle goes to reports/');
+    .option('--out <file>', 'the file to write; without it the bundle goes to reports/')
+    .option('--superseded', supersededHelp);
   return {
     help: `
 A bundle holds the certificate, the ledger's entries that it follows from, the proof that each is in the ledger, and the
@@ -20,10 +21,11 @@ public keys. docs/verifier/verify.mjs checks it with Node.js alone, without the 
 Examples:
   analytics-mirror audit bundle 3f2a --out bundle.json
   node verify.mjs bundle.json --public-key kept-public-keys.txt`,
-    run: ({ settings }, id: string, { out }: { out?: string }) => {
+    run: ({ settings }, id: string, { out, superseded }: { out?: string; superseded?: boolean }) => {
       const { dataDir } = settings;
       const ledger = readLedger(dataDir);
       const found = findCertificate(settings, ledger.entries(), id);
+      refuseSuperseded(found, superseded);
       const { request, generation } = found.certificate;
       const file = out ?? join(reportsFolder(dataDir), `bundle-${request}-g${generation}.json`);
       writeRequestedFile(file, bundleText(dataDir, ledger, found));

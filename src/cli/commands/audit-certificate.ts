@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import { reportsFolder } from '../../core/folder.ts';
 import { bundleText } from '../../audit/bundle.ts';
 import { certificatePage } from '../../audit/certificate-page.ts';
-import { findCertificate } from '../../audit/issued-certificates.ts';
+import { findCertificate, refuseSuperseded, supersededHelp } from '../../audit/issued-certificates.ts';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { secondText } from '../../core/words.ts';
 import { type Certificate, summaryOf } from '../../erasure/proof/certificate.ts';
@@ -14,7 +14,7 @@ import { evidenceWords, targetText } from '../../ledger/vocabulary-words.ts';
 import type { CommandAction } from '../command.ts';
 import { formatTable } from '../table.ts';
 
-type CertificateFlags = { format: 'html' | 'json'; out?: string };
+type CertificateFlags = { format: 'html' | 'json'; out?: string; superseded?: boolean };
 
 /** Defines `audit certificate`: shows one certificate. */
 export function define(command: Command): CommandAction {
@@ -25,23 +25,25 @@ export function define(command: Command): CommandAction {
         .choices(['html', 'json'])
         .default('html'),
     )
-    .option('--out <file>', 'the file to write; without it a page goes to reports/, JSON to standard output');
+    .option('--out <file>', 'the file to write; without it a page goes to reports/, JSON to standard output')
+    .option('--superseded', supersededHelp);
   return {
     help: `
 Examples:
   analytics-mirror audit certificate 3f2a
   analytics-mirror audit certificate 3f2a --format json --out certificate.json`,
-    run: ({ settings }, id: string, { format, out }: CertificateFlags) => {
+    run: ({ settings }, id: string, { format, out, superseded }: CertificateFlags) => {
       const { dataDir } = settings;
       const ledger = readLedger(dataDir);
       const found = findCertificate(settings, ledger.entries(), id);
-      const { certificate, sha256, entry, text } = found;
+      refuseSuperseded(found, superseded);
+      const { certificate, sha256, entry, later, text } = found;
       const name = `certificate-${certificate.request}-g${certificate.generation}.html`;
       const file = format === 'html' ? (out ?? join(reportsFolder(dataDir), name)) : out;
       if (file !== undefined)
         writeRequestedFile(file, format === 'html' ? certificatePage(found, bundleText(dataDir, ledger, found)) : text);
       return {
-        json: { certificate, sha256, entry, file: file ?? null },
+        json: { certificate, sha256, entry, later, file: file ?? null },
         text: file === undefined ? text : `${summary(certificate)}written to ${file}\n`,
       };
     },
