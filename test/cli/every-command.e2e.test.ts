@@ -203,9 +203,12 @@ it('audit: a person can hold the receipt against the certificate, and everything
   const receipt = join(workspace.folder, 'receipt.json');
   const opened = await json('audit open', [receipt, '--uuid', uuidOf(3)]);
   expect(opened).toMatchObject({ verdict: 'is_about', certificates: [{ file: 'sound' }] });
-  const { certificate } = await json('audit certificate', [String(opened['request'])]);
-  expect(certificate).toMatchObject({ request: opened['request'] });
-  const { file: bundle } = await json('audit bundle', [String(opened['request'])]);
+  // The person was let in again since.
+  const request = String(opened['request']);
+  expect((await run('audit certificate', [request], 2)).stderr).toContain('is superseded: readmitted (');
+  const { certificate } = await json('audit certificate', [request, '--superseded']);
+  expect(certificate).toMatchObject({ request });
+  const { file: bundle } = await json('audit bundle', [request, '--superseded']);
   expect(readFileSync(String(bundle), 'utf8')).not.toContain(uuidOf(3));
   expect(await json('audit report')).toMatchObject({ totals: { complete: 2 } });
   const kept = join(workspace.folder, 'checkpoint.txt');

@@ -73,9 +73,6 @@ export const laterRecords: Readonly<Record<string, LedgerRecord[]>> = {
     { type: 'reopened', request: requestId(1), generation: 2, reason: 'residue_found' },
     { type: 'attention', request: requestId(1), generation: 2, target: 'mirror', reason: 'residue_found' },
   ],
-  attention: [
-    { type: 'attention', request: requestId(1), generation: 1, target: 'upstream.person', reason: 'listed_again' },
-  ],
   readmitted: [{ type: 'readmitted', request: requestId(1), generation: 1, reason: '7'.repeat(64), entries: 3 }],
   differs: [{ type: 'differs', part: 'snapshots', items: 1 }],
 };
