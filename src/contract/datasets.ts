@@ -68,15 +68,11 @@ type Derived = {
 };
 
 /**
- * The columns that the rows of a delta have beside their own: `_op`, which is `upsert`, since the rows that have left are in
- * `deletions`; and `_snapshot_id`, by which the newest version of a row is known.
+ * The column that published rows of mirrored datasets have beside their own: the number of the newest change that their
+ * snapshot shows. Of two versions of a row, the one with the greater number is newer. A deletion whose number is greater
+ * than that of the newest version came after it. Numbers tell the order, and no clock does.
  */
-export const deltaFields = ['_op', '_snapshot_id'].map((name): DatasetField => ({
-  name,
-  kind: 'text',
-  role: 'not personal',
-  column: name,
-}));
+export const seqField: DatasetField = { name: '_seq', kind: 'integer', role: undefined, column: '_seq' };
 
 /** What the datasets have in common that only the mirror makes: the service knows nothing of them. */
 const made = {
@@ -154,7 +150,7 @@ export const datasets = {
     // A recording may have the id of a person.
     keyRepeats: true,
     sortedBy: ['key', 'dataset'],
-    published: { pass: 'persons', names: {} },
+    published: { pass: 'persons', names: { seq: seqField.column } },
   }),
 };
 
@@ -170,11 +166,16 @@ export type PagedDataset = DatasetWith<'list'>;
 export type PublishedDataset = keyof typeof datasets;
 
 /** The mirrored datasets, in the order in which they are read. */
-export const mirroredDatasets = namesOf((one): one is MirroredDataset => datasets[one].retrieve !== null);
+export const mirroredDatasets = namesOf(isMirrored);
 /** The datasets whose lists are walked. */
 export const pagedDatasets = namesOf((one): one is PagedDataset => datasets[one].list !== null);
 /** The datasets that are published, in the order in which they are. */
 export const publishedDatasets = Object.keys(datasets) as PublishedDataset[];
+
+/** Whether a dataset mirrors rows of the service: then it can have deltas, and its published rows have `_seq`. */
+export function isMirrored(dataset: PublishedDataset): dataset is MirroredDataset {
+  return datasets[dataset].retrieve !== null;
+}
 
 /** The lane of an endpoint. */
 export function laneOf(endpoint: string): Lane {

@@ -142,7 +142,10 @@ export const PlaylistRecording = z.object({
   person_uuid: as('person_uuid', uuid),
 });
 
-/** A row that has left the mirror, as `deletions` publishes it. `key` stays: copies of the row are deleted by it. */
+/**
+ * A row that has left the mirror, as `deletions` publishes it. `key` stays: copies of the row are deleted by it. `seq`: the
+ * number of the change that tells of it.
+ */
 export const Deletion = z.object({
   key: notPersonal(text),
   dataset: notPersonal(text),
@@ -150,6 +153,7 @@ export const Deletion = z.object({
   reason: notPersonal(text),
   deleted_at: time,
   request_id: notPersonal(text),
+  seq: integer,
 });
 
 /** Section 2.2: every field optional; the query is a node serialized as JSON text. */

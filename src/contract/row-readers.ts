@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, readJson } from '../core/exact-json.ts';
-import { datasets, deltaFields, publishedDatasets, type MirroredDataset, type PublishedDataset } from './datasets.ts';
+import { datasets, publishedDatasets, seqField, type MirroredDataset, type PublishedDataset } from './datasets.ts';
 import { emailOf } from './email.ts';
 import { embeddedPerson } from './embedded-person.ts';
 import type { IdentifierKind, Sighting } from './identity.ts';
@@ -111,7 +111,7 @@ function ownOf(dataset: PublishedDataset, row: Row): Pick<Sighting, 'recording_i
 const rolesOf: Readonly<Record<string, ReadonlyMap<string, FieldRole | undefined>>> = Object.fromEntries(
   publishedDatasets.map((dataset) => [
     dataset,
-    new Map([...datasets[dataset].publishedFields, ...deltaFields].map(({ name, role }) => [name, role])),
+    new Map([...datasets[dataset].publishedFields, seqField].map(({ name, role }) => [name, role])),
   ]),
 );
 

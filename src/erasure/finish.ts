@@ -6,7 +6,7 @@ import { listRequests, hasBox, type ErasureRequest, updateRequest, withoutWords 
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { purgeOwed } from '../mirror/purge.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
-import { feedBegin } from './plan.ts';
+import { feedEnd } from './plan.ts';
 import { issueCertificate } from './proof/certificate-file.ts';
 import { planLife } from './request/life-plan.ts';
 import { callAttention, settle } from './request/target-journal.ts';
@@ -27,7 +27,8 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   const areUnproved = await eachTogether(context, open, endLongLife);
   const unproved = new Set(open.flatMap(({ id }, index) => (areUnproved[index] === true ? id : [])));
   result.certified = (await eachTogether(context, open, certify)).filter(Boolean).length;
-  result.feedExpired = expireDeletionFeed(db, feedBegin(context));
+  const expired = feedEnd(context);
+  result.feedExpired = expireDeletionFeed(db, expired);
   const sealing = listRequests(db, 'open').filter(({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id));
   db.transaction(() => {
     for (const request of sealing) updateRequest(db, request.id, withoutWords(request));
@@ -41,7 +42,7 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
     result.sealed = sealing.length;
   }
   // Last, so that a published file which cannot be read does not keep identifiers from being destroyed.
-  await expireDeletions(published, feedBegin(context), { epoch: context.ledger().epoch(), signal });
+  await expireDeletions(published, expired, { epoch: context.ledger().epoch(), signal });
   return result;
 }
 

@@ -1,7 +1,8 @@
 import { isoTime } from '../core/clock.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { isFile, isUpstream, spellTarget, type Target } from '../ledger/target.ts';
-import { countExpiredDeletions } from '../mirror/feeds.ts';
+import { fullsWithDeltas } from '../snapshot/current-snapshots.ts';
+import { countExpiredDeletions, type FeedEnd } from '../mirror/feeds.ts';
 import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
 import { decideRequests, type DecidedRequest } from './fence/decide.ts';
@@ -44,9 +45,17 @@ export function feedBegin({ settings, clock }: Pick<JobContext, 'settings' | 'cl
   return isoTime(clock.now() - settings.erasure.feedRetentionDays * 86_400_000);
 }
 
+/**
+ * Which deletions leave the feeds now. Those that a published delta may need stay: without them, readers would have rows again
+ * that have left since its full snapshot.
+ */
+export function feedEnd(context: Pick<JobContext, 'settings' | 'clock' | 'published'>): FeedEnd {
+  return { before: feedBegin(context), through: Math.min(...fullsWithDeltas(context.published).map(({ seq }) => seq)) };
+}
+
 /** Works out what a reconciliation would do now. Changes nothing; asks the service, where there is one, for the subjects. */
 export async function planErasure(
-  context: ScopeContext & Pick<JobContext, 'clock'>,
+  context: ScopeContext & Pick<JobContext, 'clock' | 'published'>,
   only?: ReadonlySet<string>,
 ): Promise<PlannedErasure> {
   const { db } = context;
@@ -67,7 +76,7 @@ export async function planErasure(
       ]),
       searched,
       upstream: countUpstream(open),
-      feedExpires: countExpiredDeletions(db, feedBegin(context)),
+      feedExpires: countExpiredDeletions(db, feedEnd(context)),
     },
   };
 }

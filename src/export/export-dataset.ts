@@ -1,7 +1,7 @@
 import { join, dirname } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { measureFile } from '../core/digest.ts';
-import { type DatasetShape, type Row, deltaColumns, type Column } from '../snapshot/columns.ts';
+import { addedColumns, type DatasetShape, type Row, type Column } from '../snapshot/columns.ts';
 import { partName, nextSnapshotId } from '../snapshot/file-names.ts';
 import {
   type ManifestFile,
@@ -18,17 +18,13 @@ import { RowText } from '../contract/row-text.ts';
 import { withDuckDb } from '../snapshot/duckdb.ts';
 import { type PreparedTable, prepareTable } from '../snapshot/iceberg/prepare-table.ts';
 import { readTable } from '../snapshot/iceberg/table-files.ts';
-import { publishSnapshot } from '../snapshot/publish.ts';
+import type { FinishedSnapshot } from '../snapshot/publish.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { type PublicationSettings, publicationOf } from './promote-and-mask.ts';
-import { clearUnpublished, removeExpired, withdrawSnapshot } from './retire-snapshots.ts';
+import { clearUnpublished } from './retire-snapshots.ts';
 
 /** How a dataset is exported. */
-type ExportSettings = PublicationSettings & {
-  partRows: number;
-  /** How many full snapshots of the dataset are kept, with the current one. With two or more, readers can finish reading. */
-  keep: number;
-};
+type ExportSettings = PublicationSettings & { partRows: number };
 
 /** Numbers columns; the same column has the same number each time. */
 export type Numbering = (columns: readonly Column[]) => PublishedColumn[];
@@ -42,17 +38,21 @@ export type ExportRequest = {
   settings: ExportSettings;
   /** Numbers the columns that are published. */
   numbering: Numbering;
-  /** The pass that the rows come from; null when there was none. */
+  /** The newest pass with a verdict, null when there was none; and a later one that has not ended yet. */
   pass: Manifest['pass'];
+  unfinishedPass: number | undefined;
   erasureEpoch: number;
   /** The newest change of the mirror that the rows show. */
   changes: Manifest['changes'];
-  /** For a delta: the snapshot since which the rows were added or changed. It is the newest one. */
-  basedOn: string | undefined;
+  /** The number of the newest change of the mirror that the rows show. */
+  seq: number;
+  /**
+   * For a delta: the snapshot since which the rows were added or changed, which is the newest one; and the snapshot of
+   * `deletions` that says which rows have left.
+   */
+  continues: { basedOn: string; deletions: string } | undefined;
   /** The table to publish, and for a delta the keys whose rows have left since; null for none. */
   table: { location: string; gone: () => Iterable<string> } | null;
-  /** Calls `publish`, or throws when the rows must not be published any more. */
-  publishing: (publish: () => void) => void;
   clock: Clock;
   signal: AbortSignal;
   /** Called every few thousand rows with the number of rows written so far. */
@@ -71,47 +71,44 @@ export type ExportResult = {
   bytes: number;
   /** Values published as null since their column's type cannot hold them. */
   unrepresentable: number;
-  removed: string[];
 };
 
+/** A snapshot that is written and not published: what to publish, and what was made. */
+export type StagedSnapshot = { finished: FinishedSnapshot; result: ExportResult };
+
 /**
- * Writes a new snapshot of a dataset, makes it the current one or its newest delta, and removes those beyond `keep`. Without
- * rows there is one part that has the schema. First clears what killed exports left. After an error or an abort, nothing is
- * left of this export and nothing published has changed. Throws the signal's reason when aborted, what `rows` throws, `usage` for settings
- * that cannot be, and `storage` for disk and files.
+ * Writes a new snapshot of a dataset into a draft, from which it can be published. Without rows there is one part that has
+ * the schema. First clears what killed exports left. After an error or an abort, nothing is left of it. Throws the signal's
+ * reason when aborted, what `rows` throws, `usage` for settings that cannot be, and `storage` for disk and files.
  */
-export async function exportDataset(request: ExportRequest): Promise<ExportResult> {
-  const { published, dataset, settings, basedOn, clock, signal, onProgress } = request;
+export async function stageDataset(request: ExportRequest): Promise<StagedSnapshot> {
+  const { published, dataset, settings, continues, seq, clock, signal, onProgress } = request;
   const rows = request.rows[Symbol.iterator]();
-  let snapshotId: string | undefined;
   try {
     const { shape, publish, publishTexts, decided, replaced, misfits } = publicationOf(dataset, settings);
-    const isDelta = basedOn !== undefined;
-    // All of them always, so that each keeps its number.
-    const numbered = request.numbering([...shape.columns, ...deltaColumns]);
-    const columns = isDelta ? numbered : numbered.slice(0, shape.columns.length);
+    const columns = request.numbering([...shape.columns, ...addedColumns(dataset)]);
     clearUnpublished(published, dataset);
     const createdAtMs = clock.now();
-    snapshotId = nextSnapshotId(createdAtMs, published.listSnapshots(dataset).at(-1)?.id);
+    const snapshotId = nextSnapshotId(createdAtMs, published.listSnapshots(dataset).at(-1)?.id);
     const folder = published.openDraft({ dataset, snapshotId });
-    const written = isDelta ? { ...shape, columns: [...shape.columns, ...deltaColumns] } : shape;
-    const marks = isDelta ? { _op: 'upsert', _snapshot_id: snapshotId } : undefined;
-    const parts = splitRows(rows, settings.partRows, (row) => {
-      if (row instanceof RowText) return publishTexts?.(row) ?? row;
-      return marks ? { ...publish(row), ...marks } : publish(row);
-    });
-    const { files, ...sums } = await writeParts(parts, { folder, shape: written, columns, signal, onProgress });
+    const parts = splitRows(rows, settings.partRows, (row) =>
+      row instanceof RowText ? (publishTexts?.(row) ?? row) : publish(row),
+    );
+    const added = Object.fromEntries(addedColumns(dataset).map(({ name }) => [name, seq]));
+    const { files, ...sums } = await writeParts(parts, { folder, shape, columns, added, signal, onProgress });
     signal.throwIfAborted();
     const manifest: Manifest = {
       format_version: 1,
       dataset,
       snapshot_id: snapshotId,
-      kind: isDelta ? 'delta' : 'full',
+      kind: continues ? 'delta' : 'full',
       created_at: isoTime(createdAtMs),
       pass: request.pass,
+      ...(request.unfinishedPass === undefined ? {} : { unfinished_pass: request.unfinishedPass }),
       erasure_epoch: request.erasureEpoch,
+      seq,
       changes: request.changes ?? null,
-      ...(basedOn === undefined ? {} : { based_on: basedOn }),
+      ...(continues ? { based_on: continues.basedOn, deletions: continues.deletions } : {}),
       rows: sums.rows,
       files,
       columns,
@@ -122,11 +119,10 @@ export async function exportDataset(request: ExportRequest): Promise<ExportResul
     };
     const table = await prepareExportedTable(request, manifest, folder);
     signal.throwIfAborted();
-    request.publishing(() => publishSnapshot(published, manifest, table));
-    const removed = removeExpired(published, dataset, { keep: settings.keep, mask: [] });
-    return { snapshotId, kind: manifest.kind, ...sums, files: files.length, removed };
+    const result = { snapshotId, kind: manifest.kind, ...sums, files: files.length };
+    return { finished: { manifest, table }, result };
   } catch (error) {
-    clearQuietly(published, dataset, snapshotId);
+    clearQuietly(published, dataset);
     throw explainStorageError(error, published.location) ?? error;
   } finally {
     rows.return?.();
@@ -158,10 +154,9 @@ function prepareExportedTable(
   );
 }
 
-function clearQuietly(published: PublishedFiles, dataset: string, snapshotId: string | undefined): void {
+function clearQuietly(published: PublishedFiles, dataset: string): void {
   try {
     clearUnpublished(published, dataset);
-    if (snapshotId !== undefined) withdrawSnapshot(published, { dataset, snapshotId });
   } catch {
     // The first error is the one to report, and the next export clears again.
   }
@@ -181,6 +176,8 @@ export type WriteOptions = {
   folder: string;
   shape: DatasetShape;
   columns: readonly PublishedColumn[];
+  /** The values of columns after those of the shape. */
+  added?: Readonly<Record<string, number>>;
   signal: AbortSignal;
   /** Called with the number of rows written so far, over all parts. */
   onProgress: (rows: number) => void;
@@ -189,14 +186,14 @@ export type WriteOptions = {
 /** Writes one file for each part. Throws as `writeParquetFile` does, or the system's error; then the folder stays. */
 export async function writeParts(
   parts: Iterable<Iterable<Row | RowText>>,
-  { folder, shape, columns, signal, onProgress }: WriteOptions,
+  { folder, shape, columns, added = {}, signal, onProgress }: WriteOptions,
 ): Promise<WrittenParts> {
   const sums: WrittenParts = { files: [], rows: 0, bytes: 0, unrepresentable: 0 };
   for (const rows of parts) {
     const name = partName(sums.files.length + 1);
     const path = join(folder, name);
     const onRows = (count: number): void => onProgress(sums.rows + count);
-    const written = await writeParquetFile({ path, shape, columns, rows, signal, onRows });
+    const written = await writeParquetFile({ path, shape, columns, added, rows, signal, onRows });
     const { bytes, sha256 } = await measureFile(path);
     const { minKey, maxKey } = written;
     sums.files.push({ name, rows: written.rows, bytes, sha256, min_key: minKey, max_key: maxKey });

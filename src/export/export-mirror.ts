@@ -1,14 +1,17 @@
 import { AppError } from '../core/errors.ts';
 import { shrinkHeap } from '../core/heap.ts';
-import type { PublishedDataset } from '../contract/datasets.ts';
-import { whileEpoch } from '../mirror/fence.ts';
-import { withSnapshotSource } from '../mirror/snapshot-source.ts';
+import { isMirrored, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
+import { hasChange, newestNumber, renumberFeeds } from '../mirror/feeds.ts';
+import { readEpoch, whileEpoch } from '../mirror/fence.ts';
+import { atOneMoment, withSnapshotSource } from '../mirror/snapshot-source.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
-import { exportDataset } from './export-dataset.ts';
+import { stageDataset, type StagedSnapshot } from './export-dataset.ts';
 import { findUnchanged, isMadeAlike } from './find-unchanged.ts';
 import type { ExportContext, MirrorExport, MirrorExportTask } from './mirror-export.ts';
 import { numberColumns } from './number-columns.ts';
 import { publicationOf } from './promote-and-mask.ts';
+import { publishTogether } from './publish-together.ts';
+import { readIfSound } from './retire-snapshots.ts';
 import { isTableAsWanted, tableLocation } from './table-location.ts';
 
 /** The snapshot that a delta goes on from, and the newest change that this snapshot shows. */
@@ -18,68 +21,111 @@ const triesMax = 3;
 const dayMs = 86_400_000;
 
 /**
- * Publishes one moment of the mirror; again if a person was erased then. Publishes nothing where nothing has changed. Throws
- * as `exportDataset`, and `busy`.
+ * Publishes one moment of the mirror, all datasets at once; again if a person was erased then. Publishes nothing of a dataset
+ * of which nothing has changed. Throws as `stageDataset`, and `busy`.
  */
-export async function exportMirror(context: ExportContext, task: MirrorExportTask): Promise<MirrorExport> {
-  const unchanged = await findUnchanged(context, task);
-  if (unchanged) return unchanged;
+export async function exportMirror(context: ExportContext, task: MirrorExportTask): Promise<MirrorExport[]> {
+  passPublishedNumbers(context);
   for (let tries = 1; tries <= triesMax; tries += 1) {
-    const result = await exportMoment(context, task);
-    if (result !== 'outdated') return result;
+    const results = await atOneMoment(task.source, () => exportMoment(context, task));
+    if (results !== 'outdated') return results;
   }
-  throw new AppError(`people were erased during ${triesMax} exports of ${task.dataset} in a row`, {
+  throw new AppError(`people were erased during ${triesMax} exports of ${task.datasets.join(', ')} in a row`, {
     code: 'busy',
     hint: 'export again when no erasure runs',
     retryable: true,
   });
 }
 
-function exportMoment(
+/**
+ * Where the mirror lacks the newest change that is published, it is an older copy: it has given numbers again that readers know,
+ * or will. Then all of its changes and deletions get numbers above the published ones.
+ */
+function passPublishedNumbers({ db, published }: ExportContext): void {
+  const current = published.readCurrent();
+  const [newest] = publishedDatasets
+    .flatMap((dataset) =>
+      currentIds(current, dataset)
+        .slice(-1)
+        .map((snapshotId) => ({ dataset, snapshotId })),
+    )
+    .flatMap((snapshot) => readIfSound(published, snapshot) ?? [])
+    .toSorted((a, b) => b.seq - a.seq);
+  if (!newest) return;
+  const isKnown = newest.changes ? hasChange(db, newest.changes) : newest.seq <= newestNumber(db);
+  if (!isKnown) renumberFeeds(db, newest.seq);
+}
+
+async function exportMoment(context: ExportContext, task: MirrorExportTask): Promise<MirrorExport[] | 'outdated'> {
+  const { db, published, settings } = context;
+  const erasureEpoch = readEpoch(task.source);
+  const unchangedOnes = new Map<string, MirrorExport>();
+  async function* staging(): AsyncGenerator<StagedSnapshot, void> {
+    let deletions: string | undefined;
+    // First: deltas name the snapshot of `deletions` that belongs to them.
+    for (const dataset of task.datasets.toSorted((a, b) => Number(b === 'deletions') - Number(a === 'deletions'))) {
+      const unchanged = await findUnchanged(context, task, dataset);
+      if (unchanged) unchangedOnes.set(dataset, unchanged);
+      const staged = unchanged ? undefined : await stageFromMirror(context, task, dataset, deletions);
+      if (dataset === 'deletions') deletions = (unchanged ?? staged?.result)?.snapshotId;
+      if (staged) yield staged;
+    }
+  }
+  const done = await publishTogether(
+    { published, keep: settings.export.keep, publishing: (publish) => whileEpoch(db, erasureEpoch, publish) },
+    staging(),
+  );
+  if (done === 'refused') return 'outdated';
+  const staged = new Map(done.map((one) => [one.finished.manifest.dataset, one]));
+  return task.datasets.flatMap((dataset) => {
+    const one = staged.get(dataset);
+    if (!one) return unchangedOnes.get(dataset) ?? [];
+    const verdict = one.finished.manifest.pass?.verdict ?? null;
+    return { dataset, verdict, unchangedSince: null, removed: one.removed, ...one.result };
+  });
+}
+
+function stageFromMirror(
   context: ExportContext,
-  { source: connection, dataset, kind, onProgress }: MirrorExportTask,
-): Promise<MirrorExport | 'outdated'> {
+  { source: connection, kind, onProgress }: MirrorExportTask,
+  dataset: PublishedDataset,
+  deletions: string | undefined,
+): Promise<StagedSnapshot> {
   shrinkHeap();
-  const { db, published, settings, clock, signal } = context;
+  const { published, settings, clock, signal } = context;
   const location = tableLocation(context, dataset);
-  const base = kind === 'delta' ? findDeltaBase(context, dataset) : undefined;
+  const base = kind === 'delta' && deletions !== undefined ? findDeltaBase(context, dataset) : undefined;
   const exporting = { ...settings.export, dataDir: settings.dataDir };
   const { publishTexts } = publicationOf(dataset, exporting);
   const reading = { since: base?.changes ?? null, textsOfPart: publishTexts ? settings.export.partRows : null };
-  return withSnapshotSource(connection, dataset, reading, async (source) => {
-    const { pass, erasureEpoch, changes, rowCount, rows } = source;
-    const outdated = new Error('a person was erased since these rows were read');
-    try {
-      const result = await exportDataset({
-        published,
-        dataset,
-        rows,
-        settings: exporting,
-        numbering: (columns) => numberColumns(context, dataset, columns),
-        pass,
-        erasureEpoch,
-        changes,
-        table: location === null ? null : { location, gone: source.gone },
-        basedOn: source.kind === 'delta' ? base?.snapshotId : undefined,
-        publishing: (publish) => {
-          if (!whileEpoch(db, erasureEpoch, publish)) throw outdated;
-        },
-        clock,
-        signal,
-        onProgress: (done) => onProgress(done, rowCount),
-      });
-      return { dataset, verdict: pass?.verdict ?? null, unchangedSince: null, ...result };
-    } catch (error) {
-      if (error === outdated) return 'outdated';
-      throw error;
-    }
-  });
+  return withSnapshotSource(connection, dataset, reading, (source) =>
+    stageDataset({
+      published,
+      dataset,
+      rows: source.rows,
+      settings: exporting,
+      numbering: (columns) => numberColumns(context, dataset, columns),
+      pass: source.pass,
+      unfinishedPass: source.unfinishedPass,
+      erasureEpoch: source.erasureEpoch,
+      changes: source.changes,
+      seq: source.seq,
+      table: location === null ? null : { location, gone: source.gone },
+      continues:
+        source.kind === 'delta' && base && deletions !== undefined
+          ? { basedOn: base.snapshotId, deletions }
+          : undefined,
+      clock,
+      signal,
+      onProgress: (rows) => onProgress(dataset, rows, source.rowCount),
+    }),
+  );
 }
 
 /**
  * The snapshot that a delta of a dataset can go on from now. Undefined where a full snapshot has to be published: nothing is
  * published yet, or there are `export.deltasMax` deltas already; the full snapshot is older than half the time that rows stay
- * in the feed of deletions, without which a reader would miss deletions; columns or values are made otherwise now; or
+ * in the feed of deletions, which need not keep them for deltas then; columns or values are made otherwise now; or
  * the table is not as wanted. Throws
  * `storage` when CURRENT or a manifest is damaged.
  */
@@ -87,7 +133,8 @@ function findDeltaBase(context: ExportContext, dataset: PublishedDataset): Delta
   const { published, settings, clock } = context;
   const { deltasMax } = settings.export;
   const [fullId, ...deltaIds] = currentIds(published.readCurrent(), dataset);
-  if (fullId === undefined || deltaIds.length >= deltasMax || !isTableAsWanted(context, dataset)) return undefined;
+  if (fullId === undefined || deltaIds.length >= deltasMax || !isMirrored(dataset)) return undefined;
+  if (!isTableAsWanted(context, dataset)) return undefined;
   const full = published.readManifest({ dataset, snapshotId: fullId });
   const oldestMs = clock.now() - (settings.erasure.feedRetentionDays / 2) * dayMs;
   if (Date.parse(full.created_at) < oldestMs) return undefined;

@@ -3,7 +3,7 @@ import { datasets, type PublishedDataset } from '../contract/datasets.ts';
 import { readEpoch } from '../mirror/fence.ts';
 import { lastJudgedPass } from '../mirror/passes.ts';
 import { isUnchangedSince } from '../mirror/snapshot-source.ts';
-import { deltaColumns } from '../snapshot/columns.ts';
+import { addedColumns } from '../snapshot/columns.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import { verifySnapshot } from '../snapshot/verify.ts';
 import type { ExportContext, MirrorExport, MirrorExportTask } from './mirror-export.ts';
@@ -19,7 +19,8 @@ import { isTableAsWanted } from './table-location.ts';
  */
 export async function findUnchanged(
   context: ExportContext,
-  { source, dataset, kind }: MirrorExportTask,
+  { source, kind }: Pick<MirrorExportTask, 'source' | 'kind'>,
+  dataset: PublishedDataset,
 ): Promise<MirrorExport | undefined> {
   const { published, settings, signal } = context;
   const ids = currentIds(published.readCurrent(), dataset);
@@ -65,7 +66,6 @@ export function isMadeAlike(
 ): boolean {
   const { dataDir, export: exporting } = context.settings;
   const { shape, decided } = publicationOf(dataset, { ...exporting, dataDir });
-  const wanted = numberColumns(context, dataset, [...shape.columns, ...deltaColumns]).slice(0, shape.columns.length);
-  const found = columns.filter(({ name }) => !deltaColumns.some((one) => one.name === name));
-  return isDeepStrictEqual({ wanted, ...decided, part_rows: 0 }, { wanted: found, ...publication, part_rows: 0 });
+  const wanted = numberColumns(context, dataset, [...shape.columns, ...addedColumns(dataset)]);
+  return isDeepStrictEqual({ wanted, ...decided, part_rows: 0 }, { wanted: columns, ...publication, part_rows: 0 });
 }

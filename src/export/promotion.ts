@@ -1,5 +1,5 @@
 import type { Promotion } from '../config/settings.ts';
-import { deltaFields, datasets as contract, pagedDatasets } from '../contract/datasets.ts';
+import { datasets as contract, pagedDatasets, seqField } from '../contract/datasets.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { AppError } from '../core/errors.ts';
 import { integerText, isJsonObject, type JsonObject } from '../core/exact-json.ts';
@@ -35,7 +35,7 @@ function int64Of(value: unknown): bigint | undefined {
 const promotedMax = 200;
 
 /** Names that columns and fields of the datasets with promoted columns have: a reader could take a promoted column for one of them. */
-const ownNames = [...deltaFields, ...pagedDatasets.flatMap((dataset) => contract[dataset].publishedFields)].flatMap(
+const ownNames = [seqField, ...pagedDatasets.flatMap((dataset) => contract[dataset].publishedFields)].flatMap(
   ({ name, column: published }) => [name, published],
 );
 

@@ -24,11 +24,14 @@ export function removeExpired(published: PublishedFiles, dataset: string, retent
   return expired;
 }
 
-/** Deletes a snapshot whose publishing was cut off; never one that CURRENT names. */
-export function withdrawSnapshot(published: PublishedFiles, { dataset, snapshotId }: SnapshotName): void {
-  const isPublished = currentIds(published.readCurrent(), dataset).includes(snapshotId);
-  const isThere = published.listSnapshots(dataset).some(({ id }) => id === snapshotId);
-  if (isThere && !isPublished) published.removeSnapshots(dataset, [snapshotId]);
+/** Deletes snapshots whose publishing was cut off, and their drafts; never what CURRENT names. */
+export function withdrawSnapshots(published: PublishedFiles, snapshots: readonly SnapshotName[]): void {
+  for (const { dataset, snapshotId } of snapshots) {
+    clearUnpublished(published, dataset);
+    const isPublished = currentIds(published.readCurrent(), dataset).includes(snapshotId);
+    const isThere = published.listSnapshots(dataset).some(({ id }) => id === snapshotId);
+    if (isThere && !isPublished) published.removeSnapshots(dataset, [snapshotId]);
+  }
 }
 
 function planNow(published: PublishedFiles, dataset: string, { keep, mask }: Retention): RetentionPlan {
@@ -44,7 +47,8 @@ function planNow(published: PublishedFiles, dataset: string, { keep, mask }: Ret
   return planRetention(found, currentIds(published.readCurrent(), dataset), keep);
 }
 
-function readIfSound(published: PublishedFiles, snapshot: SnapshotName): Manifest | undefined {
+/** The manifest of a snapshot; undefined where it is missing or damaged. */
+export function readIfSound(published: PublishedFiles, snapshot: SnapshotName): Manifest | undefined {
   try {
     return published.readManifest(snapshot);
   } catch (error) {

@@ -11,6 +11,28 @@ export function newestChange(db: Database): ChangePosition | null {
   return db.prepare<[], ChangePosition>(/*sql*/ `SELECT seq, at FROM changes ORDER BY seq DESC LIMIT 1`).get() ?? null;
 }
 
+/** The number of the newest change that the mirror ever had, also where the feed has it no more; 0 before the first. */
+export function newestNumber(db: Database): number {
+  return db.prepare<[], number>(/*sql*/ `SELECT seq FROM sqlite_sequence WHERE name = 'changes'`).pluck().get() ?? 0;
+}
+
+/**
+ * Gives every change and every deletion a number that is greater by `by`. For an older copy of the mirror: it would give
+ * numbers again that readers know from what was published since.
+ */
+export function renumberFeeds(db: Database, by: number): void {
+  asHolder(db, () => {
+    const newest = newestNumber(db);
+    for (const feed of ['changes', 'deletions']) {
+      // In two steps: in one, a number could still be taken.
+      db.prepare(/*sql*/ `UPDATE ${feed} SET seq = -seq - ?`).run(by);
+      db.exec(/*sql*/ `UPDATE ${feed} SET seq = -seq`);
+      db.prepare(/*sql*/ `DELETE FROM sqlite_sequence WHERE name = ?`).run(feed);
+      db.prepare(/*sql*/ `INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)`).run(feed, newest + by);
+    }
+  });
+}
+
 /** Whether the feed still has this very change: it may have expired, or be missing in an older copy of the mirror. */
 export function hasChange(db: Database, { seq, at }: ChangePosition): boolean {
   return db.prepare(/*sql*/ `SELECT 1 FROM changes WHERE seq = ? AND at = ?`).get(seq, at) !== undefined;
@@ -33,28 +55,36 @@ export function readDeletionFeed(db: Database): DeletionFeed {
   return db.prepare<[], DeletionFeed>(sql).get() as DeletionFeed;
 }
 
+/**
+ * Which deletions leave the feeds: those before a time (ISO 8601 UTC), but none with a number above `through`. Deltas are
+ * published that need these.
+ */
+export type FeedEnd = { before: string; through: number };
+
 /** Forgets old deletions, and the changes of the same keys unless those are there again. Returns how many. */
-export function expireDeletionFeed(db: Database, before: string): number {
+export function expireDeletionFeed(db: Database, end: FeedEnd): number {
   return asHolder(db, () => {
     db.prepare(/*sql*/ `DELETE FROM changes WHERE (dataset, key) IN (SELECT dataset, key FROM deletions AS expired
-        WHERE deleted_at < @before AND NOT EXISTS (SELECT 1 FROM deletions AS later
-          WHERE later.dataset = expired.dataset AND later.key = expired.key AND later.deleted_at >= @before)
+        WHERE deleted_at < @before AND seq <= @through AND NOT EXISTS (SELECT 1 FROM deletions AS later
+          WHERE later.dataset = expired.dataset AND later.key = expired.key
+            AND (later.deleted_at >= @before OR later.seq > @through))
         ${pagedDatasets
           .map(
             (dataset) => `AND NOT EXISTS (SELECT 1 FROM ${dataset}
           WHERE expired.dataset = '${dataset}' AND ${datasets[dataset].key} = expired.key)`,
           )
           .join(' ')})
-        AND at < @before`).run({ before });
-    const expired = db.prepare(/*sql*/ `DELETE FROM deletions WHERE deleted_at < ?`).run(before).changes;
+        AND at < @before`).run(end);
+    const expired = db
+      .prepare(/*sql*/ `DELETE FROM deletions WHERE deleted_at < @before AND seq <= @through`)
+      .run(end).changes;
     if (expired > 0) markPurgeOwed(db);
     return expired;
   });
 }
 
-/** How many deletions have been in the feed since before a time. */
-export function countExpiredDeletions(db: Database, before: string): number {
-  return (
-    db.prepare<[string], number>(/*sql*/ `SELECT count(*) FROM deletions WHERE deleted_at < ?`).pluck().get(before) ?? 0
-  );
+/** How many deletions would leave the feed. */
+export function countExpiredDeletions(db: Database, end: FeedEnd): number {
+  const sql = /*sql*/ `SELECT count(*) FROM deletions WHERE deleted_at < @before AND seq <= @through`;
+  return db.prepare<[FeedEnd], number>(sql).pluck().get(end) ?? 0;
 }

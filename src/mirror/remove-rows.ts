@@ -12,11 +12,14 @@ import { prepareFindRowKey, sideTables } from './tables.ts';
 /** Why a row left: the service deleted, merged or no longer keeps it; or an erasure request removed it. */
 export type DeletionReason = 'deleted' | 'merged' | 'expired' | 'erased';
 
+/** What a row left for: the erasure request, or the person (by uuid) that it was merged into. */
+type DeletionGround = { requestId: string } | { mergedInto: string };
+
 /** Prepares what removes a row with all that hangs on it and tells the feeds. Call it inside a transaction. */
 export function prepareRemoveRow(
   db: Database,
   dataset: PagedDataset,
-): (rowKey: number, reason: DeletionReason, at: string, requestId?: string) => void {
+): (rowKey: number, reason: DeletionReason, at: string, ground?: DeletionGround) => void {
   const { key, identifiers, heldIds } = datasets[dataset];
   const personUuid = identifiers.find(({ role }) => role === 'person_uuid')?.name ?? 'NULL';
   const remove = db.prepare<[number], { key: string; personUuid: string | null }>(
@@ -32,20 +35,35 @@ export function prepareRemoveRow(
         ]
       : []),
   ].map((sql) => db.prepare<{ rowKey: number }>(sql));
-  const appendDeletion =
-    db.prepare(/*sql*/ `INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at, request_id)
-      VALUES (@dataset, @key, @personUuid, @reason, @at, @requestId)`);
-  const appendChange = db.prepare(
-    /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (@dataset, @key, 'delete', @at)`,
-  );
-  return (rowKey, reason, at, requestId) => {
+  const tell = prepareTellDeletion(db);
+  return (rowKey, reason, at, ground) => {
     refuseStaleHolder(db);
     const removed = remove.get(rowKey);
     for (const dependent of dependents) dependent.run({ rowKey });
     if (removed === undefined) return;
-    appendDeletion.run({ dataset, ...removed, reason, at, requestId: requestId ?? null });
-    appendChange.run({ dataset, key: removed.key, at });
+    tell({ dataset, ...removed, reason, at, requestId: null, mergedInto: null, ...ground });
   };
+}
+
+/** A deletion as both feeds tell it. Times are ISO 8601 UTC. */
+type ToldDeletion = {
+  dataset: PagedDataset;
+  key: string;
+  personUuid: string | null;
+  reason: DeletionReason;
+  at: string;
+} & { requestId: string | null; mergedInto: string | null };
+
+/** Prepares what tells both feeds of a deletion, under one number. */
+function prepareTellDeletion(db: Database): (deletion: ToldDeletion) => void {
+  const appendChange = db.prepare<ToldDeletion>(
+    /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (@dataset, @key, 'delete', @at)`,
+  );
+  const appendDeletion = db.prepare<
+    ToldDeletion & { seq: number | bigint }
+  >(/*sql*/ `INSERT INTO deletions (seq, dataset, key, person_uuid, reason, deleted_at, request_id, merged_into)
+      VALUES (@seq, @dataset, @key, @personUuid, @reason, @at, @requestId, @mergedInto)`);
+  return (deletion) => void appendDeletion.run({ ...deletion, seq: appendChange.run(deletion).lastInsertRowid });
 }
 
 /** The recordings (surrogate keys) that began before a time and that the newest complete pass did not see. */
@@ -56,7 +74,10 @@ export function listExpiredRecordings(db: Database, startTime: string): number[]
   return db.prepare<[string], number>(sql).pluck().all(startTime);
 }
 
-/** Prepares what removes an identity from the tables, in the fence's transaction. Returns how many rows went. */
+/**
+ * Prepares what removes an identity from the tables, in the fence's transaction, and tells the feeds of all its rows, also of
+ * those that left before. Returns how many rows went.
+ */
 export function prepareEraseRows(
   db: Database,
 ): (
@@ -74,18 +95,56 @@ export function prepareEraseRows(
     kind,
     remove: db.prepare<[string]>(/*sql*/ `DELETE FROM ${table} WHERE ${column} = ?`),
   }));
+  const tellAgain = prepareTellAgain(db);
   return (requestId, identity, quarantined, at) => {
     let removed = 0;
+    tellAgain(requestId, identity, at);
     for (const { kind, find, remove } of removers)
       for (const key of kind ? identity[kind] : []) {
         const rowKey = find(key);
         if (rowKey === undefined) continue;
-        remove(rowKey, 'erased', at, requestId);
+        remove(rowKey, 'erased', at, { requestId });
         removed += 1;
       }
     for (const { kind, remove } of sides) for (const value of identity[kind]) remove.run(value);
     if (quarantined.length > 0) releaseQuarantined(db, quarantined);
     return removed;
+  };
+}
+
+/**
+ * Prepares what tells both feeds, for an erasure request, of the subject's rows that are not here any more: those that had
+ * left before, those that were merged into the subject, and those that only published files or the service have shown. Copies
+ * elsewhere may have them. They are told under new numbers, so that who reads on finds them. For before the rows leave.
+ */
+function prepareTellAgain(db: Database): (requestId: string, identity: Identity, at: string) => void {
+  const former = db.prepare<
+    { uuids: string; recordings: string },
+    Pick<ToldDeletion, 'dataset' | 'key'>
+  >(/*sql*/ `WITH RECURSIVE subject (uuid) AS (SELECT value FROM json_each(@uuids)
+        UNION SELECT key FROM subject JOIN deletions AS merger ON merged_into = uuid
+          WHERE NOT EXISTS (SELECT 1 FROM deletions AS later
+              WHERE later.dataset = 'persons' AND later.key = merger.key AND later.seq > merger.seq)
+            AND NOT EXISTS (SELECT 1 FROM persons WHERE persons.uuid = merger.key)),
+      former (dataset, key) AS (SELECT 'persons', uuid FROM subject
+        UNION SELECT 'recordings', value FROM json_each(@recordings)
+        UNION SELECT dataset, key FROM subject JOIN deletions ON person_uuid = uuid AND request_id IS NULL)
+      SELECT dataset, key FROM former
+      WHERE NOT EXISTS (SELECT 1 FROM persons WHERE dataset = 'persons' AND uuid = key)
+        AND NOT EXISTS (SELECT 1 FROM recordings WHERE dataset = 'recordings' AND id = key)`);
+  const forget = db.prepare<[string, string], Pick<ToldDeletion, 'personUuid' | 'reason'>>(
+    /*sql*/ `DELETE FROM deletions WHERE dataset = ? AND key = ? RETURNING person_uuid AS personUuid, reason`,
+  );
+  const tell = prepareTellDeletion(db);
+  return (requestId, { person_uuid: uuids, recording_id: recordings }, at) => {
+    const found = former.all({ uuids: JSON.stringify(uuids), recordings: JSON.stringify(recordings) });
+    for (const { dataset, key } of found) {
+      const before = forget.all(dataset, key);
+      const known = before.find(({ personUuid }) => personUuid !== null)?.personUuid ?? null;
+      const personUuid = dataset === 'persons' ? key : known;
+      const reason = before.at(-1)?.reason === 'deleted' ? 'deleted' : 'erased';
+      tell({ dataset, key, personUuid, reason, at, requestId, mergedInto: null });
+    }
   };
 }
 

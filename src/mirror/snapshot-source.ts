@@ -2,9 +2,9 @@ import type { Database } from 'better-sqlite3';
 import { datasets, type MirroredDataset, type PublishedDataset } from '../contract/datasets.ts';
 import type { RowText } from '../contract/row-text.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
-import { hasChange, newestChange, type ChangePosition } from './feeds.ts';
+import { hasChange, newestChange, newestNumber, type ChangePosition } from './feeds.ts';
 import { readEpoch } from './fence.ts';
-import { lastJudgedPass } from './passes.ts';
+import { findUnfinishedPass, lastJudgedPass } from './passes.ts';
 import { readRowTexts } from './row-texts.ts';
 import { columnsOf } from './tables.ts';
 
@@ -34,7 +34,7 @@ const made: Readonly<Record<Exclude<PublishedDataset, MirroredDataset>, SourceSq
   },
   deletions: {
     // A row that has left several times is one.
-    all: /*sql*/ `SELECT key, dataset, person_uuid, reason, deleted_at, request_id FROM deletions
+    all: /*sql*/ `SELECT key, dataset, person_uuid, reason, deleted_at, request_id, seq FROM deletions
       WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key)`,
     counted: /*sql*/ `SELECT 1 FROM deletions GROUP BY dataset, key`,
     told: /*sql*/ `op = 'delete'`,
@@ -85,14 +85,18 @@ export function isUnchangedSince(
 
 /** What a snapshot is made of: all of it as one moment of the mirror shows it. */
 export type SnapshotSource = {
-  /** The pass that vouches for the rows; null when none has ended yet. */
+  /** The newest full pass that has ended; null when there is none. */
   pass: { id: number; verdict: 'complete' | 'incomplete'; finished_at: string } | null;
+  /** A later pass that has not ended yet. */
+  unfinishedPass: number | undefined;
   /** The epoch of the fence that the rows have passed. */
   erasureEpoch: number;
   /** Whether the rows are those that were added or changed since the change that was asked for, or all. */
   kind: 'full' | 'delta';
-  /** The newest change that the rows show; null before the first. */
+  /** The newest change that the rows show, where the feed still has one. */
   changes: ChangePosition | null;
+  /** The number of the newest change that the rows show, also where the feed has it no more. */
+  seq: number;
   rowCount: number;
   /** Rows as they are sorted in files, integers as bigint, streamed: to be read once. Texts where they were asked for. */
   rows: IterableIterator<Columns | RowText>;
@@ -108,8 +112,19 @@ export type SnapshotReading = {
   textsOfPart: number | null;
 };
 
+/** Reads the mirror at one moment: in one read transaction, which lasts until `read` settles. For a connection of its own. */
+export async function atOneMoment<T>(db: Database, read: () => Promise<T>): Promise<T> {
+  db.exec(/*sql*/ `BEGIN`);
+  try {
+    return await read();
+  } finally {
+    db.exec(/*sql*/ `COMMIT`);
+  }
+}
+
 /**
- * Reads a dataset in one read transaction, which lasts until `use` settles. The connection serves nothing else meanwhile, so it should be one of its own.
+ * Reads a dataset until `use` settles, at the moment of the transaction that is open. The connection serves nothing else
+ * meanwhile.
  */
 export async function withSnapshotSource<T>(
   db: Database,
@@ -120,44 +135,40 @@ export async function withSnapshotSource<T>(
   const { all, counted, changed } = sqlOf(dataset);
   // Rows in the order of their key stand anywhere in the file, and none is read twice: a larger cache only costs memory.
   db.pragma(`cache_size = -${cacheKb}`);
-  db.exec(/*sql*/ `BEGIN`);
+  const pass = lastJudgedPass(db, datasets[dataset].published.pass);
+  const unfinished = findUnfinishedPass(db, datasets[dataset].published.pass, 'full');
+  const erasureEpoch = readEpoch(db);
+  const isDelta = changed !== undefined && since !== null && hasChange(db, since);
+  const sql = /*sql*/ `${isDelta ? changed : all} ORDER BY ${datasets[dataset].sortedBy.join(', ')}`;
+  const parameters = isDelta ? [since.seq] : [];
+  const rowCount =
+    db
+      .prepare<number[], number>(/*sql*/ `SELECT count(*) FROM (${isDelta ? sql : counted})`)
+      .pluck()
+      .get(...parameters) ?? 0;
+  const table = dataset === 'distinct_ids' ? 'person_distinct_ids' : dataset;
+  const rows =
+    isDelta || textsOfPart === null || datasets[dataset].keyRepeats
+      ? db
+          .prepare<number[], Columns>(sql)
+          .safeIntegers()
+          .iterate(...parameters)
+      : readRowTexts({ db, dataset, table, partRows: textsOfPart });
   try {
-    const pass = lastJudgedPass(db, datasets[dataset].published.pass);
-    const erasureEpoch = readEpoch(db);
-    const isDelta = changed !== undefined && since !== null && hasChange(db, since);
-    const sql = /*sql*/ `${isDelta ? changed : all} ORDER BY ${datasets[dataset].sortedBy.join(', ')}`;
-    const parameters = isDelta ? [since.seq] : [];
-    const rowCount =
-      db
-        .prepare<number[], number>(/*sql*/ `SELECT count(*) FROM (${isDelta ? sql : counted})`)
-        .pluck()
-        .get(...parameters) ?? 0;
-    const table = dataset === 'distinct_ids' ? 'person_distinct_ids' : dataset;
-    const rows =
-      isDelta || textsOfPart === null || datasets[dataset].keyRepeats
-        ? db
-            .prepare<number[], Columns>(sql)
-            .safeIntegers()
-            .iterate(...parameters)
-        : readRowTexts({ db, dataset, table, partRows: textsOfPart });
-    try {
-      return await use({
-        pass:
-          pass?.verdict && pass.finishedAt
-            ? { id: pass.id, verdict: pass.verdict, finished_at: pass.finishedAt }
-            : null,
-        erasureEpoch,
-        kind: isDelta ? 'delta' : 'full',
-        changes: newestChange(db),
-        rowCount,
-        rows,
-        gone: () => (isDelta ? readGone(db, dataset, since.seq) : []),
-      });
-    } finally {
-      rows.return?.();
-    }
+    return await use({
+      pass:
+        pass?.verdict && pass.finishedAt ? { id: pass.id, verdict: pass.verdict, finished_at: pass.finishedAt } : null,
+      unfinishedPass: unfinished && unfinished.id > (pass?.id ?? 0) ? unfinished.id : undefined,
+      erasureEpoch,
+      kind: isDelta ? 'delta' : 'full',
+      changes: newestChange(db),
+      seq: newestNumber(db),
+      rowCount,
+      rows,
+      gone: () => (isDelta ? readGone(db, dataset, since.seq) : []),
+    });
   } finally {
-    db.exec(/*sql*/ `COMMIT`);
+    rows.return?.();
   }
 }
 

@@ -1,7 +1,8 @@
 import {
   datasets as contract,
-  deltaFields,
+  isMirrored,
   publishedDatasets,
+  seqField,
   type DatasetField,
   type PublishedDataset,
 } from '../contract/datasets.ts';
@@ -50,8 +51,10 @@ export const datasets = Object.fromEntries(publishedDatasets.map((name) => [name
   Record<PublishedDataset, DatasetShape>
 >;
 
-/** The columns that only the files of deltas have, after all others. */
-export const deltaColumns: readonly Column[] = deltaFields.map(columnOf);
+/** The columns that the files of a dataset have after those of its rows: each file has one value in them. */
+export function addedColumns(dataset: PublishedDataset): readonly Column[] {
+  return isMirrored(dataset) ? [columnOf(seqField)] : [];
+}
 
 /** A column that is filled from the field of its own name, unless another is given. */
 export function column(name: string, type: ColumnType, field = name): Column {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 import { addressOf, metadataName, readTable } from './iceberg/table-files.ts';
-import { currentIds } from './manifest.ts';
+import { currentIds, type Manifest } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
 
 /**
@@ -10,12 +10,16 @@ import type { PublishedFiles } from './published-files.ts';
  */
 type CurrentFile = { path: string; rows: number; bytes: number; sha256: string };
 
-/** A snapshot that readers load. A delta holds the rows that changed since the snapshot before it. Times are ISO 8601 UTC. */
+/**
+ * A snapshot that readers load. A delta holds the rows that changed since the snapshot before it, and `deletions` says, as of
+ * the snapshot that it names, which have left. Times are ISO 8601 UTC.
+ */
 export type CurrentSnapshot = {
   dataset: PublishedDataset;
   snapshotId: string;
   kind: 'full' | 'delta';
   createdAt: string;
+  deletions: string | null;
   rows: number;
   files: CurrentFile[];
 };
@@ -28,16 +32,31 @@ export function listCurrentSnapshots(published: PublishedFiles): CurrentSnapshot
   const current = published.readCurrent();
   return publishedDatasets.flatMap((dataset) =>
     currentIds(current, dataset).map((snapshotId): CurrentSnapshot => {
-      const { kind, created_at: createdAt, rows, files } = published.readManifest({ dataset, snapshotId });
+      const {
+        kind,
+        created_at: createdAt,
+        deletions = null,
+        rows,
+        files,
+      } = published.readManifest({ dataset, snapshotId });
       const listed = files.map(({ name, rows: own, bytes, sha256 }) => ({
         path: resolve(published.localPath({ dataset, snapshotId }, name)),
         rows: own,
         bytes,
         sha256,
       }));
-      return { dataset, snapshotId, kind, createdAt, rows, files: listed };
+      return { dataset, snapshotId, kind, createdAt, deletions, rows, files: listed };
     }),
   );
+}
+
+/** The full snapshots that CURRENT names and that deltas continue. Throws `storage` where CURRENT or a manifest is damaged. */
+export function fullsWithDeltas(published: PublishedFiles): Manifest[] {
+  const current = published.readCurrent();
+  return publishedDatasets.flatMap((dataset) => {
+    const [snapshotId, ...deltas] = currentIds(current, dataset);
+    return snapshotId === undefined || deltas.length === 0 ? [] : [published.readManifest({ dataset, snapshotId })];
+  });
 }
 
 /** The Iceberg table of a dataset: where its readers see it, and the file of its metadata now. */

@@ -29,6 +29,21 @@ export function dbtSources(all: readonly CurrentSnapshot[], wanted: readonly Pub
 }
 
 /**
+ * The deletions that belong to the snapshots of a dataset; none where these are full. Throws `storage` where deltas need a
+ * snapshot of `deletions` that is not published, or only an older one is.
+ */
+export function deletionsOf(all: readonly CurrentSnapshot[], dataset: PublishedDataset): readonly CurrentSnapshot[] {
+  const needed = all.filter((one) => one.dataset === dataset).flatMap(({ deletions }) => deletions ?? []);
+  if (needed.length === 0) return [];
+  const gone = all.filter((one) => one.dataset === 'deletions');
+  if (gone.some(({ snapshotId }) => needed.every((id) => id <= snapshotId))) return gone;
+  throw new AppError(
+    `${dataset} has deltas, and the snapshot of deletions that says which of its rows have left is not published`,
+    { code: 'storage', hint: 'run `analytics-mirror export --kind delta` first' },
+  );
+}
+
+/**
  * The present rows of a dataset as a SELECT statement; null where the dataset is not published. Throws `storage` where only
  * `deletions`, which is not published, can say which rows have left.
  */
@@ -38,24 +53,15 @@ function rowsOf(all: readonly CurrentSnapshot[], dataset: PublishedDataset): str
   if (own.every(({ kind }) => kind === 'full')) return `FROM ${filesText(own)}`;
   const { key, published } = datasets[dataset];
   const column = sqlName(Object.entries(published.names).find(([name]) => name === key)?.[1] ?? key);
-  const gone = all.filter((snapshot) => snapshot.dataset === 'deletions');
-  if (gone.length === 0)
-    throw new AppError(
-      `${dataset} has deltas, and deletions, which says which of its rows have left, is not published`,
-      { code: 'storage', hint: 'run `analytics-mirror export deletions` first' },
-    );
-  // The ids of snapshots are times, so the greatest path has the newest version. A row that came back has changed after it left.
-  return `SELECT * EXCLUDE (filename) FROM ${filesText(own, 'filename = true')} AS version
+  const gone = deletionsOf(all, dataset);
+  return `FROM ${filesText(own)} AS version
 WHERE NOT EXISTS (
   FROM ${filesText(gone)} AS gone
-  WHERE gone.dataset = ${sqlText(dataset)} AND gone.key = version.${column} AND gone.deleted_at >= version.changed_at
+  WHERE gone.dataset = ${sqlText(dataset)} AND gone.key = version.${column} AND gone._seq > version._seq
 )
-QUALIFY row_number() OVER (PARTITION BY ${column} ORDER BY filename DESC) = 1`;
+QUALIFY row_number() OVER (PARTITION BY ${column} ORDER BY _seq DESC) = 1`;
 }
 
-function filesText(snapshots: readonly CurrentSnapshot[], ...options: string[]): string {
-  return parquetRows(
-    snapshots.flatMap(({ files }) => files.map(({ path }) => path)),
-    ...options,
-  );
+function filesText(snapshots: readonly CurrentSnapshot[]): string {
+  return parquetRows(snapshots.flatMap(({ files }) => files.map(({ path }) => path)));
 }

@@ -42,18 +42,24 @@ export const Manifest = z.strictObject({
   snapshot_id: snapshotId,
   kind: z.enum(['full', 'delta']),
   created_at: z.iso.datetime(),
-  /** The walk of the service's list that the rows come from; null when there was none yet. */
+  /** The newest full walk of the service's list that has ended; null when there was none yet. */
   pass: z
     .strictObject({ id: z.int(), verdict: z.enum(['complete', 'incomplete']), finished_at: z.iso.datetime() })
     .nullable(),
+  /** A later pass of that list that has not ended yet: the rows show what it has seen so far, too. */
+  unfinished_pass: z.int().optional(),
   erasure_epoch: count,
-  /** The newest entry of the mirror's feed of changes that the rows show; null before the first. */
+  /** The number of the newest change that the rows show: `_seq` of each of them. Deletions with a greater number came later. */
+  seq: count,
+  /** The newest entry of the mirror's feed of changes that the rows show; null where it has none. */
   changes: z
     .strictObject({ seq: z.int().min(1), at: z.iso.datetime() })
     .nullable()
     .optional(),
   /** Of a delta: the snapshot that it continues. The delta has every row that was added or changed since. */
   based_on: snapshotId.optional(),
+  /** Of a delta: the snapshot of `deletions`, of the same moment, that says which rows have left. */
+  deletions: snapshotId.optional(),
   rows: count,
   files: z.array(ManifestFile).min(1),
   columns: z.array(PublishedColumn).min(1),

@@ -12,8 +12,10 @@ export type ParquetFile = {
   /** Where the file is written. An existing file is overwritten. */
   path: string;
   shape: DatasetShape;
-  /** The columns of the shape with their numbers, where they have any. */
+  /** The columns with their numbers, where they have any. */
   columns?: readonly PublishedColumn[];
+  /** Columns after those of the shape, of integers: every row has this value in them. */
+  added?: Readonly<Record<string, number>>;
   /** In ascending byte order of the key, each key once. */
   rows: Iterable<Row | RowText>;
   signal?: AbortSignal | undefined;
@@ -62,7 +64,7 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
     using database = await openDuckDb({ folders: [dirname(file.path)], memoryMaxMb, threads: 1 });
     database.connection.registerTableFunction(feed);
     await database.connection.run(
-      `COPY (${readFeed(file.shape)}) TO ${sqlText(file.path)} ${copyOptions(file.columns ?? [])}`,
+      `COPY (${readFeed(file.shape, file.added)}) TO ${sqlText(file.path)} ${copyOptions(file.columns ?? [])}`,
     );
   } catch (error) {
     // DuckDB would wrap our own error and keep only its words.
@@ -79,11 +81,12 @@ function feedColumn(index: number): string {
 }
 
 /** SQL: every row of the feed. A text becomes as many rows as it holds, in its order; any other row stays as it is. */
-function readFeed({ columns }: DatasetShape): string {
+function readFeed({ columns }: DatasetShape, added: Readonly<Record<string, number>> = {}): string {
   const values = columns.map(({ name, type }, index) => {
     const field = `nullif(fields[${index + 1}], ${sqlText(rowMarks.none)})`;
     return `CASE WHEN row_text IS NULL THEN ${feedColumn(index)} ELSE ${fromText[type](field)} END AS ${sqlName(name)}`;
   });
+  for (const [name, value] of Object.entries(added)) values.push(`CAST(${value} AS BIGINT) AS ${sqlName(name)}`);
   const lines = `CASE WHEN row_text IS NULL THEN [NULL] ELSE string_split(decode(row_text), ${sqlText(rowMarks.row)}) END`;
   return `SELECT ${values.join(', ')} FROM
     (SELECT *, string_split(line, ${sqlText(rowMarks.field)}) AS fields FROM (SELECT *, unnest(${lines}) AS line FROM feed()))`;

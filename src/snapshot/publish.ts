@@ -6,27 +6,34 @@ import { addTableFiles, forgetSnapshots, nameTable, settleTables, showTable } fr
 import { publishedDatasets } from '../contract/datasets.ts';
 import { listPublishedSnapshots } from './published-parts.ts';
 
+/** A snapshot whose draft is finished, and the table that comes with it, if one does. */
+export type FinishedSnapshot = { manifest: Manifest; table: PreparedTable | undefined };
+
 /**
- * Makes the finished draft of a snapshot the dataset's current snapshot, or the newest delta of it. Parts come first, then
- * the manifest, then CURRENT: killed at any point, also by a power cut, readers find what was published or what now is,
- * whole; the hint of the table comes last. Synchronous, so that no other publish of this process comes between reading and replacing CURRENT. Throws the
- * system's error, and then CURRENT is as it was.
+ * Makes finished drafts, each of another dataset, their datasets' current snapshots, or the newest deltas of them: all at
+ * once. Parts come first, then the manifests, then CURRENT: killed at any point, also by a power cut, readers find all that was
+ * published or all that now is, whole; the hints of the tables come last. Synchronous, so that no other publish of this
+ * process comes between reading and replacing CURRENT. Throws the system's error, and then CURRENT is as it was.
  */
-export function publishSnapshot(published: PublishedFiles, manifest: Manifest, table: PreparedTable | undefined): void {
-  const { dataset, snapshot_id: snapshotId } = manifest;
-  published.addSnapshot(
-    snapshotOf(manifest),
-    manifest.files.map(({ name }) => name),
-  );
-  if (table) addTableFiles(published, dataset, table);
-  published.writeManifest(manifest);
+export function publishSnapshots(published: PublishedFiles, finished: readonly FinishedSnapshot[]): void {
+  for (const { manifest, table } of finished) {
+    published.addSnapshot(
+      snapshotOf(manifest),
+      manifest.files.map(({ name }) => name),
+    );
+    if (table) addTableFiles(published, manifest.dataset, table);
+    published.writeManifest(manifest);
+  }
   const current = published.readCurrent();
-  const reference = { snapshot_id: snapshotId, manifest: `${dataset}/${snapshotId}/${manifestName}` };
-  current.snapshots[dataset] =
-    manifest.kind === 'full' ? reference : withDelta(current.snapshots[dataset], reference, manifest);
-  nameTable(current, dataset, table);
+  for (const { manifest, table } of finished) {
+    const { dataset, snapshot_id: snapshotId } = manifest;
+    const reference = { snapshot_id: snapshotId, manifest: `${dataset}/${snapshotId}/${manifestName}` };
+    current.snapshots[dataset] =
+      manifest.kind === 'full' ? reference : withDelta(current.snapshots[dataset], reference, manifest);
+    nameTable(current, dataset, table);
+  }
   published.writeCurrent(current);
-  showTable(published, dataset);
+  for (const { manifest } of finished) showTable(published, manifest.dataset);
 }
 
 function withDelta(

@@ -75,15 +75,18 @@ export async function rewriteSnapshot(
   );
 }
 
-/** Removes rows older than `before` (ISO 8601) from the feed of deletions, as `rewriteSnapshot`. Returns the parts. */
+/**
+ * Removes rows older than `before` (ISO 8601) from the feed of deletions, but none with a number above `through`, as
+ * `rewriteSnapshot`. Returns the parts.
+ */
 export async function expireDeletions(
   published: PublishedFiles,
-  before: string,
+  { before, through }: { before: string; through: number },
   options: RewriteOptions,
 ): Promise<RewrittenPart[]> {
   const beforeMicros = isoToMicros(before);
   if (beforeMicros === undefined) throw new Error('a time that is not ISO 8601');
-  const change = withoutRowsBefore(beforeMicros);
+  const change = withoutRowsBefore(beforeMicros, through);
   const rewritten: RewrittenPart[] = [];
   for (const { dataset, manifest } of listPublishedSnapshots(published)) {
     if (dataset !== 'deletions') continue;
@@ -93,13 +96,13 @@ export async function expireDeletions(
   return rewritten;
 }
 
-function withoutRowsBefore(micros: bigint): RowChange {
+function withoutRowsBefore(micros: bigint, through: number): RowChange {
   return {
     prepare: () => Promise.resolve(),
     mark: async (connection, path) => {
       await emptyMarks(connection);
       await connection.run(`INSERT INTO gone SELECT file_row_number FROM ${parquetRows([path])}
-        WHERE epoch_us(deleted_at) < ${micros}`);
+        WHERE epoch_us(deleted_at) < ${micros}${Number.isFinite(through) ? ` AND _seq <= ${through}` : ''}`);
       return { ...(await countMarks(connection)), trimmedColumn: undefined };
     },
   };

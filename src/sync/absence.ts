@@ -229,7 +229,8 @@ function prepareApply(
       }
       const reason = answer.verdict === 'merged' ? 'merged' : 'deleted';
       if (reason === 'deleted') onDeletion?.(dataset, suspect.key);
-      removeRow(suspect.rowKey, reason, at);
+      const ground = answer.verdict === 'merged' ? { mergedInto: String(answer.survivor['uuid']) } : undefined;
+      removeRow(suspect.rowKey, reason, at, ground);
       result[reason] += 1;
     }).immediate();
   };

@@ -1,7 +1,7 @@
 import { behindReason, tellCatalog, type CatalogReport } from '../bucket/catalog.ts';
 import { bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
 import { feedBegin } from '../erasure/plan.ts';
-import { datasets as table, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
+import { datasets as table, isMirrored, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import { exportMirror } from '../export/export-mirror.ts';
 import type { MirrorExport } from '../export/mirror-export.ts';
@@ -50,16 +50,17 @@ export function runExportJob(
     aboveDiskFloor(async (own) => {
       const { db, settings, clock } = own;
       await refuseUnbound(own);
-      const snapshots: MirrorExport[] = [];
       const seenWhole = new Set(lastCompletePasses(db).map((pass) => pass.dataset));
       const isSeenWhole = (dataset: PublishedDataset): boolean => seenWhole.has(table[dataset].published.pass);
       const isMeant = (dataset: PublishedDataset): boolean =>
         table[dataset].published.pass !== 'playlists' || settings.playlists.shortIds.length > 0 || isSeenWhole(dataset);
       const datasets = named ?? publishedDatasets.filter(isMeant);
-      for (const dataset of datasets.filter(isSeenWhole)) {
-        const onProgress = (done: number, total: number | null): void => onRows?.(dataset, done, total);
-        snapshots.push(await exportMirror(own, { source, dataset, kind, onProgress }));
-      }
+      const isPublished = (dataset: PublishedDataset): boolean =>
+        own.published.readCurrent().snapshots[dataset] !== undefined;
+      const exported = withThoseThatBelong(datasets, isPublished, kind).filter(isSeenWhole);
+      const onProgress = (dataset: PublishedDataset, done: number, total: number): void =>
+        onRows?.(dataset, done, total);
+      const snapshots = await exportMirror(own, { source, datasets: exported, kind, onProgress });
       // Later deltas continue these snapshots, so older changes need not be kept one by one.
       if (kind === 'full') compactChanges(db, feedBegin({ settings, clock }));
       const counts = Object.fromEntries(snapshots.map(({ dataset, rows }) => [dataset, rows]));
@@ -73,4 +74,21 @@ export function runExportJob(
       return { outcome: isProved ? 'done' : 'incomplete', ...result };
     }),
   );
+}
+
+/**
+ * The datasets to publish, with those that readers join to them, so that they find all of one moment: `deletions`, by which
+ * deltas lose rows, and what is made of the same list, where it is published already.
+ */
+function withThoseThatBelong(
+  named: readonly PublishedDataset[],
+  isPublished: (dataset: PublishedDataset) => boolean,
+  kind: 'full' | 'delta',
+): PublishedDataset[] {
+  const lists = new Set(named.filter(isMirrored).map((dataset) => table[dataset].published.pass));
+  const belongs = (dataset: PublishedDataset): boolean => {
+    if (dataset === 'deletions') return lists.size > 0 && (kind === 'delta' || isPublished(dataset));
+    return !isMirrored(dataset) && lists.has(table[dataset].published.pass) && isPublished(dataset);
+  };
+  return publishedDatasets.filter((dataset) => named.includes(dataset) || belongs(dataset));
 }

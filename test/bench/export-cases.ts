@@ -34,15 +34,15 @@ export async function exportPersons({ dataDir, rows }: CaseParameters): Promise<
   const change = `INSERT INTO changes (dataset, key, op, at) VALUES ('persons', 'none', 'upsert', ?)`;
   app.database().prepare(change).run(isoTime(app.clock.now()));
   const startedAt = performance.now();
-  const result = await exportMirror(app.jobContext(new AbortController().signal), {
+  const [result] = await exportMirror(app.jobContext(new AbortController().signal), {
     source: app.databaseReadOnly(),
-    dataset: 'persons',
+    datasets: ['persons'],
     kind: 'full',
     onProgress: () => undefined,
   });
   const ms = performance.now() - startedAt;
   await app.close();
-  if (result.unchangedSince !== null) throw new Error('nothing was exported');
+  if (!result || result.unchangedSince !== null) throw new Error('nothing was exported');
   if (result.rows !== rows) throw new Error(`exported ${result.rows} of ${rows} rows`);
   return { ms, bytes: result.bytes };
 }

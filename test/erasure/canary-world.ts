@@ -116,11 +116,10 @@ function churn(db: Database, generation: number, canaries: readonly Person[], te
 async function publishAll(db: Database, dataDir: string, settings: Settings): Promise<void> {
   const source = openDatabaseReadOnly(dataDir);
   try {
-    for (const dataset of publishedDatasets)
-      await exportMirror(
-        { db, published: publishedFilesIn(dataDir), settings, clock: systemClock, signal },
-        { source, dataset, kind: 'full', onProgress: () => undefined },
-      );
+    await exportMirror(
+      { db, published: publishedFilesIn(dataDir), settings, clock: systemClock, signal },
+      { source, datasets: publishedDatasets, kind: 'full', onProgress: () => undefined },
+    );
   } finally {
     source.close();
   }

@@ -1,17 +1,16 @@
-import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
 import { listCurrentSnapshots } from '../../src/snapshot/current-snapshots.ts';
-import { parquetRows, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { snapshotFolder, snapshotsFolder } from '../snapshot/paths.ts';
 import { rowsOfSnapshot } from '../snapshot/publish-rows.ts';
 import { listPublishedSnapshots } from '../../src/snapshot/published-parts.ts';
 import { removeUnnamedParts } from '../../src/snapshot/publish.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
-import { exportAll, openWorld, perform, type Step, type World } from './exported-world.ts';
-import { checkHistories, load, mirrored, partsOf, publish } from './delta-histories.ts';
+import { openWorld, perform, type Step, type World } from './exported-world.ts';
+import { checkHistories, partsOf, publish } from './delta-histories.ts';
 
 test('whatever happens between them, a full snapshot and its deltas, loaded as documented, are the mirror', async () => {
   expect(await checkHistories(3)).toBeGreaterThan(1);
@@ -51,17 +50,12 @@ test('a delta holds what has changed and nothing else, and stands beside the ful
   });
   expect((await verifySnapshots(publishedFilesIn(world.dataDir))).problems).toEqual([]);
   const { manifest, parts } = await rowsOfSnapshot(world.dataDir, 'persons', delta?.snapshot_id ?? '');
-  expect(parts.flat()).toMatchObject([{ person_uuid: 'person-2', _op: 'upsert', _snapshot_id: delta?.snapshot_id }]);
+  expect(parts.flat()).toMatchObject([{ person_uuid: 'person-2', _seq: BigInt(manifest.seq) }]);
   const { columns } = publishedFilesIn(world.dataDir).readManifest({
     dataset: 'persons',
     snapshotId: current?.snapshot_id ?? '',
   });
-  expect(manifest.columns).toEqual([
-    ...columns,
-    expect.objectContaining({ name: '_op' }),
-    expect.objectContaining({ name: '_snapshot_id' }),
-  ]);
-  expect(columns.map(({ name }) => name)).not.toContain('_op');
+  expect(manifest.columns).toEqual(columns);
   await publish(world, 'full');
   expect(publishedFilesIn(world.dataDir).readCurrent().snapshots['persons']?.deltas).toBeUndefined();
 });
@@ -82,46 +76,6 @@ test.for<[string, (world: World) => Settings]>([
   expect(await publish(world, 'delta', change(world))).toEqual(['full', expect.any(String), 'full']);
   expect(partsOf(world.dataDir, 'persons')).toHaveLength(1);
 });
-
-test('the columns of deltas keep their numbers, and deltas of earlier versions without them stay loadable', async () => {
-  const world = openWorld();
-  const { settings } = world;
-  const numbers = async (kind: 'full' | 'delta'): Promise<(number | undefined)[]> => {
-    // Earlier versions made no tables.
-    const [published] = await exportAll(world, kind, { ...settings, export: { ...settings.export, iceberg: false } });
-    const snapshot = { dataset: 'persons', snapshotId: published?.snapshotId ?? '' };
-    return publishedFilesIn(world.dataDir)
-      .readManifest(snapshot)
-      .columns.map(({ id }) => id);
-  };
-  show(world, ann);
-  const full = await numbers('full');
-  show(world, bob);
-  const delta = await numbers('delta');
-  expect(delta.slice(0, -2)).toEqual(full);
-  expect(new Set(delta).size).toBe(delta.length);
-  await withoutMarks(world);
-  perform(world, { do: 'show persons', persons: [{ number: 2, name: 'a', distinctIds: ['d3'] }] });
-  expect(await numbers('delta')).toEqual(delta);
-  expect(await load(world.dataDir)).toEqual(mirrored(world.db));
-});
-
-/** Makes the newest delta of persons one of an earlier version. */
-async function withoutMarks({ dataDir }: World): Promise<void> {
-  const published = publishedFilesIn(dataDir);
-  const dataset = 'persons';
-  const snapshotId = published.readCurrent().snapshots[dataset]?.deltas?.at(-1)?.snapshot_id ?? '';
-  const manifest = published.readManifest({ dataset, snapshotId });
-  const path = join(snapshotFolder(dataDir, dataset, snapshotId), 'part-00001.parquet');
-  const limits = { folders: [snapshotsFolder(dataDir)], memoryMaxMb: 256, threads: 1 };
-  await withDuckDb({ ...limits, signal: new AbortController().signal }, async (connection) => {
-    await connection.run(`CREATE TABLE older AS SELECT * EXCLUDE (_op, _snapshot_id) FROM ${parquetRows([path])}`);
-    await connection.run(`COPY older TO ${sqlText(path)} (FORMAT parquet)`);
-  });
-  const files = manifest.files.map((file) => ({ ...file, bytes: statSync(path).size }));
-  const columns = manifest.columns.filter(({ name }) => !name.startsWith('_'));
-  published.writeManifest({ ...manifest, files, columns });
-}
 
 test('a delta without its manifest is damage, and no remnant to be cleared away', async () => {
   const world = openWorld();

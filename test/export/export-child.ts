@@ -1,7 +1,6 @@
-import { exportDataset } from '../../src/export/export-dataset.ts';
 import { namedPoints } from '../kill/named-point.ts';
 import { distinctIdRows } from '../snapshot/rows.ts';
-import { exportRequest } from './export-fixture.ts';
+import { exportDataset, exportRequest } from './export-fixture.ts';
 
 // Exports 30,000 rows into the folder that is its argument. A named point says how many rows were written.
 const said = new Set<number>();

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { sha256File } from '../../src/core/digest.ts';
-import { exportDataset } from '../../src/export/export-dataset.ts';
 import type { Row } from '../../src/snapshot/columns.ts';
 import { currentPath, snapshotFolder } from '../snapshot/paths.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
@@ -11,7 +10,7 @@ import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
 import { distinctIdRows, personRow } from '../snapshot/rows.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
-import { exportCount, exportRequest, listAll, publishedRows } from './export-fixture.ts';
+import { exportDataset, exportCount, exportRequest, listAll, publishedRows } from './export-fixture.ts';
 
 const idNow = '20261120T125500.123Z';
 
@@ -40,6 +39,7 @@ test('writes bounded parts, a manifest that describes them, and CURRENT', async 
     created_at: '2026-11-20T12:55:00.123Z',
     pass: { id: 12, verdict: 'complete', finished_at: '2026-11-20T12:00:00.000Z' },
     erasure_epoch: 3,
+    seq: 7,
     changes: null,
     rows: 10,
     files,
@@ -97,9 +97,10 @@ test('publishes promoted and masked properties, and counts what no column can ho
     [null, '{"email":null}', null, null],
     [null, '{"plan":"pro"}', 'pro', null],
   ]);
-  expect(publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: idNow }).columns.slice(-2)).toEqual([
+  expect(publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: idNow }).columns.slice(-3)).toEqual([
     { name: 'property_plan', type: 'string', id: 9 },
     { name: 'property_email', type: 'string', id: 10 },
+    { name: '_seq', type: 'int64', id: 11 },
   ]);
 });
 
@@ -224,11 +225,7 @@ test('a publishing that is refused leaves no trace', async () => {
   const dataDir = temporaryFolder();
   await exportCount(dataDir, 1);
   const before = listAll(dataDir);
-  const refusal = new Error('not now');
-  const publishing = (): void => {
-    throw refusal;
-  };
-  await expect(exportDataset(exportRequest(dataDir, { publishing }))).rejects.toBe(refusal);
+  await expect(exportDataset(exportRequest(dataDir), () => false)).rejects.toThrow('refused');
   expect(listAll(dataDir)).toEqual(before);
 });
 

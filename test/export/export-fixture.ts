@@ -5,8 +5,10 @@ import {
   type ExportRequest,
   type ExportResult,
   type Numbering,
-  exportDataset,
+  type StagedSnapshot,
+  stageDataset,
 } from '../../src/export/export-dataset.ts';
+import { publishTogether } from '../../src/export/publish-together.ts';
 import type { Row } from '../../src/snapshot/columns.ts';
 import { datasetFolder, snapshotFolder } from '../snapshot/paths.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
@@ -25,8 +27,26 @@ const numbering: Numbering = (columns) =>
     return { name, type, id: at + 1, ...element };
   });
 
+type Alone = ExportRequest & { settings: { keep: number } };
+
+/** Exports one dataset alone. */
+export async function exportDataset(
+  request: Alone,
+  publishing = (publish: () => void): boolean => (publish(), true),
+): Promise<ExportResult & { removed: string[] }> {
+  async function* staging(): AsyncGenerator<StagedSnapshot, void> {
+    yield await stageDataset(request);
+  }
+  const { keep } = request.settings;
+  const done = await publishTogether({ published: request.published, keep, publishing }, staging());
+  if (done === 'refused') throw new Error('refused');
+  const [one] = done;
+  if (!one) throw new Error('nothing was staged');
+  return { ...one.result, removed: one.removed };
+}
+
 /** An export of ten distinct ids in parts of four, but for what is given. */
-export function exportRequest(dataDir: string, changes: Partial<ExportRequest> = {}): ExportRequest {
+export function exportRequest(dataDir: string, changes: Partial<Alone> = {}): Alone {
   return {
     published: publishedFilesIn(dataDir),
     dataset: 'distinct_ids',
@@ -36,9 +56,10 @@ export function exportRequest(dataDir: string, changes: Partial<ExportRequest> =
     pass: { id: 12, verdict: 'complete', finished_at: '2026-11-20T12:00:00.000Z' },
     erasureEpoch: 3,
     changes: null,
-    basedOn: undefined,
+    seq: 7,
+    unfinishedPass: undefined,
+    continues: undefined,
     table: { location: datasetFolder(dataDir, changes.dataset ?? 'distinct_ids'), gone: () => [] },
-    publishing: (publish) => publish(),
     clock: stoppedClock,
     signal: new AbortController().signal,
     onProgress: () => undefined,
@@ -47,7 +68,7 @@ export function exportRequest(dataDir: string, changes: Partial<ExportRequest> =
 }
 
 /** Exports `count` distinct ids, of a project in which nobody was erased. */
-export function exportCount(dataDir: string, count: number, keep = 2): Promise<ExportResult> {
+export function exportCount(dataDir: string, count: number, keep = 2): ReturnType<typeof exportDataset> {
   return exportDataset(
     exportRequest(dataDir, {
       rows: distinctIdRows(count),

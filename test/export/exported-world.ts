@@ -1,3 +1,5 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import { isoTime, type Clock } from '../../src/core/clock.ts';
@@ -16,6 +18,11 @@ export type Step =
   | { do: 'show recordings'; recordings: { number: number; person: number; clicks: number }[] }
   | { do: 'show playlist'; number: number; name: string; recordings: number[] }
   | { do: 'remove'; dataset: 'persons' | 'recordings'; number: number }
+  /** Sets the clock, back or ahead. */
+  | { do: 'set clock'; hours: number }
+  /** Keeps a copy of the mirror; puts the last copy back. */
+  | { do: 'copy' }
+  | { do: 'restore' }
   | { do: 'export'; kind: 'full' | 'delta' };
 
 /** A mirror, and a clock that has gone on at every look. */
@@ -31,8 +38,23 @@ export function openWorld(set: Record<string, unknown> = {}) {
 }
 export type World = ReturnType<typeof openWorld>;
 
+const restored = ['persons', 'recordings', 'distinct_id_owners', 'distinct_ids_lost', 'changes', 'deletions'];
+
 /** Does what happens to the mirror, as syncs do. */
-export function perform({ db, clock }: World, happens: Exclude<Step, { do: 'export' }>): void {
+export function perform({ db, dataDir, clock, pass }: World, happens: Exclude<Step, { do: 'export' }>): void {
+  const copy = join(dataDir, 'copy.db');
+  if (happens.do === 'set clock') return void pass(happens.hours * 3_600_000);
+  if (happens.do === 'copy') {
+    rmSync(copy, { force: true });
+    return void db.prepare(`VACUUM INTO ?`).run(copy);
+  }
+  if (happens.do === 'restore') {
+    if (!existsSync(copy)) return;
+    db.prepare(`ATTACH ? AS copy`).run(copy);
+    for (const table of [...restored, 'sqlite_sequence'])
+      db.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM copy.${table}`);
+    return void db.exec(`DETACH copy`);
+  }
   const at = isoTime(clock.now());
   const uuid = (person: number): string => `person-${person}`;
   db.transaction(() => {
@@ -106,13 +128,10 @@ export async function exportAll(
   datasets: readonly PublishedDataset[] = exported,
 ): Promise<MirrorExport[]> {
   const source = openDatabaseReadOnly(dataDir);
-  const results: MirrorExport[] = [];
   const context = { db, published: publishedFilesIn(dataDir), settings, clock, signal: new AbortController().signal };
   try {
-    for (const dataset of datasets)
-      results.push(await exportMirror(context, { source, dataset, kind, onProgress: () => undefined }));
+    return await exportMirror(context, { source, datasets, kind, onProgress: () => undefined });
   } finally {
     source.close();
   }
-  return results;
 }

@@ -1,5 +1,9 @@
 CREATE INDEX deletions_by_key ON deletions (dataset, key, deleted_at);
 
+CREATE INDEX deletions_by_person ON deletions (person_uuid) WHERE request_id IS NULL;
+
+CREATE INDEX deletions_by_survivor ON deletions (merged_into) WHERE merged_into IS NOT NULL;
+
 CREATE UNIQUE INDEX distinct_id_owners_by_distinct_id ON distinct_id_owners (distinct_id);
 
 CREATE INDEX distinct_ids_disputed ON distinct_ids_lost (distinct_id, shown_pass) WHERE shown_pass IS NOT NULL;
@@ -52,7 +56,7 @@ CREATE TABLE deletions (
   reason TEXT NOT NULL CHECK (reason IN ('deleted', 'merged', 'expired', 'erased')),
   deleted_at TEXT NOT NULL,
   request_id TEXT
-) STRICT;
+, merged_into TEXT) STRICT;
 
 CREATE TABLE destinations (
   location TEXT PRIMARY KEY,

@@ -1,8 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compactChanges, hasChange, newestChange } from '../../src/mirror/feeds.ts';
+import { nobody } from '../../src/contract/identity.ts';
+import { compactChanges, hasChange, newestChange, newestNumber } from '../../src/mirror/feeds.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { expireDeletionFeed } from '../../src/mirror/feeds.ts';
+import { prepareEraseRows, prepareRemoveRow, type DeletionReason } from '../../src/mirror/remove-rows.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
 const dayOf = (day: number): string => `2026-01-${String(day).padStart(2, '0')}T00:00:00.000Z`;
@@ -73,14 +75,14 @@ test('an expired deletion takes what the feed tells of its row, unless the row i
   const { db } = openTestMirror();
   db.exec(`INSERT INTO persons (uuid, first_seen_pass, changed_at) VALUES ('back', 1, '${dayOf(3)}')`);
   const append = (feed: string, row: string): unknown =>
-    db.exec(`INSERT INTO ${feed} VALUES (NULL, 'persons', ${row})`);
+    db.exec(`INSERT INTO ${feed} VALUES (NULL, 'persons', ${row}${feed === 'deletions' ? ', NULL' : ''})`);
   for (const key of ['back', 'gone']) {
     append('changes', `'${key}', 'upsert', '${dayOf(1)}'`);
     append('changes', `'${key}', 'delete', '${dayOf(2)}'`);
     append('deletions', `'${key}', '${key}', 'merged', '${dayOf(2)}', NULL`);
   }
   append('changes', `'back', 'upsert', '${dayOf(3)}'`);
-  expect(expireDeletionFeed(db, dayOf(9))).toBe(2);
+  expect(expireDeletionFeed(db, { before: dayOf(9), through: Infinity })).toBe(2);
   expect(toldSince(db, 0)).toEqual(new Map([['persons back', 'upsert']]));
   expect(db.prepare(`SELECT count(*) FROM deletions`).pluck().get()).toBe(0);
 });
@@ -90,5 +92,36 @@ test('a deletion that expires costs a look at its own key, however many have not
   db.exec(`INSERT INTO deletions (dataset, key, reason, deleted_at) WITH RECURSIVE row(n) AS
     (SELECT 1 UNION ALL SELECT n + 1 FROM row LIMIT 40000) SELECT 'recordings', 'r' || n, 'expired', '${dayOf(1)}' FROM row`);
   // By keys, and not by reading all for each: hundreds of millions of looks take longer than any test may.
-  expect(expireDeletionFeed(db, dayOf(9))).toBe(40_000);
+  expect(expireDeletionFeed(db, { before: dayOf(9), through: Infinity })).toBe(40_000);
+});
+
+test('an erasure is told of all that its subject ever was here, under new numbers, and of nobody else', () => {
+  const { db } = openTestMirror();
+  const at = dayOf(1);
+  const add = db.prepare(`INSERT INTO persons (uuid, first_seen_pass, changed_at) VALUES (?, 1, '')`);
+  const remove = prepareRemoveRow(db, 'persons');
+  const leave = (uuid: string, ...[reason, ground]: [DeletionReason, { mergedInto: string }?]): void =>
+    remove(Number(add.run(uuid).lastInsertRowid), reason, at, ground);
+  leave('a', 'merged', { mergedInto: 'b' });
+  leave('b', 'merged', { mergedInto: 'c' });
+  for (const other of ['other', 'c', 'split']) leave('elsewhere', 'merged', { mergedInto: other });
+  leave('split', 'merged', { mergedInto: 'c' });
+  leave('away', 'deleted');
+  for (const living of ['split', 'c']) add.run(living);
+  db.exec(`INSERT INTO recordings (id, person_uuid, first_seen_pass, changed_at) VALUES ('r', 'a', 1, '')`);
+  prepareRemoveRow(db, 'recordings')(1, 'expired', at);
+  const before = newestNumber(db);
+  const identity = { ...nobody, person_uuid: ['away', 'c', 'never here'], recording_id: ['r2'] };
+  db.transaction(() => expect(prepareEraseRows(db)('q', identity, [], at)).toBe(1))();
+  const told = `SELECT dataset, key, person_uuid, reason FROM deletions WHERE request_id = 'q' AND seq > ? ORDER BY 1, 2`;
+  expect(db.prepare<[number]>(told).raw().all(before)).toEqual([
+    ['persons', 'a', 'a', 'erased'],
+    ['persons', 'away', 'away', 'deleted'],
+    ['persons', 'b', 'b', 'erased'],
+    ['persons', 'c', 'c', 'erased'],
+    ['persons', 'never here', 'never here', 'erased'],
+    ['recordings', 'r', 'a', 'erased'],
+    ['recordings', 'r2', null, 'erased'],
+  ]);
+  expect(db.prepare(`SELECT count(*) FROM deletions WHERE key IN ('a', 'b', 'r')`).pluck().get()).toBe(3);
 });

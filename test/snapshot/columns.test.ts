@@ -42,7 +42,7 @@ test('distinct ids lead to persons', () => {
 
 test('deletions say what left, when and why', () => {
   expect(described('deletions')).toBe(
-    'key string, dataset string, person_uuid string, reason string, deleted_at timestamp[us, UTC], request_id string',
+    'key string, dataset string, person_uuid string, reason string, deleted_at timestamp[us, UTC], request_id string, _seq int64',
   );
 });
 

@@ -12,6 +12,7 @@ const snapshot = (
   snapshotId: '20261120T040000.000Z',
   kind,
   createdAt: '2026-11-20T04:00:00.000Z',
+  deletions: kind === 'delta' ? '20261120T040000.000Z' : null,
   rows: 1,
   files: [{ path, rows: 1, bytes: 1, sha256: '' }],
 });
@@ -25,18 +26,23 @@ it('a full snapshot is read as it is; nothing is said of a dataset that is not p
 it('with a delta, the newest version of each row counts, by the key as the files name it, and rows that have left go', () => {
   const all = [snapshot('persons', 'full', '1'), snapshot('persons', 'delta', '2'), snapshot('deletions', 'full', '3')];
   const script = duckDbScript(all, ['persons']);
-  expect(script).toContain('PARTITION BY "person_uuid" ORDER BY filename DESC');
+  expect(script).toContain('PARTITION BY "person_uuid" ORDER BY _seq DESC');
   expect(script).toContain(`gone.dataset = 'persons'`);
   expect(script).not.toContain('TABLE "deletions"');
 });
 
 // The statement had an empty list of files, at which DuckDB failed.
-it.for([duckDbScript, dbtSources])('deltas without deletions are refused, with the way out', (print) => {
-  const all = [snapshot('persons', 'full', '1'), snapshot('persons', 'delta', '2')];
-  expect(() => print(all, ['persons'])).toThrow(
-    expect.objectContaining({ code: 'storage', hint: 'run `analytics-mirror export deletions` first' }) as Error,
-  );
-});
+it.for([duckDbScript, dbtSources])(
+  'deltas without the deletions of their moment are refused, with the way out',
+  (print) => {
+    const all = [snapshot('persons', 'full', '1'), snapshot('persons', 'delta', '2')];
+    const older = { ...snapshot('deletions', 'full', '3'), snapshotId: '20261120T035959.999Z' };
+    for (const shown of [all, [...all, older]])
+      expect(() => print(shown, ['persons'])).toThrow(
+        expect.objectContaining({ code: 'storage', hint: 'run `analytics-mirror export --kind delta` first' }) as Error,
+      );
+  },
+);
 
 // Doubled braces alone were an expression of Jinja: dbt then looked for a folder of another name.
 it('a source of dbt survives the braces of a folder', () => {

@@ -1,12 +1,11 @@
 import type { Promotion } from '../../src/config/settings.ts';
-import { exportDataset } from '../../src/export/export-dataset.ts';
 import type { PublishedDataset } from '../../src/contract/datasets.ts';
-import type { Row } from '../../src/snapshot/columns.ts';
+import { addedColumns, datasets, type Row } from '../../src/snapshot/columns.ts';
 import { snapshotFolder } from './paths.ts';
 import { type Manifest } from '../../src/snapshot/manifest.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
-import { exportRequest } from '../export/export-fixture.ts';
-import { type ReadRow, readWithHyparquet } from './parquet-readers.ts';
+import { exportDataset, exportRequest } from '../export/export-fixture.ts';
+import { expectedRows, type ReadRow, readWithHyparquet } from './parquet-readers.ts';
 
 /** How rows are published, where it matters. */
 type PublishOptions = { partRows?: number; promote?: readonly Promotion[] };
@@ -21,6 +20,12 @@ export async function publishRows(
   const settings = { partRows, keep: 100, promote, mask: [] };
   const { snapshotId } = await exportDataset(exportRequest(dataDir, { dataset, rows, settings }));
   return snapshotId;
+}
+
+/** What a reader finds of rows that `publishRows` has published. */
+export function publishedRows(dataset: PublishedDataset, rows: readonly Row[]): ReadRow[] {
+  const added = Object.fromEntries(addedColumns(dataset).map(({ name }) => [name, 7n]));
+  return expectedRows(datasets[dataset], rows).map((row) => Object.assign(row, added));
 }
 
 /** The rows of a snapshot, part after part, as an independent reader finds them. Throws where its manifest miscounts. */

@@ -1,10 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { exportDataset } from '../../src/export/export-dataset.ts';
 import { currentPath, snapshotFolder, snapshotsFolder } from './paths.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
-import { exportRequest } from '../export/export-fixture.ts';
+import { exportDataset, exportRequest } from '../export/export-fixture.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const entry = { snapshot_id: '20261120T125500.123Z', manifest: 'persons/20261120T125500.123Z/manifest.json' };

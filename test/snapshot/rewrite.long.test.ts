@@ -11,8 +11,8 @@ import { expireDeletions, rewriteSnapshot } from '../../src/snapshot/rewrite.ts'
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listAll } from '../export/export-fixture.ts';
-import { expectedRows, readWithHyparquet, readWithParquetjs } from './parquet-readers.ts';
-import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
+import { readWithHyparquet, readWithParquetjs } from './parquet-readers.ts';
+import { publishedRows, publishRows, rowsOfSnapshot } from './publish-rows.ts';
 import { personRow, recordingRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -60,7 +60,7 @@ test('the named parts are replaced in their places, under names that were never 
   const { schema } = await parquetMetadataAsync(
     await asyncBufferFromFile(join(snapshotFolder(dataDir, 'persons', first), 'part-00004.parquet')),
   );
-  expect(schema.flatMap(({ field_id: id }) => id ?? [])).toEqual([1, 2, 3, 4, 104, 5, 6, 7, 8]);
+  expect(schema.flatMap(({ field_id: id }) => id ?? [])).toEqual([1, 2, 3, 4, 104, 5, 6, 7, 8, 9]);
   expect(publishedFilesIn(dataDir).readCurrent().snapshots).toEqual(current.snapshots);
   expect(listAll(snapshotFolder(dataDir, 'persons', first))).toEqual([
     'manifest.json',
@@ -141,7 +141,7 @@ test('over many row groups, order and every other value stay, wherever lists are
       personRow(String(row['uuid']), { ...row, distinct_ids: String(row['distinct_ids']).replace(',"shared"', '') }),
     );
   const { parts } = await rowsOfSnapshot(dataDir, 'persons', first);
-  expect(parts.flat()).toEqual(expectedRows(datasets.persons, left));
+  expect(parts.flat()).toEqual(publishedRows('persons', left));
   expect(rewritten).toMatchObject({ rowsRemoved: 10_000 });
 });
 
@@ -195,7 +195,7 @@ test.for([
   );
   const after = await textsOf(folder);
   expect(after.toLowerCase()).not.toContain('canary');
-  const expected = expectedRows(datasets.persons, others);
+  const expected = publishedRows('persons', others);
   const path = join(folder, 'part-00002.parquet');
   expect((await readWithHyparquet(path)).map(({ property_plan: _, ...row }) => row)).toEqual(expected);
   const withParquetjs = await readWithParquetjs(path, datasets.persons);
@@ -216,9 +216,7 @@ test('a recording of somebody else keeps all but the distinct id, digit for digi
   ).toMatchObject([{ rowsRemoved: 0 }]);
   const { parts } = await rowsOfSnapshot(dataDir, 'recordings', first);
   expect(parts.flat()).toEqual(
-    expectedRows(datasets.recordings, [
-      recordingRow('r1', { distinct_id: 'bob', person: person.replace('"ann",', '') }),
-    ]),
+    publishedRows('recordings', [recordingRow('r1', { distinct_id: 'bob', person: person.replace('"ann",', '') })]),
   );
 });
 
@@ -267,34 +265,37 @@ test('an abort changes nothing', async () => {
   expect(listAll(dataDir)).toEqual(before);
 });
 
-test('deletions leave the feed of every generation when they are old enough', async () => {
+test('deletions leave the feed of every generation when they are old enough and no delta needs them', async () => {
   const dataDir = temporaryFolder();
-  const row = (key: string, deletedAt: string): Row => ({
+  const end = { before: '2026-10-21T00:00:00.000Z', through: 4 };
+  const row = (key: string, deletedAt: string, seq: number): Row => ({
     key,
     dataset: 'persons',
     person_uuid: key,
     reason: 'erased',
     deleted_at: deletedAt,
     request_id: null,
+    seq,
   });
   const rows = [
-    row('a', '2026-10-01T00:00:00.000Z'),
-    row('b', '2026-10-20T23:59:59.999999Z'),
-    row('c', '2026-10-21T00:00:00Z'),
-    row('d', '2026-11-20T00:00:00Z'),
+    row('a', '2026-10-01T00:00:00.000Z', 1),
+    row('b', '2026-10-20T23:59:59.999999Z', 4),
+    row('c', '2026-10-21T00:00:00Z', 3),
+    row('d', '2026-11-20T00:00:00Z', 2),
+    row('e', '2026-10-01T00:00:00.000Z', 5),
   ];
   await publishRows(dataDir, 'deletions', rows, { partRows: 3 });
   await publishRows(dataDir, 'deletions', rows.slice(2));
   await publishRows(dataDir, 'persons', [personRow('a')]);
-  expect(await expireDeletions(publishedFilesIn(dataDir), '2026-10-21T00:00:00.000Z', options)).toEqual([
+  expect(await expireDeletions(publishedFilesIn(dataDir), end, options)).toEqual([
     { snapshotId: first, name: part, newName: 'part-00003.parquet', rowsBefore: 3, rowsRemoved: 2, rowsRemovedOf: [2] },
   ]);
   const keys = async (id: string): Promise<unknown[]> =>
     (await rowsOfSnapshot(dataDir, 'deletions', id)).parts.flat().map(({ key }) => key);
   expect([await keys(first), await keys(second)]).toEqual([
-    ['c', 'd'],
-    ['c', 'd'],
+    ['c', 'd', 'e'],
+    ['c', 'd', 'e'],
   ]);
-  expect(await expireDeletions(publishedFilesIn(dataDir), '2026-10-21T00:00:00.000Z', options)).toEqual([]);
+  expect(await expireDeletions(publishedFilesIn(dataDir), end, options)).toEqual([]);
   expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
 });

@@ -5,8 +5,7 @@ import { type Identity, nobody } from '../../src/contract/identity.ts';
 import { snapshotFolder } from './paths.ts';
 import { locateIdentity } from '../../src/snapshot/subject-rows.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
-import { exportDataset } from '../../src/export/export-dataset.ts';
-import { exportRequest, listAll } from '../export/export-fixture.ts';
+import { exportDataset, exportRequest, listAll } from '../export/export-fixture.ts';
 import { publishRows } from './publish-rows.ts';
 import { personRow, recordingRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -135,7 +134,7 @@ test('distinct ids are found by either column; the feed of deletions is not sear
     { distinct_id: 'd1', person_uuid: 'p1' },
     { distinct_id: 'd2', person_uuid: 'p2' },
   ]);
-  const feed = { dataset: 'persons', reason: 'erased', deleted_at: '2026-11-20T10:00:00Z', request_id: null };
+  const feed = { dataset: 'persons', reason: 'erased', deleted_at: '2026-11-20T10:00:00Z', request_id: null, seq: 1 };
   await publishRows(dataDir, 'deletions', [{ key: 'p1', person_uuid: 'p1', ...feed }]);
   const line = `distinct_ids/${first}/part-00001.parquet:`;
   expect(await where(dataDir, { distinct_id: ['d2'] })).toEqual([`${line} p2 - d2`]);
@@ -171,7 +170,11 @@ test.for(['nul \0 id', 'broken \ud800'])(
 test('what deltas say of each row is no text of the person: a scan would find it in every manifest', async () => {
   const dataDir = temporaryFolder();
   await publishRows(dataDir, 'persons', [ann]);
-  const delta = exportRequest(dataDir, { dataset: 'persons', rows: [ann], basedOn: first });
+  const delta = exportRequest(dataDir, {
+    dataset: 'persons',
+    rows: [ann],
+    continues: { basedOn: first, deletions: first },
+  });
   const { snapshotId } = await exportDataset(delta);
   const { parts } = await locateIdentity(publishedFilesIn(dataDir), { ...nobody, person_uuid: ['a'] }, { signal });
   expect(parts.map((part) => part.snapshotId)).toEqual([first, snapshotId]);

@@ -2,12 +2,11 @@ import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sha256File } from '../../src/core/digest.ts';
-import { exportDataset } from '../../src/export/export-dataset.ts';
 import { currentPath, snapshotFolder } from './paths.ts';
 import { type Manifest } from '../../src/snapshot/manifest.ts';
 import { problemSentence, type SnapshotProblem, verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
-import { exportRequest } from '../export/export-fixture.ts';
+import { exportDataset, exportRequest } from '../export/export-fixture.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const dataset = 'distinct_ids';

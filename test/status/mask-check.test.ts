@@ -1,10 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { exportDataset } from '../../src/export/export-dataset.ts';
 import { maskKeyCheck } from '../../src/export/masks.ts';
 import { checkMaskKey } from '../../src/status/mask-check.ts';
-import { exportRequest } from '../export/export-fixture.ts';
+import { exportDataset, exportRequest } from '../export/export-fixture.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 
 test('a key that is missing, or another one than the published hashes were made under, is told', async () => {

@@ -264,6 +264,7 @@ describe('absence', () => {
     await world.reconcile();
     world.wait(300);
     expect(counts(await world.reconcile())).toMatchObject({ merged: 1, deleted: 0 });
+    expect(world.db.prepare(`SELECT merged_into FROM deletions`).pluck().get()).toBe(survivor);
     const kept = world.db
       .prepare<[string], string>(`SELECT distinct_ids FROM persons WHERE uuid = ?`)
       .pluck()

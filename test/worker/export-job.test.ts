@@ -86,11 +86,13 @@ test('an unchanged mirror is not published again; an incomplete pass since then 
   expect(first).toMatchObject({ outcome: 'done', snapshots: [{ unchangedSince: null }] });
   const again = { snapshotId: first.snapshots[0]?.snapshotId, unchangedSince: expect.any(String) as string };
   pass('persons', 'seam_not_joined');
-  for (const kind of ['full', 'delta'] as const)
-    expect(await run(['persons'], kind)).toMatchObject({
-      outcome: 'incomplete',
-      snapshots: [{ verdict: 'incomplete', ...again }],
-    });
+  const alone = { verdict: 'incomplete', ...again };
+  // Deltas lose rows by `deletions`.
+  for (const [kind, snapshots] of [['full', [alone]] as const, ['delta', [alone, { dataset: 'deletions' }]] as const])
+    expect(await run(['persons'], kind)).toMatchObject({ outcome: 'incomplete', snapshots });
   pass('persons', null);
-  expect(await run(['persons'])).toMatchObject({ outcome: 'done', snapshots: [{ verdict: 'complete', ...again }] });
+  expect(await run(['persons'])).toMatchObject({ outcome: 'done', snapshots: [{ verdict: 'complete', ...again }, {}] });
+  expect((await run(['distinct_ids'])).snapshots).toHaveLength(1);
+  const together = (await run(['persons'])).snapshots.map(({ dataset }) => dataset);
+  expect(together).toEqual(['persons', 'distinct_ids', 'deletions']);
 });

@@ -2,11 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import { exportDataset } from '../../src/export/export-dataset.ts';
 import { listRuns } from '../../src/mirror/runs.ts';
 import { snapshotFolder } from '../snapshot/paths.ts';
 import { runCheckpointJob } from '../../src/worker/worker-project.ts';
-import { exportRequest } from '../export/export-fixture.ts';
+import { exportDataset, exportRequest } from '../export/export-fixture.ts';
 import { jobContext } from '../job/job-context.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 

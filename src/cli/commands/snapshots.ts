@@ -4,7 +4,7 @@ import { publishedDatasets, type PublishedDataset } from '../../contract/dataset
 import { AppError } from '../../core/errors.ts';
 import { bytesText, countedText, minuteText, printableLines } from '../../core/words.ts';
 import { listCurrentSnapshots, listCurrentTables, type CurrentSnapshot } from '../../snapshot/current-snapshots.ts';
-import { dbtSources, duckDbScript } from '../../snapshot/load-sql.ts';
+import { dbtSources, deletionsOf, duckDbScript } from '../../snapshot/load-sql.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { openCopySource } from '../../status/copy-source.ts';
@@ -60,6 +60,7 @@ Examples:
         if (verified.problems.length > 0) context.setExitCode(exitCodes.incomplete);
         return { json: { verified }, text: copyText(verified) };
       }
+      for (const dataset of wanted) deletionsOf(all, dataset);
       const tables = listCurrentTables(publishedFilesIn(app.settings.dataDir), wanted);
       return { json: { snapshots, tables }, text: textOf(all, snapshots, wanted, flags) };
     },

@@ -14,6 +14,7 @@ import {
   withoutWords,
 } from '../../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, restartTarget } from '../../mirror/erasure-targets.ts';
+import { renumberFeeds } from '../../mirror/feeds.ts';
 import { readEpoch, setEpoch, type FencedIdentifier } from '../../mirror/fence.ts';
 import { findQuarantined } from '../../mirror/quarantine.ts';
 import { endPassesThatName, prepareEraseRows, releaseQuarantined, trimRecordings } from '../../mirror/remove-rows.ts';
@@ -100,6 +101,8 @@ export function replayErasures(context: JobContext, { differences, inMirror, inF
     for (const _some of trimRecordings(db, allFound.distinct_id, at));
     endPassesThatName(db, allFound, at);
     setEpoch(db, to);
+    if (differences.some(({ part, isDamaged }) => part === 'snapshots' && isDamaged !== true))
+      renumberFeeds(db, numbersPassedOver);
     // Within the transaction: if the ledger cannot be written, nothing is done.
     ledger.append([
       ...records,
@@ -112,6 +115,12 @@ export function replayErasures(context: JobContext, { differences, inMirror, inF
   ledger.append(mended);
   return from < to || result.requests + result.lost.length > 0 ? result : null;
 }
+
+/**
+ * So many numbers of the feeds are left out where published files are older copies: it is not known any more how far they were
+ * given. No mirror has so many changes between two copies.
+ */
+const numbersPassedOver = 1_000_000_000;
 
 /**
  * Takes a request back to where the ledger has it, which never fenced it. Without its box it cannot go on, and is ended:

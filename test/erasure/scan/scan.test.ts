@@ -10,13 +10,12 @@ import type { ScanReport, ScanTask } from '../../../src/erasure/scan/scan-task.t
 import { canonicalJson } from '../../../src/ledger/canonical-json.ts';
 import { checkpointText } from '../../../src/ledger/checkpoint.ts';
 import { privateKeyOf, publicKeyOf, vkeyOf } from '../../../src/ledger/note.ts';
-import { exportDataset } from '../../../src/export/export-dataset.ts';
 import { openDatabase, type Database } from '../../../src/mirror/database.ts';
 import { identifiersIn } from '../../../src/contract/identity.ts';
 import { fenceIdentifiers } from '../../../src/mirror/fence.ts';
 import type { Row } from '../../../src/snapshot/columns.ts';
 import { openDuckDb, sqlText } from '../../../src/snapshot/duckdb.ts';
-import { exportRequest } from '../../export/export-fixture.ts';
+import { exportDataset, exportRequest } from '../../export/export-fixture.ts';
 import { freshFolder, putEmptyMirror, stillClock } from '../../mirror/open-test-mirror.ts';
 import { personRow, recordingRow } from '../../snapshot/rows.ts';
 import { tarOf, zipOf } from './packed.ts';

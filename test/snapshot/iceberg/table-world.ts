@@ -131,11 +131,9 @@ export function openTableWorld(datasets: readonly (typeof tables)[number][] = ta
       signal,
     };
     try {
-      for (const dataset of datasets) {
-        const made = await exportMirror(context, { source, dataset, kind, onProgress: () => undefined });
+      for (const made of await exportMirror(context, { source, datasets, kind, onProgress: () => undefined }))
         counts.delta += made.kind === 'delta' ? 1 : 0;
-        shown.set(dataset, mirrored(dataset));
-      }
+      for (const dataset of datasets) shown.set(dataset, mirrored(dataset));
     } finally {
       source.close();
     }
