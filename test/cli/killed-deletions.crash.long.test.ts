@@ -30,9 +30,9 @@ const deaths: Record<keyof DeletionCommands, [moment: KillPoint['moment'], patte
     ['before', /^DELETE FROM distinct_ids_lost WHERE person_row_key = @rowKey$/],
     ['before', /^INSERT INTO deletions/],
     ['before', /^INSERT INTO changes .*'delete'/],
-    ['before', /^COMMIT after INSERT INTO changes .*'delete'/],
-    ['after', /^COMMIT after INSERT INTO changes .*'delete'/],
-    ['after', /^COMMIT after INSERT INTO changes .*'delete'/, 2],
+    ['before', /^COMMIT after INSERT INTO deletions/],
+    ['after', /^COMMIT after INSERT INTO deletions/],
+    ['after', /^COMMIT after INSERT INTO deletions/, 2],
     ['before', /^UPDATE runs SET outcome = @outcome/],
   ],
   hold: [

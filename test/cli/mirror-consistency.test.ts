@@ -43,7 +43,7 @@ describe('contradictions in a mirror', () => {
       `INSERT INTO suspects (dataset, row_key, nominated_pass, nominated_at) VALUES ('persons', 1, 1, '')`,
     ],
     [
-      'a deletion from persons that is not told once',
+      'a deletion from persons that is told under another number',
       `INSERT INTO deletions (dataset, key, reason, deleted_at) VALUES ('persons', 'c', 'deleted', '')`,
     ],
     [

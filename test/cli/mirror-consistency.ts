@@ -28,8 +28,8 @@ function ofAbsence(table: 'persons' | 'recordings'): Contradictions {
       SELECT block FROM ${table}_shown, place WHERE substr(prints, n * ${bytesOfEach} + 17, 4) <> zeroblob(4)
         AND block * 128 + n NOT IN (SELECT row_key FROM ${table})`,
     [`a suspect of ${table}`]: `SELECT row_key FROM suspects WHERE dataset = '${table}'`,
-    [`a deletion from ${table} that is not told once`]: `SELECT key FROM deletions WHERE dataset = '${table}'
-      GROUP BY key HAVING count(*) <> (SELECT count(*) ${told} AND changes.key = deletions.key)`,
+    [`a deletion from ${table} that is told under another number`]: `SELECT key FROM deletions WHERE dataset = '${table}'
+      AND NOT EXISTS (SELECT 1 ${told} AND changes.seq = deletions.seq AND changes.key = deletions.key)`,
     [`a told deletion from ${table} that is none`]: `SELECT key ${told}
       AND key NOT IN (SELECT key FROM deletions WHERE dataset = '${table}')`,
   };

@@ -20,8 +20,8 @@ if page.name == 'remove':
         for table in ('distinct_id_owners', 'distinct_ids_lost'):
             db.execute(f'DELETE FROM {table} WHERE person_row_key = ?', (row,))
         db.execute('DELETE FROM persons WHERE row_key = ?', (row,))
-        db.execute("INSERT INTO deletions (dataset, key, person_uuid, reason, deleted_at) VALUES ('persons', ?1, ?1, 'merged', ?2)", (uuid, at))
-        db.execute("INSERT INTO changes (dataset, key, op, at) VALUES ('persons', ?, 'delete', ?)", (uuid, at))
+        seq = db.execute("INSERT INTO changes (dataset, key, op, at) VALUES ('persons', ?, 'delete', ?)", (uuid, at)).lastrowid
+        db.execute("INSERT INTO deletions (seq, dataset, key, person_uuid, reason, deleted_at) VALUES (?1, 'persons', ?2, ?2, 'merged', ?3)", (seq, uuid, at))
     db.commit()
     sys.exit()
 

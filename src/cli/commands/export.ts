@@ -21,7 +21,8 @@ export function define(command: Command, context: CommandContext): CommandAction
     );
   return {
     help: `
-A snapshot shows the mirror at one moment. Readers follow snapshots/CURRENT.json, which is replaced last. A delta continues
+All snapshots show the mirror at one moment. Readers follow snapshots/CURRENT.json, which is replaced last, once for all. What belongs
+to the named datasets comes along: deletions with deltas, and distinct_ids with persons, where it is published. A delta continues
 the newest snapshot of persons, recordings or playlists. A full snapshot is made instead where the changes since then are unknown,
 and for the other datasets. Where nothing has changed, nothing new is published; unchangedSince of --json says since when.
 A dataset is published only after a full pass over its list was complete once.
