@@ -3,6 +3,7 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import { publishedDatasets, type PublishedDataset } from '../../src/contract/datasets.ts';
 import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { finishPass, startPass, type IncompleteReason } from '../../src/mirror/passes.ts';
+import type { Manifest } from '../../src/snapshot/manifest.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { runExportJob } from '../../src/worker/export-job.ts';
 import { jobContext } from '../job/job-context.ts';
@@ -28,6 +29,12 @@ function openExport(more: { path: string; value: unknown }[] = []) {
       } finally {
         source.close();
       }
+    },
+    db,
+    manifestOf: (dataset: PublishedDataset): Manifest => {
+      const published = publishedFilesIn(dataDir);
+      const snapshotId = published.readCurrent().snapshots[dataset]?.snapshot_id ?? '';
+      return published.readManifest({ dataset, snapshotId });
     },
     published: () => Object.keys(publishedFilesIn(dataDir).readCurrent().snapshots).toSorted(),
   };
@@ -80,7 +87,7 @@ test('after a complete pass, an incomplete one is published with its verdict', a
 });
 
 test('an unchanged mirror is not published again; an incomplete pass since then is told all the same', async () => {
-  const { pass, run } = openExport();
+  const { db, pass, run, manifestOf } = openExport();
   pass('persons', null);
   const first = await run(['persons']);
   expect(first).toMatchObject({ outcome: 'done', snapshots: [{ unchangedSince: null }] });
@@ -93,6 +100,10 @@ test('an unchanged mirror is not published again; an incomplete pass since then 
   pass('persons', null);
   expect(await run(['persons'])).toMatchObject({ outcome: 'done', snapshots: [{ verdict: 'complete', ...again }, {}] });
   expect((await run(['distinct_ids'])).snapshots).toHaveLength(1);
+  db.exec(`INSERT INTO changes (dataset, key, op, at) VALUES ('persons', 'a', 'upsert', '${at}')`);
+  const passId = startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at });
   const together = (await run(['persons'])).snapshots.map(({ dataset }) => dataset);
   expect(together).toEqual(['persons', 'distinct_ids', 'deletions']);
+  // The rows are not those of the pass that has ended.
+  expect(manifestOf('persons')).toMatchObject({ pass: { id: passId - 1 }, unfinished_pass: passId });
 });
