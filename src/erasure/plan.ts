@@ -1,7 +1,9 @@
+import { AppError } from '../core/errors.ts';
 import { isoTime } from '../core/clock.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { isFile, isUpstream, spellTarget, type Target } from '../ledger/target.ts';
 import { fullsWithDeltas } from '../snapshot/current-snapshots.ts';
+import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { countExpiredDeletions, type FeedEnd } from '../mirror/feeds.ts';
 import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
@@ -50,7 +52,17 @@ export function feedBegin({ settings, clock }: Pick<JobContext, 'settings' | 'cl
  * that have left since its full snapshot.
  */
 export function feedEnd(context: Pick<JobContext, 'settings' | 'clock' | 'published'>): FeedEnd {
-  return { before: feedBegin(context), through: Math.min(...fullsWithDeltas(context.published).map(({ seq }) => seq)) };
+  return { before: feedBegin(context), through: neededAfter(context.published) };
+}
+
+/** The number of the newest deletion that no published delta needs. Where that cannot be read, all may be needed. */
+function neededAfter(published: PublishedFiles): number {
+  try {
+    return Math.min(...fullsWithDeltas(published).map(({ seq }) => seq));
+  } catch (error) {
+    if (error instanceof AppError) return 0;
+    throw error;
+  }
 }
 
 /** Works out what a reconciliation would do now. Changes nothing; asks the service, where there is one, for the subjects. */

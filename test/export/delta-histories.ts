@@ -3,6 +3,9 @@ import * as fc from 'fast-check';
 import { expect } from 'vitest';
 import { publishedDatasets, type PublishedDataset } from '../../src/contract/datasets.ts';
 import type { Database } from '../../src/mirror/database.ts';
+import { feedEnd } from '../../src/erasure/plan.ts';
+import { expireDeletionFeed } from '../../src/mirror/feeds.ts';
+import { expireDeletions } from '../../src/snapshot/rewrite.ts';
 import { listCurrentSnapshots } from '../../src/snapshot/current-snapshots.ts';
 import { withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { duckDbScript } from '../../src/snapshot/load-sql.ts';
@@ -10,10 +13,11 @@ import { currentIds } from '../../src/snapshot/manifest.ts';
 import { readWithHyparquet, type ReadRow } from '../snapshot/parquet-readers.ts';
 import { snapshotFolder, snapshotsFolder } from '../snapshot/paths.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
-import { exportAll, openWorld, perform, type Step } from './exported-world.ts';
+import { exportAll, openWorld, perform, type Step, type World } from './exported-world.ts';
 
 const number = fc.integer({ min: 1, max: 6 });
-const step: fc.Arbitrary<Step> = fc.oneof(
+type Moment = Step | { do: 'expire' };
+const step: fc.Arbitrary<Moment> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
@@ -47,7 +51,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('set clock' as const), hours: fc.constantFrom(-30, -2, 2, 30) }),
   },
-  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('copy' as const, 'restore' as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('copy' as const, 'restore' as const, 'expire' as const) }) },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -138,13 +142,25 @@ const someone: Step = { do: 'show persons', persons: [{ number: 7, name: 'g', di
 const full: Step = { do: 'export', kind: 'full' };
 const delta: Step = { do: 'export', kind: 'delta' };
 
+/** Lets old deletions leave both feeds, as reconciliations do. */
+async function expire({ db, dataDir, settings, clock }: World): Promise<void> {
+  const published = publishedFilesIn(dataDir);
+  const end = feedEnd({ settings, clock, published });
+  expireDeletionFeed(db, end);
+  await expireDeletions(published, end, { epoch: 0, signal: new AbortController().signal });
+}
+
 const leaves: Step = { do: 'remove', dataset: 'persons', number: 7 };
 const clock = (hours: number): Step => ({ do: 'set clock', hours });
 const changed: Step = { do: 'show persons', persons: [{ number: 7, name: 'b', distinctIds: ['d7'] }] };
-/** Who changed under a clock that was ahead leaves; who left under it comes back; an older mirror gives numbers again. */
-const known: Step[][] = [
+/**
+ * Who changed under a clock that was ahead leaves; who left under it comes back; deltas outlive the feed; an older mirror gives
+ * numbers again.
+ */
+const known: Moment[][] = [
   [clock(2), changed, delta, clock(-2), leaves],
   [clock(2), leaves, delta, clock(-2), changed],
+  [changed, delta, leaves, delta, clock(2400), { do: 'expire' }],
   [{ do: 'copy' }, changed, someone, changed, delta, { do: 'restore' }, leaves],
 ];
 
@@ -160,13 +176,18 @@ export async function checkHistories(numRuns: number): Promise<number> {
       const { db } = world;
       const keys = (sql: string): unknown[] => db.prepare(sql).pluck().all();
       const reader = openReader(world.dataDir);
+      let shown: unknown = null;
       for (const happens of [someone, full, ...steps, delta]) {
         const left = keys(`SELECT key FROM deletions WHERE dataset = 'persons'`);
-        if (happens.do !== 'export') perform(world, happens);
+        if (happens.do === 'expire') {
+          await expire(world);
+          expect(shown === null ? null : await load(world.dataDir)).toEqual(shown);
+        } else if (happens.do !== 'export') perform(world, happens);
         else {
           const [kind] = await publish(world, happens.kind);
           deltas += kind === 'delta' ? 1 : 0;
-          expect(await load(world.dataDir)).toEqual(mirrored(db));
+          shown = mirrored(db);
+          expect(await load(world.dataDir)).toEqual(shown);
           await reader.follow();
           expect([...reader.own.keys()].toSorted()).toEqual(keys(`SELECT uuid FROM persons ORDER BY uuid`));
           expect([...reader.told]).toEqual(expect.arrayContaining(left));
