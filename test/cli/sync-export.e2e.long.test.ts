@@ -120,7 +120,10 @@ it('ends with code 4 when a pass or a snapshot is not proved complete', async ()
   expect(jsonOf(synced)).toMatchObject({ outcome: 'incomplete', passes: [{ rowsReceived: 700 }] });
   const exported = await workspace.run(['export', 'persons', '--json']);
   expect(exported.code).toBe(4);
-  expect(jsonOf(exported)).toMatchObject({ outcome: 'incomplete', snapshots: [{ verdict: 'incomplete' }] });
+  expect(jsonOf(exported)).toMatchObject({
+    outcome: 'incomplete',
+    snapshots: expect.arrayContaining([expect.objectContaining({ verdict: 'incomplete' })]) as unknown,
+  });
   const { stdout } = await workspace.run(['status']);
   expect(stdout).toMatch(/persons full +incomplete \(/);
   expect(stdout).toMatch(/sync +incomplete/);
