@@ -25,15 +25,16 @@ export function reportAnswer(report: Pick<AuditReport, 'totals' | 'fence' | 'dif
   says: string;
   isGood: boolean;
 } {
-  const { received, complete, open, overdue, late, reopened, refused, cancelled } = report.totals;
+  const { received, complete, open, overdue, late, reopened, refused, cancelled, unproved } = report.totals;
   const waiting = waitingForPerson(report);
   const wrong = [
     ...(overdue > 0 ? [`${countText(overdue)} overdue`] : []),
+    ...(unproved > 0 ? [`${countText(unproved)} ended by age and unproved`] : []),
     ...(late > 0 ? [`${countText(late)} completed late`] : []),
     ...(reopened > 0 ? [`${countText(reopened)} opened again`] : []),
     ...(report.earlierOpen > 0 ? [`${countText(report.earlierOpen)} from before this period still open`] : []),
   ];
-  const waits = waiting.length > 0 ? `waiting for a person: ${waiting.join(', ')}` : '';
+  const waits = waiting.length > 0 ? `a person is needed: ${waiting.join(', ')}` : '';
   if (wrong.length > 0 || waits !== '')
     return {
       says: `${overdue > 0 || waits !== '' ? 'Not all is done' : 'Not all went as it should'}: ${[wrong.join(', '), waits].filter(Boolean).join('; ')}.`,
@@ -42,7 +43,8 @@ export function reportAnswer(report: Pick<AuditReport, 'totals' | 'fence' | 'dif
   if (received === 0) return { says: 'No request to erase a person was received in this period.', isGood: true };
   const rest = [
     ...(open > 0 ? [`${countText(open)} under way, none of them overdue`] : []),
-    ...(refused + cancelled > 0 ? [`${countText(refused + cancelled)} refused or cancelled`] : []),
+    ...(refused > 0 ? [`${countText(refused)} refused`] : []),
+    ...(cancelled > 0 ? [`${countText(cancelled)} cancelled`] : []),
   ];
   const begin = open === 0 ? 'All is done in time' : 'All is in time';
   return {

@@ -34,6 +34,8 @@ const counted = {
   attention: ({ state }) => state === 'attention',
   refused: ({ state }) => state === 'refused',
   cancelled: ({ state }) => state === 'cancelled',
+  /** Ended by its age, without a certificate. */
+  unproved: ({ state, reason }) => state === 'sealed' && reason === 'life_exceeded',
 } as const satisfies Record<string, (request: ReportedRequest) => boolean>;
 
 /** Counts of requests by how far they are. */

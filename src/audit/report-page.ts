@@ -113,13 +113,13 @@ function times({ totals, times: { here, complete }, distribution, progress }: Au
             id: 'progress',
             title: `Progress of the period’s requests at the end of each ${progress.each}`,
             description:
-              'The number of requests that were complete, erased here only, not erased yet, or refused or cancelled.',
+              'The number of requests that were complete, erased here only, not erased yet, refused, cancelled, or ended by age.',
             marks: 'stacked',
             categories: progress.points.map(({ label }) => label),
             series: [
               { name: 'complete', tone: 's0', values: progress.points.map((point) => point.complete) },
               { name: 'erased here', tone: 's2', values: progress.points.map((point) => point.erasedHere) },
-              { name: 'not erased', tone: 's1', values: progress.points.map((point) => point.waiting) },
+              { name: 'not erased', tone: 's1', values: progress.points.map((point) => point.notErased) },
               {
                 name: 'refused, cancelled, out of time',
                 tone: 's3',
@@ -144,7 +144,7 @@ function toLookAt(report: AuditReport): Markup {
     ${
       list.length === 0
         ? html`<p>
-            ${waiting.length === 0 ? 'Nothing waits for a person.' : 'No request is overdue, held or in need of attention.'}
+            ${waiting.length === 0 ? 'Nothing needs a person.' : 'No request is overdue, held or in need of attention.'}
           </p>`
         : table(
             'Requests that are overdue, held, or in need of attention',
@@ -164,7 +164,7 @@ function toLookAt(report: AuditReport): Markup {
             ]),
           )
     }
-    ${waiting.length === 0 ? '' : html`<p>Waiting for a person: ${waiting.join(', ')}.</p>`}
+    ${waiting.length === 0 ? '' : html`<p>A person is needed: ${waiting.join(', ')}.</p>`}
     ${
       differences.length === 0
         ? ''
@@ -196,6 +196,7 @@ const monthColumns = [
   ['attention', 'Need attention'],
   ['refused', 'Refused'],
   ['cancelled', 'Cancelled'],
+  ['unproved', 'Ended unproved'],
 ] as const;
 
 function months({ byMonth, byState }: AuditReport): Markup {

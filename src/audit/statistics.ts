@@ -46,7 +46,7 @@ export type Milestones = {
 };
 
 /** How far the requests received so far were, at the end of a stretch of time. */
-type Progress = { label: string; waiting: number; erasedHere: number; complete: number; ended: number };
+type Progress = { label: string; notErased: number; erasedHere: number; complete: number; ended: number };
 
 /** How far requests were at the end of each stretch of a period; `each` is what a stretch is. */
 export type ProgressOverTime = { each: 'day' | 'week' | 'month' | 'year'; points: Progress[] };
@@ -55,14 +55,14 @@ export type ProgressOverTime = { each: 'day' | 'week' | 'month' | 'year'; points
 export function progressOf(requests: readonly Milestones[], period: { from: string; to: string }): ProgressOverTime {
   const { each, stretches } = stretchesOf(period);
   const points = stretches.map(({ label, end }): Progress => {
-    const progress = { label, waiting: 0, erasedHere: 0, complete: 0, ended: 0 };
+    const progress = { label, notErased: 0, erasedHere: 0, complete: 0, ended: 0 };
     const isBy = (at: string | null): boolean => at !== null && at < end;
     for (const { receivedAt, verifiedAt, completedAt, endedAt } of requests) {
       if (!isBy(receivedAt)) continue;
       if (isBy(endedAt)) progress.ended += 1;
       else if (isBy(completedAt)) progress.complete += 1;
       else if (isBy(verifiedAt)) progress.erasedHere += 1;
-      else progress.waiting += 1;
+      else progress.notErased += 1;
     }
     return progress;
   });

@@ -6,6 +6,8 @@ import { projectEndpoints } from '../contract/projects.ts';
 import type { Clock } from '../core/clock.ts';
 import { parseDeepJson, type JsonBounds } from '../core/deep-json.ts';
 import { AppError } from '../core/errors.ts';
+import type { Heard } from '../core/present.ts';
+import { httpDateMs } from '../core/time.ts';
 import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
 import { silentTracer, type Tracer } from '../log/tracer.ts';
 import type { Budget, Priority } from './budget.ts';
@@ -45,6 +47,10 @@ export type Service = {
   call<N extends CallableName>(name: N, args?: CallArguments<N>): Promise<Reply>;
   /** Requests sent so far, repeated ones included. */
   requestCount(): number;
+  /** The last answer of any status that told the service's time; undefined before. */
+  heard?(): Heard | undefined;
+  /** Forgets it: what an earlier run has heard tells nothing of a clock that may have jumped since. */
+  forgetTime?(): void;
 };
 
 /** How long a call is repeated. A 429 whose `Retry-After` is longer than `retryAfterMaxMs` ends it. */
@@ -73,6 +79,7 @@ export function createService(parts: ServiceParts): Service {
   const { tracer = silentTracer } = parts;
   let requests = 0;
   let isDeprecated = false;
+  let heard: Heard | undefined;
   /** The wait that an answer asks for. One that is longer than is obeyed counts for a 429 only, which it ends. */
   const askedWaitMs = ({ status, retryAfter, date }: TransportResponse): number | undefined => {
     const waitMs = parseRetryAfterMs(retryAfter, date, clock.now());
@@ -82,6 +89,8 @@ export function createService(parts: ServiceParts): Service {
     requests += 1;
     const sentAtMs = clock.now();
     const response = await transport.send(request);
+    const dateMs = httpDateMs(response.date ?? '');
+    if (dateMs >= 0 && dateMs < dateMaxMs) heard = { dateMs, sentAtMs, answeredAtMs: clock.now() };
     const deprecation = isDeprecated ? null : parseDeprecation(response.deprecation, response.sunset);
     if (deprecation) {
       isDeprecated = true;
@@ -98,6 +107,10 @@ export function createService(parts: ServiceParts): Service {
   };
   return {
     requestCount: () => requests,
+    heard: () => heard,
+    forgetTime: () => {
+      heard = undefined;
+    },
     call: async (name, args = {}) => {
       const { params = {}, query = {}, body, extraQuery = {}, priority = 'full', signal, readJson = readWhole } = args;
       const endpoint: Endpoint = callable[name];
@@ -144,6 +157,9 @@ export function createService(parts: ServiceParts): Service {
     },
   };
 }
+
+/** No time of a service is later: its year would have five digits soon after. */
+const dateMaxMs = Date.parse('9999-01-01T00:00:00.000Z');
 
 /** Only reads are sent again. After a lost answer to a change, the caller must find out what happened. */
 function isRepeatable(endpoint: Endpoint): boolean {

@@ -12,6 +12,7 @@ export const alertSeverities = {
   anchor_refused: 'critical',
   damaged: 'critical',
   anchor_missing: 'critical',
+  clock_differs: 'warning',
   overdue: 'critical',
   attention: 'warning',
   held: 'warning',

@@ -1,5 +1,6 @@
 import { isoTime } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
+import { isAgreed, presentOf } from '../core/present.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { expireDeletionFeed } from '../mirror/feeds.ts';
 import { listRequests, hasBox, type ErasureRequest, updateRequest, withoutWords } from '../mirror/erasure-requests.ts';
@@ -12,20 +13,31 @@ import { planLife } from './request/life-plan.ts';
 import { callAttention, settle } from './request/target-journal.ts';
 import { eachTogether } from './request/together.ts';
 
-/** How much came to its end. */
-export type FinishResult = { certified: number; sealed: number; feedExpired: number };
+/**
+ * How much came to its end. Of age: `cancelled` before anything was done, `unreached` with something that was not reached or not
+ * proved. These persons may still be here, or at the service.
+ */
+export type FinishResult = {
+  certified: number;
+  sealed: number;
+  cancelled: number;
+  unreached: number;
+  feedExpired: number;
+};
 
 /**
  * Ends what has come to its end. Requests that have reached all their targets are certified, and their identifiers are
- * destroyed. The identifiers of requests that are too old are destroyed, too, however far these requests are. Deletions that
- * have been in the feeds long enough leave them.
+ * destroyed. The identifiers of requests that are too old are destroyed, too, however far these requests are, where the service's
+ * clock agrees with this machine's. Deletions that have been in the feeds long enough leave them.
  */
 export async function finishRequests(context: JobContext): Promise<FinishResult> {
   const { db, published, clock, signal } = context;
-  const result: FinishResult = { certified: 0, sealed: 0, feedExpired: 0 };
+  const result: FinishResult = { certified: 0, sealed: 0, cancelled: 0, unreached: 0, feedExpired: 0 };
   const open = listRequests(db, 'open');
-  const areUnproved = await eachTogether(context, open, endLongLife);
-  const unproved = new Set(open.flatMap(({ id }, index) => (areUnproved[index] === true ? id : [])));
+  const ends = await eachTogether(context, open, endLongLife);
+  const unproved = new Set(open.flatMap(({ id }, index) => (ends[index] === 'unproved' ? id : [])));
+  result.cancelled = ends.filter((end) => end === 'cancelled').length;
+  result.unreached = ends.filter((end) => end === 'unproved' || end === 'unreached').length;
   result.certified = (await eachTogether(context, open, certify)).filter(Boolean).length;
   const expired = feedEnd(context);
   result.feedExpired = expireDeletionFeed(db, expired);
@@ -56,33 +68,37 @@ function certify(context: JobContext, { id, generation, verifiedAt, certifiedAt 
   return true;
 }
 
-/** Ends a request that is too old, as planned. Returns whether it ends without a certificate: not all is proved. */
-function endLongLife(context: JobContext, request: ErasureRequest): boolean {
+/**
+ * Ends a request that is too old, as planned. Returns how, where it does: `unproved` ends without a certificate, and of `unreached`
+ * the certificate says what the service has not confirmed.
+ */
+function endLongLife(context: JobContext, request: ErasureRequest): 'cancelled' | 'unproved' | 'unreached' | undefined {
   const { db, ledger, settings, clock } = context;
   const { id, generation } = request;
   const targets = listTargets(db, id);
-  const limits = { nowMs: clock.now(), daysMax: settings.erasure.maxRequestDays };
-  const step = planLife(request, targets, limits);
+  const { earliestMs: nowMs, aheadMs } = presentOf(context);
+  if (!isAgreed(aheadMs)) return undefined;
+  const step = planLife(request, targets, { nowMs, daysMax: settings.erasure.maxRequestDays });
   switch (step.do) {
     case 'nothing':
-      return false;
+      return undefined;
     case 'cancel':
       ledger().append([{ type: 'cancelled', request: id, generation }]);
       updateRequest(db, id, { cancelledAt: isoTime(clock.now()), ...withoutWords(request) });
-      return false;
+      return 'cancelled';
     case 'end':
       for (const { target, result, assurance } of step.settled) {
         callAttention(context, request, target, 'life_exceeded');
         settle(context, [request], target, { result, assurance });
       }
-      if (step.isProved) return false;
+      if (step.isProved) return step.settled.length > 0 ? 'unreached' : undefined;
       // Recorded once: where a reader delays the purge, the request comes here again, without its box.
-      if (!hasBox(db, id) && ledger().histories.of(id)?.reason === 'life_exceeded') return true;
+      if (!hasBox(db, id) && ledger().histories.of(id)?.reason === 'life_exceeded') return 'unproved';
       for (const target of step.unproved) callAttention(context, request, target, 'life_exceeded');
       // Only the proof is missing: no target is open that could be in attention.
       if (step.unproved.length === 0)
         ledger().append([{ type: 'attention', request: id, generation, target: 'mirror', reason: 'life_exceeded' }]);
-      return true;
+      return 'unproved';
     default:
       return assertNever(step);
   }

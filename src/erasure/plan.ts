@@ -6,6 +6,7 @@ import { fullsWithDeltas } from '../snapshot/current-snapshots.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { countExpiredDeletions, type FeedEnd } from '../mirror/feeds.ts';
 import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { readServiceClock } from '../mirror/service-clock.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
 import { decideRequests, type DecidedRequest } from './fence/decide.ts';
 import type { Decision } from './fence/fence-plan.ts';
@@ -42,9 +43,13 @@ export type ErasurePlan = {
 /** A plan, and what has to be known to apply it: the subjects of the new requests, and where they were found. */
 export type PlannedErasure = { plan: ErasurePlan; decided: DecidedRequest[] };
 
-/** Where the feeds of deletions begin. */
-export function feedBegin({ settings, clock }: Pick<JobContext, 'settings' | 'clock'>): string {
-  return isoTime(clock.now() - settings.erasure.feedRetentionDays * 86_400_000);
+/**
+ * Where the feeds of deletions begin (ISO 8601 UTC), by the newest time at which the service's clock agreed with this machine's. Before
+ * such a time nothing leaves them.
+ */
+export function feedBegin({ db, settings }: Pick<JobContext, 'db' | 'settings'>): string {
+  const agreedAt = readServiceClock(db)?.agreedAt ?? isoTime(0);
+  return isoTime(Date.parse(agreedAt) - settings.erasure.feedRetentionDays * 86_400_000);
 }
 
 /**

@@ -15,6 +15,7 @@ import {
 } from '../mirror/erasure-requests.ts';
 import type { Database } from '../mirror/database.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
+import { readServiceClock } from '../mirror/service-clock.ts';
 import { findPersons, findRecordings } from '../mirror/sightings.ts';
 import {
   authorisationMac,
@@ -146,8 +147,10 @@ function receive(
   { basis, by, deleteEvents }: Authority,
 ): string {
   const id = randomUUID();
-  const receivedAt = isoTime(clock.now());
-  const dueAt = isoTime(clock.now() + settings.erasure.dueDays * 86_400_000);
+  // A clock that was set back would make it old at once.
+  const nowMs = Math.max(clock.now(), Date.parse(readServiceClock(db)?.agreedAt ?? isoTime(0)));
+  const receivedAt = isoTime(nowMs);
+  const dueAt = isoTime(nowMs + settings.erasure.dueDays * 86_400_000);
   const record: LedgerRecord = {
     type: 'received',
     request: id,

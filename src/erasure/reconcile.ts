@@ -4,6 +4,7 @@ import type { JobContext } from '../job/job-context.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import { listRequests, findRequest, alignStates, updateRequest } from '../mirror/erasure-requests.ts';
+import { askForTime } from './ask-for-time.ts';
 import { eraseBucket } from './erase-bucket.ts';
 import { eraseCopies } from './erase-copies.ts';
 import { eraseHere, type LocalResult } from './erase-here.ts';
@@ -26,7 +27,8 @@ export type ErasureResult = FenceResult &
   FinishResult & {
     /** How many steps the service failed at. They are taken again the next time. */
     upstreamFailed: number;
-    /** Requests that an operator has to look at, or to approve. */
+    /** Open requests that wait for an operator's approval, that need an operator for another reason, and that go on by themselves. */
+    held: number;
     attention: number;
     waiting: number;
   };
@@ -51,19 +53,22 @@ export async function askServiceAndFinish(
   }
   const finished = await finishRequests(context);
   const open = listRequests(context.db, 'open');
-  const countIn = (...states: RequestState[]): number => open.filter(({ state }) => states.includes(state)).length;
+  const countIn = (...states: RequestState[]): number =>
+    open.filter(({ state, waitsFor }) => states.includes(state) && waitsFor === null).length;
   return {
     upstreamFailed,
     ...finished,
-    attention: open.filter(({ state, waitsFor }) => waitsFor !== null || state === 'attention' || state === 'held')
+    held: open.filter(({ state }) => state === 'held').length,
+    attention: open.filter(({ state, waitsFor }) => state === 'attention' || (waitsFor !== null && state !== 'held'))
       .length,
     waiting: countIn('received', 'scoped', 'executing', 'locally_verified', 'awaiting_upstream'),
   };
 }
 
 /** Ends what can be ended although a reconciliation failed: identifiers are not kept longer because of a failure. */
-export async function finishAfterFailure(context: JobContext): Promise<void> {
+export async function finishAfterFailure(context: JobContext, failure: unknown): Promise<void> {
   recordStandingFence(context);
+  if (!(failure instanceof AppError) || failure.code !== 'unreachable') await askForTime(context);
   await finishRequests(context);
 }
 
@@ -71,7 +76,7 @@ export async function finishAfterFailure(context: JobContext): Promise<void> {
 export function sumOfRounds(first: ErasureResult, second: ErasureResult): ErasureResult {
   const sum = { ...second };
   for (const name of Object.keys(second) as (keyof ErasureResult)[])
-    if (name !== 'attention' && name !== 'waiting') sum[name] += first[name];
+    if (name !== 'held' && name !== 'attention' && name !== 'waiting') sum[name] += first[name];
   return sum;
 }
 

@@ -1,11 +1,13 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { refuseFewFiles } from '../core/folder.ts';
+import { apartMaxMs, presentOf } from '../core/present.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SetAttributes } from '../log/tracer.ts';
 import type { Database } from '../mirror/database.ts';
 import { finishRun, refuseStaleHolder, startRun, type LeaseHolder, type RunOutcome } from '../mirror/runs.ts';
+import { noteServiceClock } from '../mirror/service-clock.ts';
 import { boundFiles } from './bound-files.ts';
 import type { JobContext } from './job-context.ts';
 import { waitForLease, type Lease } from './lease.ts';
@@ -195,6 +197,7 @@ async function recordRun<Result extends JobResult>(
   { job, set, away }: { job: string; set: SetAttributes; away: Away },
   work: () => Promise<Result>,
 ): Promise<Result> {
+  service?.forgetTime?.();
   const startedMs = clock.now();
   const id = startRun(db, job, isoTime(startedMs));
   const requestCount = (): number => service?.requestCount() ?? 0;
@@ -204,7 +207,13 @@ async function recordRun<Result extends JobResult>(
     const requests = requestCount() - requestsBefore - away.requests;
     const counts = { ...counted, ...(away.times > 0 ? { gaveWay: away.times, awaySeconds: secondsOf(away.ms) } : {}) };
     set({ 'analytics_mirror.outcome': outcome, 'analytics_mirror.requests': requests });
-    finishRun(db, { id, outcome, reason, requests, counts, at: isoTime(clock.now()) });
+    const at = isoTime(clock.now());
+    const present = presentOf({ clock, service });
+    noteServiceClock(db, present, at);
+    const { aheadMs } = present;
+    if (Math.abs(aheadMs ?? 0) > apartMaxMs)
+      log.warn({ aheadMs }, "this machine's clock and the service's are apart: nothing ends because of a time");
+    finishRun(db, { id, outcome, reason, requests, counts, at });
     const seconds = secondsOf(clock.now() - startedMs);
     log.info({ job, run: id, outcome, ...(reason === null ? {} : { reason }), requests, seconds }, 'run ended');
   };

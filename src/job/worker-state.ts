@@ -1,5 +1,6 @@
 import type { ScheduledJob } from '../config/settings.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
+import type { ClockStanding } from './clock-standing.ts';
 import type { RunOutcome } from '../mirror/runs.ts';
 
 /** A scheduled job of a project, as the worker sees it now. Times are ISO 8601 UTC. */
@@ -45,6 +46,7 @@ export type ProjectCondition = {
   /** Bytes of the mirror's write-ahead log. */
   logBytes: number;
   isLedgerWritable: boolean;
+  clock: ClockStanding;
 };
 
 /** A project of the worker. */

@@ -43,6 +43,8 @@ export type ErasureRequest = {
   recordings: number | null;
   /** Since when it is open again, after its identifiers had been destroyed. */
   reopenedAt: string | null;
+  /** Since when its life counts; null before a reconciliation in which the clocks agreed. */
+  lifeFrom: string | null;
   /** When the service listed the person again, after it had said that the person is gone. */
   listedAgainAt: string | null;
   /** Why it cannot go on by itself, beside its reason, and since when. */
@@ -58,7 +60,8 @@ const columns = /*sql*/ `id, generation, origin, basis, authorised_by AS authori
   state, reason, received_at AS receivedAt, due_at AS dueAt, scoped_at AS scopedAt, held_at AS heldAt,
   approved_at AS approvedAt, refused_at AS refusedAt, cancelled_at AS cancelledAt, fenced_at AS fencedAt, epoch,
   verified_at AS verifiedAt, events_expected_by AS eventsExpectedBy, certified_at AS certifiedAt, sealed_at AS sealedAt,
-  persons, distinct_ids AS distinctIds, recordings, reopened_at AS reopenedAt, listed_again_at AS listedAgainAt,
+  persons, distinct_ids AS distinctIds, recordings, reopened_at AS reopenedAt, life_from AS lifeFrom,
+  listed_again_at AS listedAgainAt,
   waits_for AS waitsFor, waits_since AS waitsSince, searched_files AS searchedFiles, erased_by AS erasedBy`;
 
 type RequestRow = Omit<ErasureRequest, 'deleteEvents'> & { deleteEvents: 0 | 1 };

@@ -22,6 +22,8 @@ export type ErasureTarget = {
   confirmedAt: string | null;
   /** Not worth another attempt before. */
   notBefore: string | null;
+  /** When that wait began, by the later of both clocks; null where it is a time that somebody else has said. */
+  waitFrom: string | null;
   /** When the service showed the person, if it did when it was last asked. */
   seenAt: string | null;
   /** When the newest of those who were sent for deletion was created, by the service's clock. */
@@ -36,7 +38,7 @@ export type ErasureTarget = {
 };
 
 const columns = /*sql*/ `request_id AS requestId, target, status, result, assurance, reason, rows, attempts, confirmations,
-  confirmed_at AS confirmedAt, not_before AS notBefore, seen_at AS seenAt, sent_created_at AS sentCreatedAt,
+  confirmed_at AS confirmedAt, not_before AS notBefore, wait_from AS waitFrom, seen_at AS seenAt, sent_created_at AS sentCreatedAt,
   own_after AS ownAfter, persons_sent AS personsSent, sent_rows AS sentRows, updated_at AS updatedAt`;
 
 type TargetRow = Omit<ErasureTarget, 'target'> & { target: string };
@@ -80,7 +82,15 @@ export function renewTarget(db: Database, requestId: string, target: Target, row
 /** Begins a target again, as if nothing had been done or said about it. Throws when the request has no such target. */
 export function restartTarget(db: Database, requestId: string, target: Target, at: string): void {
   const forgotten = { result: null, assurance: null, reason: null, attempts: 0, confirmations: 0, confirmedAt: null };
-  const unsent = { notBefore: null, seenAt: null, sentCreatedAt: null, ownAfter: null, personsSent: null, sentRows: 0 };
+  const unsent = {
+    notBefore: null,
+    waitFrom: null,
+    seenAt: null,
+    sentCreatedAt: null,
+    ownAfter: null,
+    personsSent: null,
+    sentRows: 0,
+  };
   const cleared: TargetChange = { status: 'pending', ...forgotten, ...unsent };
   changeTarget(db, requestId, target, cleared, at);
 }

@@ -54,7 +54,10 @@ type ToldDeletion = {
   at: string;
 } & { requestId: string | null; mergedInto: string | null };
 
-/** Prepares what tells both feeds of a deletion, under one number. */
+/**
+ * Prepares what tells both feeds of a deletion, under one number. It stays in the feed as long where this machine's clock was set
+ * back: the row left no earlier than the clocks last agreed.
+ */
 function prepareTellDeletion(db: Database): (deletion: ToldDeletion) => void {
   const appendChange = db.prepare<ToldDeletion>(
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES (@dataset, @key, 'delete', @at)`,
@@ -62,7 +65,8 @@ function prepareTellDeletion(db: Database): (deletion: ToldDeletion) => void {
   const appendDeletion = db.prepare<
     ToldDeletion & { seq: number | bigint }
   >(/*sql*/ `INSERT INTO deletions (seq, dataset, key, person_uuid, reason, deleted_at, request_id, merged_into)
-      VALUES (@seq, @dataset, @key, @personUuid, @reason, @at, @requestId, @mergedInto)`);
+      VALUES (@seq, @dataset, @key, @personUuid, @reason, max(@at, coalesce((SELECT agreed_at FROM service_clock), @at)), @requestId,
+        @mergedInto)`);
   return (deletion) => void appendDeletion.run({ ...deletion, seq: appendChange.run(deletion).lastInsertRowid });
 }
 

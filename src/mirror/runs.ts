@@ -180,6 +180,12 @@ function selectRuns(db: Database, rest: string, ...values: (string | number)[]):
   return rows.map((row) => RunRow.parse(row));
 }
 
+/** The newest time that a run has recorded, in ISO 8601 UTC; null before the first run. */
+export function newestRunTime(db: Database): string | null {
+  const sql = /*sql*/ `SELECT max(started_at) AS newest FROM runs`;
+  return db.prepare<[], string | null>(sql).pluck().get() ?? null;
+}
+
 /** The newest runs, newest first. */
 export function listRuns(db: Database, limit: number): Run[] {
   return selectRuns(db, /*sql*/ `ORDER BY id DESC LIMIT ?`, limit);

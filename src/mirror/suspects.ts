@@ -70,7 +70,7 @@ export function listSuspects(db: Database, dataset: PagedDataset): Suspect[] {
     .map((row) => Suspect.parse(row));
 }
 
-/** Notes that the service once more said that it has no such row. */
+/** Notes that the service once more said that it has no such row. `at`: the latest that the present can be. */
 export function confirmSuspect(db: Database, dataset: PagedDataset, rowKey: number, at: string): void {
   const sql = /*sql*/ `UPDATE suspects SET confirmations = confirmations + 1, confirmed_at = ?
     WHERE dataset = ? AND row_key = ?`;
@@ -95,7 +95,7 @@ export function holdSuspects(db: Database, held: HeldPlan, rowKeys: readonly num
         VALUES (@plan, @dataset, @rows, @rowsTotal, @heldAt)
         ON CONFLICT (plan) DO UPDATE SET rows_total = @rowsTotal, held_at = @heldAt, approved_at = NULL`).run({
       ...held,
-      heldAt: since ?? held.heldAt,
+      heldAt: since !== null && since !== undefined && since < held.heldAt ? since : held.heldAt,
     });
     db.prepare(
       /*sql*/ `UPDATE suspects SET plan = ? WHERE dataset = ? AND row_key IN (SELECT value FROM json_each(?))`,

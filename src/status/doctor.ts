@@ -1,9 +1,11 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { isoTime } from '../core/clock.ts';
+import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { presentOf } from '../core/present.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { freeBytesAt, nearestPath, refuseUnwritable } from '../core/folder.ts';
 import { bytesText, countedText, countText, secondText } from '../core/words.ts';
+import { apartText, clockFix, readClockStanding } from '../job/clock-standing.ts';
 import { refuseLowDisk } from '../job/disk-floor.ts';
 import { refuseLostLedger } from '../job/lost-ledger.ts';
 import type { Settings } from '../config/settings.ts';
@@ -47,6 +49,7 @@ export type DoctorParts = {
   /** Whether an answer of the service has declared its address deprecated. */
   deprecation: () => Deprecation | null;
   budget: Pick<Budget, 'usedUpUntilMs' | 'standing'>;
+  clock: Clock;
   signal: AbortSignal;
 };
 
@@ -60,6 +63,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
   const attempt: Attempt = (check, run) => attemptIn(dataDir, check, run);
   const hasMirror = existsSync(databasePath(dataDir));
   let known: LedgerReader | undefined;
+  let isAnswering = false;
   const ledger = (): LedgerReader => (known ??= readLedger(dataDir));
   return [
     configurationFound(settings),
@@ -85,7 +89,11 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
       : []),
     ...(await checkBuckets(attempt, settings, hasMirror ? openReader : null, signal)),
     await attempt('budget', async () => budgetFound(await parts.budget.standing(), settings.budget)),
-    ...(await examineService(attempt, parts)),
+    ...(await examineService(attempt, parts).then((found) => {
+      isAnswering = found.some(({ state }) => state === 'ok');
+      return found;
+    })),
+    await attempt('clock', () => checkClock(parts, { isAnswering, db: hasMirror ? openReader() : null })),
     ...('date_from' in settings.recordings.query
       ? []
       : [await attempt('recordings', () => recordingsWindow(hasMirror ? openReader() : null))]),
@@ -244,6 +252,22 @@ async function examineService(
       await ask('service: changing playlists', 'general', () => askToChangePlaylists(openService(), signal)),
     );
   return findings;
+}
+
+/** Compares this machine's clock with the service's, as the checks before have heard it, and with the times recorded here. */
+function checkClock(
+  { settings, openService, clock }: DoctorParts,
+  { isAnswering, db }: { isAnswering: boolean; db: Database | null },
+): Found {
+  const { aheadMs } = presentOf({ clock, service: isAnswering ? openService() : null });
+  const problem =
+    aheadMs === null ? db && readClockStanding(db, settings.dataDir, clock.now()).problem : apartText(aheadMs);
+  if (problem !== null) return { state: 'warning', detail: problem, fix: clockFix };
+  if (aheadMs !== null) return "this machine's clock and the service's agree";
+  return {
+    state: 'skipped',
+    detail: 'no answer of the service has told its time: until one does, no request ends by its age',
+  };
 }
 
 /** Says what is allowed, from where that comes, and whether the service has asked for a pause. */

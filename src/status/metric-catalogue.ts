@@ -248,6 +248,10 @@ export const metricCatalogue: readonly Metric[] = [
         'Whether the ledger can be written. While it cannot, no person is erased.',
         ({ isLedgerWritable }) => isLedgerWritable,
       ],
+      analytics_mirror_clock_ahead_seconds: [
+        "How far this machine's clock was ahead of the service's when it was last seen; below 0: behind.",
+        ({ clock }) => clock.aheadMs && clock.aheadMs / 1000,
+      ],
       analytics_mirror_disk_free_bytes: [
         'Free bytes on the disk of the data folder.',
         ({ diskFreeBytes }) => diskFreeBytes,

@@ -4,6 +4,7 @@ import type { RequestState } from '../ledger/vocabulary.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
 import { readStandings, type DestinationStanding } from '../mirror/destinations.ts';
 import { countFence } from '../mirror/fence.ts';
+import { readClockStanding, type ClockStanding } from '../job/clock-standing.ts';
 import { livingHolder, livingRuns } from '../job/lease.ts';
 import {
   lastExportOf,
@@ -102,6 +103,7 @@ export type StatusReport = MirrorReport & {
   lease: LeaseHolder | null;
   /** Bytes of the write-ahead log, and whether a reader keeps it from being written back. */
   log: { bytes: number; isHeld: boolean };
+  clock: ClockStanding;
 };
 
 const runsShown = 5;
@@ -120,6 +122,7 @@ export function gatherStatus(db: Database, dataDir: string, now: string): Status
     runs: listRuns(db, runsShown).map((run) => reportRun(run, living)),
     lease: livingHolder(db, nowMs) ?? null,
     log: { bytes: logBytes, isHeld: isLogHeld(logBytes) },
+    clock: readClockStanding(db, dataDir, Date.parse(now)),
   };
 }
 

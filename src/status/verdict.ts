@@ -37,6 +37,7 @@ const alertTitles: Readonly<Record<AlertKind, readonly [title: string, section: 
   anchor_refused: ['A witness has seen another ledger', 'ledger'],
   damaged: ['Published files are damaged', 'snapshots'],
   anchor_missing: ['The ledger is not anchored outside', 'ledger'],
+  clock_differs: ['Two clocks are apart', 'schedule'],
   overdue: ['Erasure requests are past their due date', 'requests'],
   attention: ['Erasure requests need attention', 'requests'],
   unacknowledged: ['A consumer has not acknowledged', 'requests'],

@@ -2,7 +2,7 @@ import { sha256 } from '../core/digest.ts';
 
 /** How absence is judged, from the settings. */
 export type AbsenceRules = {
-  /** A batch above this share of all rows, or above this count, waits for a person. */
+  /** Rows above this share of all, or above this count, are held, those that left lately included. */
   maxShare: number;
   maxCount: number;
   /** How often the service has to say that it has no such row, and how far apart. */
@@ -30,19 +30,20 @@ export type AbsencePlan<T extends AbsentRow> = {
 };
 
 /**
- * Decides which absent rows the service is asked for. Rows that nobody has approved go on only while they are few:
- * many at once are more likely a fault of the list than deletions. An approval covers the rows of its plan and no
- * others.
+ * Decides which absent rows the service is asked for; `nowMs` is the earliest that the present can be. Rows that nobody has approved go on only while they are few:
+ * many at once are more likely a fault of the list than deletions. The `rowsLeft` that went lately without an approval count
+ * as well, so that a list which loses a few each day is held, too. An approval covers the rows of its plan and no others.
  */
 export function planAbsence<T extends AbsentRow>(
   dataset: string,
   absent: readonly T[],
-  rowsTotal: number,
+  { rowsTotal, rowsLeft }: { rowsTotal: number; rowsLeft: number },
   rules: AbsenceRules,
   nowMs: number,
 ): AbsencePlan<T> {
   const unapproved = absent.filter(({ isApproved }) => !isApproved);
-  const isTooMany = unapproved.length > Math.min(rules.maxCount, Math.max(1, Math.ceil(rules.maxShare * rowsTotal)));
+  const rowsMax = Math.min(rules.maxCount, Math.max(1, Math.ceil(rules.maxShare * (rowsTotal + rowsLeft))));
+  const isTooMany = unapproved.length > 0 && unapproved.length + rowsLeft > rowsMax;
   const free = isTooMany ? absent.filter(({ isApproved }) => isApproved) : absent;
   const isDue = ({ confirmedAt }: T): boolean =>
     confirmedAt === null || nowMs - Date.parse(confirmedAt) >= rules.confirmAfterSeconds * 1000;

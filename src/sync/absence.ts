@@ -1,11 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { isAgreed, presentOf } from '../core/present.ts';
 import { countedText, countText, secondText } from '../core/words.ts';
 import { pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { askForProject, isSingleCase, singleCasesMax, type Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../mirror/database.ts';
+import { countDepartures, prepareCountDeparture } from '../mirror/departures.ts';
 import { listExpiredRecordings, prepareRemoveRow } from '../mirror/remove-rows.ts';
 import { countTable } from '../mirror/read-rows.ts';
 import {
@@ -46,6 +48,9 @@ export type AbsenceParts = {
 /** What came of absent rows so far. */
 type AbsenceTally = Omit<AbsenceResult, 'held'>;
 
+/** What a plan needs: it asks the service for nothing, and goes by the time that was heard of it. */
+type PlanParts = Omit<AbsenceParts, 'service' | 'signal'> & { service: Service | null };
+
 /** What came of the absent rows. */
 export type AbsenceResult = {
   /** Rows that the service was asked for. */
@@ -64,15 +69,16 @@ export type AbsenceResult = {
 const rowsPerTransaction = 1000;
 
 /** What is to be done with a dataset's absent rows now. Changes nothing. */
-export function planDatasetAbsence(
-  { db, settings, clock }: Omit<AbsenceParts, 'service' | 'signal'>,
-  dataset: PagedDataset,
-): AbsencePlan<Suspect> {
-  return planAbsence(dataset, listSuspects(db, dataset), countTable(db, dataset), settings.deletions, clock.now());
+export function planDatasetAbsence(parts: PlanParts, dataset: PagedDataset): AbsencePlan<Suspect> {
+  const { db, settings } = parts;
+  const present = presentOf(parts);
+  const rowsLeft = countDepartures(db, dataset, present);
+  const rows = { rowsTotal: countTable(db, dataset), rowsLeft };
+  return planAbsence(dataset, listSuspects(db, dataset), rows, settings.deletions, present.earliestMs);
 }
 
 /** Plans the absent rows of a dataset, and holds those that are too many. */
-function holdAbsent(parts: Omit<AbsenceParts, 'service' | 'signal'>, dataset: PagedDataset): AbsencePlan<Suspect> {
+function holdAbsent(parts: PlanParts, dataset: PagedDataset): AbsencePlan<Suspect> {
   const { db, clock } = parts;
   releaseSeenSuspects(db, dataset);
   const planned = planDatasetAbsence(parts, dataset);
@@ -92,7 +98,7 @@ function holdAbsent(parts: Omit<AbsenceParts, 'service' | 'signal'>, dataset: Pa
  * Approves a held plan by its name, for the rows that it was shown with. Throws `usage`, and then nothing is approved, for a
  * name that means no held plan now; the message says what became of the plan.
  */
-export function approveHeldPlan(parts: Omit<AbsenceParts, 'service' | 'signal'>, name: string): void {
+export function approveHeldPlan(parts: PlanParts, name: string): void {
   const { db, clock } = parts;
   const approve = (): boolean => approvePlan(db, name, isoTime(clock.now()));
   if (approve()) return;
@@ -181,11 +187,12 @@ function withRowsLeft(error: AppError, rows: number): AppError {
 }
 
 /** Lets go of the recordings that the service keeps no longer, and returns how many. */
-async function expireRecordings({ db, settings, clock, signal }: AbsenceParts): Promise<number> {
+async function expireRecordings({ db, settings, clock, service, signal }: AbsenceParts): Promise<number> {
   const { retentionDays } = settings.recordings;
-  if (retentionDays === null) return 0;
+  const { earliestMs, aheadMs } = presentOf({ clock, service });
+  if (retentionDays === null || !isAgreed(aheadMs)) return 0;
   const removeRow = prepareRemoveRow(db, 'recordings');
-  const rowKeys = listExpiredRecordings(db, isoTime(clock.now() - retentionDays * 86_400_000));
+  const rowKeys = listExpiredRecordings(db, isoTime(earliestMs - retentionDays * 86_400_000));
   for (let first = 0; first < rowKeys.length; first += rowsPerTransaction) {
     // Between two transactions the signal can stop the run, and the lease is renewed.
     await nextTurn();
@@ -200,14 +207,16 @@ async function expireRecordings({ db, settings, clock, signal }: AbsenceParts): 
 
 /** What an answer changes in the mirror, each row in a transaction of its own. */
 function prepareApply(
-  { db, settings, clock, onDeletion }: AbsenceParts,
+  { db, settings, clock, service, onDeletion }: AbsenceParts,
   dataset: PagedDataset,
   result: AbsenceTally,
 ): (suspect: Suspect, answer: Answer) => void {
   const writeRows = prepareWriteRows(db, dataset);
   const removeRow = prepareRemoveRow(db, dataset);
+  const countDeparture = prepareCountDeparture(db, dataset);
   return (suspect, answer) => {
     const at = isoTime(clock.now());
+    const latest = isoTime(presentOf({ clock, service }).latestMs);
     result.asked += 1;
     db.transaction(() => {
       if (answer.verdict === 'unknown') {
@@ -222,13 +231,14 @@ function prepareApply(
       }
       if (answer.verdict === 'merged')
         writeRows({ rows: [answer.survivor], quarantined: [], at }, suspect.nominatedPass);
-      confirmSuspect(db, dataset, suspect.rowKey, at);
+      confirmSuspect(db, dataset, suspect.rowKey, latest);
       if (suspect.confirmations + 1 < settings.deletions.confirmations) {
         result.waiting += 1;
         return;
       }
       const reason = answer.verdict === 'merged' ? 'merged' : 'deleted';
       if (reason === 'deleted') onDeletion?.(dataset, suspect.key);
+      if (reason === 'deleted' && !suspect.isApproved) countDeparture(latest);
       const ground = answer.verdict === 'merged' ? { mergedInto: String(answer.survivor['uuid']) } : undefined;
       removeRow(suspect.rowKey, reason, at, ground);
       result[reason] += 1;

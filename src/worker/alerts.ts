@@ -2,6 +2,7 @@ import { alertKinds, type AlertKind } from '../config/alert-kinds.ts';
 import type { ScheduledJob } from '../config/settings.ts';
 import { stateDiffers } from '../erasure/bound/hold.ts';
 import { codeText, countedText, minuteText } from '../core/words.ts';
+import { clockFix } from '../job/clock-standing.ts';
 import { isServiceCause, serviceCauses } from '../job/service-cause.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 import { isLogHeld } from '../mirror/log-size.ts';
@@ -31,6 +32,7 @@ const todos: Readonly<Record<AlertKind, string>> = {
   disk_low: 'Free some space on that disk, or keep fewer snapshots (`export.keep`).',
   log_held:
     'End what reads mirror.db for so long (a query, a backup, a notebook): `lsof mirror.db-wal` lists it. The file shrinks at the next write after that.',
+  clock_differs: `${clockFix.charAt(0).toUpperCase()}${clockFix.slice(1)}. \`analytics-mirror doctor\` compares them again.`,
   unopened: 'Run `analytics-mirror doctor`: it says why, and what to do.',
   unattended:
     'Run `analytics-mirror cluster list`: it lists the machines that live. See that each has this project in its configuration.',
@@ -128,7 +130,7 @@ export function alertOf(kind: AlertKind, message: string, job: ScheduledJob | nu
 
 function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Alert[] {
   const { heldPlans, heldRequests, attentionRequests, overdueRequests, isLedgerWritable } = condition;
-  const { diskFreeBytes, diskFreeBytesMin, logBytes } = condition;
+  const { diskFreeBytes, diskFreeBytesMin, logBytes, clock } = condition;
   const only = (isSo: boolean, kind: AlertKind, message: string): Alert[] => (isSo ? [alertOf(kind, message)] : []);
   return [
     ...only(!isLedgerWritable, 'ledger_unwritable', 'the ledger cannot be written'),
@@ -137,6 +139,7 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
       'disk_low',
       `the disk of the data folder has ${Math.floor(diskFreeBytes / 1_000_000)} MB left`,
     ),
+    ...(clock.problem === null ? [] : [alertOf('clock_differs', clock.problem)]),
     ...only(
       isLogHeld(logBytes),
       'log_held',
@@ -155,7 +158,7 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
     ...only(
       heldPlans + heldRequests > 0,
       'held',
-      `waiting for approval: ${[
+      `held for approval: ${[
         ...(heldRequests > 0 ? [countedText(heldRequests, 'erasure request')] : []),
         ...(heldPlans > 0 ? [countedText(heldPlans, 'plan of deletions', 'plans of deletions')] : []),
       ].join(', ')}`,

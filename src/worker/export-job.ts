@@ -48,7 +48,7 @@ export function runExportJob(
     context,
     kind === 'full' ? 'export' : 'delta',
     aboveDiskFloor(async (own) => {
-      const { db, settings, clock } = own;
+      const { db, settings } = own;
       await refuseUnbound(own);
       const seenWhole = new Set(lastCompletePasses(db).map((pass) => pass.dataset));
       const isSeenWhole = (dataset: PublishedDataset): boolean => seenWhole.has(table[dataset].published.pass);
@@ -62,7 +62,7 @@ export function runExportJob(
         onRows?.(dataset, done, total);
       const snapshots = await exportMirror(own, { source, datasets: exported, kind, onProgress });
       // Later deltas continue these snapshots, so older changes need not be kept one by one.
-      if (kind === 'full') compactChanges(db, feedBegin({ settings, clock }));
+      if (kind === 'full') compactChanges(db, feedBegin({ db, settings }));
       const counts = Object.fromEntries(snapshots.map(({ dataset, rows }) => [dataset, rows]));
       const neverComplete = datasets.filter((dataset) => !isSeenWhole(dataset));
       const isProved = neverComplete.length === 0 && snapshots.every(({ verdict }) => verdict === 'complete');

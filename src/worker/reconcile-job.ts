@@ -22,9 +22,11 @@ import {
   sumOfRounds,
   type ErasureResult,
 } from '../erasure/reconcile.ts';
+import { askForTime } from '../erasure/ask-for-time.ts';
 import { deletionReceiver } from '../erasure/receive.ts';
 import { findUnbound } from '../erasure/bound/find-unbound.ts';
 import { replayErasures, type ReplayResult } from '../erasure/fence/restore.ts';
+import { readClockStanding, type ClockStanding } from '../job/clock-standing.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { aboveDiskFloor } from '../job/disk-floor.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
@@ -63,6 +65,8 @@ export type ReconcileJobResult = JobResult & {
   bucket: BucketReport | null;
   /** What a catalog was told; null where there is none. */
   catalog: CatalogReport | null;
+  /** Where clocks are apart, nothing has ended because of a time. */
+  clock: ClockStanding;
 };
 
 /** Works out what a reconciliation would do now. Changes nothing. */
@@ -108,7 +112,7 @@ export function runReconcileJob(context: JobContext, approve: string | undefined
       } catch (error) {
         // Where this fails too, the error that came first is the one to report.
         const isTakenOver = error instanceof AppError && error.code === 'busy';
-        if (!signal.aborted && !isTakenOver) await finishAfterFailure(own).catch(() => undefined);
+        if (!signal.aborted && !isTakenOver) await finishAfterFailure(own, error).catch(() => undefined);
         throw error instanceof AppError ? withDone(error, doneBefore(db, startedAt, first)) : error;
       }
     }),
@@ -160,6 +164,7 @@ async function reconcile(
   // Old metadata is gone now. A catalog that does not answer is asked once more at the end.
   await tellCatalog(context, await eraseBucket(context));
   await eraseCopies(context);
+  await askForTime(context);
   const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));
   // Rows that the service cannot be asked for stop neither the deletions of others nor any erasure.
   let failure: AppError | undefined;
@@ -183,7 +188,12 @@ async function reconcile(
   const { settings, clock } = context;
   const silent = countUnacknowledged(context.ledger().histories.all(), clock.now(), settings.alerts.acknowledgeDays);
   const reason = behind ?? (silent > 0 ? consumersSilent : undefined);
-  const isHeld = absence.held.length + erasure.attention + lost.length > 0 || behind !== undefined;
+  const clockStanding = readClockStanding(db, settings.dataDir, clock.now());
+  const { held: heldRequests, attention, cancelled, unreached } = erasure;
+  const isHeld =
+    absence.held.length + heldRequests + attention + cancelled + unreached + lost.length > 0 ||
+    behind !== undefined ||
+    clockStanding.problem !== null;
   const { held, ...counts } = absence;
   return {
     outcome: isHeld ? 'held' : 'done',
@@ -197,6 +207,7 @@ async function reconcile(
     absence,
     bucket,
     catalog,
+    clock: clockStanding,
   };
 }
 

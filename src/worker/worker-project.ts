@@ -4,6 +4,7 @@ import { datasets, mirroredDatasets, pagedDatasets } from '../contract/datasets.
 import { isoTime, type Clock } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
 import { freeBytesAt, isWritable } from '../core/folder.ts';
+import { readClockStanding } from '../job/clock-standing.ts';
 import type { JobContext, ServiceContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { isGuest } from '../job/turn-plan.ts';
@@ -125,7 +126,8 @@ export function runCheckpointJob(context: JobContext): Promise<JobResult> {
 /** Reads the condition of a project from its data folder. Throws the system's error when that fails. */
 function readProjectCondition(db: Database, settings: Settings, clock: Clock): ProjectCondition {
   const { held = 0, attention = 0 } = countRequests(db);
-  const now = isoTime(clock.now());
+  const nowMs = clock.now();
+  const now = isoTime(nowMs);
   return {
     heldPlans: listHeldPlans(db).length,
     heldRequests: held,
@@ -136,6 +138,7 @@ function readProjectCondition(db: Database, settings: Settings, clock: Clock): P
     diskFreeBytesMin: settings.alerts.diskFreeBytesMin,
     logBytes: readLogBytes(settings.dataDir),
     isLedgerWritable: isLedgerWritable(settings.dataDir),
+    clock: readClockStanding(db, settings.dataDir, nowMs),
   };
 }
 

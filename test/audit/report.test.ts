@@ -178,7 +178,7 @@ describe('a report', () => {
 describe('the answer of a report', () => {
   const none = { received: 3, complete: 3, open: 0, late: 0, overdue: 0, reopened: 0, held: 0, attention: 0 };
   const good = {
-    totals: { ...none, refused: 0, cancelled: 0 },
+    totals: { ...none, refused: 0, cancelled: 0, unproved: 0 },
     fence: { entries: 0, hits: 0, recreated: 0, lastHitAt: null },
     differences: [] as string[],
     earlierOpen: 0,
@@ -188,16 +188,17 @@ describe('the answer of a report', () => {
   it.each([
     ['All is done in time: 3 of 3 requests complete.', good],
     ['All is in time: 2 of 3 requests complete, 1 under way, none of them overdue.', totals({ complete: 2, open: 1 })],
-    ['All is done in time: 2 of 3 requests complete, 1 refused or cancelled.', totals({ complete: 2, refused: 1 })],
+    ['All is done in time: 2 of 3 requests complete, 1 refused.', totals({ complete: 2, refused: 1 })],
+    ['Not all went as it should: 1 ended by age and unproved.', totals({ complete: 2, unproved: 1 })],
     ['No request to erase a person was received in this period.', totals({ received: 0, complete: 0 })],
     ['Not all went as it should: 1 completed late, 2 opened again.', totals({ late: 1, reopened: 2 })],
-    ['Not all is done: 1 overdue; waiting for a person: 1 request held for approval.', totals({ overdue: 1, held: 1 })],
+    ['Not all is done: 1 overdue; a person is needed: 1 request held for approval.', totals({ overdue: 1, held: 1 })],
     [
-      'Not all is done: waiting for a person: 2 rows of erased people that the service has again.',
+      'Not all is done: a person is needed: 2 rows of erased people that the service has again.',
       { ...good, fence: { ...good.fence, recreated: 2 } },
     ],
     [
-      'Not all is done: waiting for a person: 1 difference between mirror.db and the ledger.',
+      'Not all is done: a person is needed: 1 difference between mirror.db and the ledger.',
       { ...good, differences: ['x'] },
     ],
     ['Not all went as it should: 4 from before this period still open.', { ...good, earlierOpen: 4 }],

@@ -53,7 +53,9 @@ it('at the end of a period, every request received in it is somewhere', () => {
         endedAt: index % 7 === 3 ? at(share) : null,
       }));
       const { each, points } = progressOf(requests, { from: start.slice(0, 10), to });
-      const sums = points.map(({ waiting, erasedHere, complete, ended }) => waiting + erasedHere + complete + ended);
+      const sums = points.map(
+        ({ notErased, erasedHere, complete, ended }) => notErased + erasedHere + complete + ended,
+      );
       expect(sums).toEqual(sums.toSorted((a, b) => a - b));
       expect(sums.at(-1)).toBe(shares.length);
       expect(points.length).toBeGreaterThan(0);

@@ -38,6 +38,8 @@ export type ErasureWorld = {
   /** The mirror as it is now. A restart opens it anew. */
   db: () => Database;
   pass: (days: number) => void;
+  /** From now on, the program's clock is so many days ahead of the service's. */
+  setAhead: (days: number) => void;
   /** Each says whether it was killed. */
   sync: (kill?: KillPoint) => Promise<boolean>;
   publish: (kill?: KillPoint) => Promise<boolean>;
@@ -68,15 +70,25 @@ export async function openErasureWorld(
   { persons = 4, profile, live }: Pick<Partial<SandboxOptions>, 'persons' | 'profile' | 'live'> = {},
 ): Promise<ErasureWorld> {
   let nowMs = startMs;
+  let aheadMs = 0;
   const clock: Clock = {
-    now: () => nowMs,
+    now: () => nowMs + aheadMs,
     sleep: (ms) => {
       nowMs += ms;
       return Promise.resolve();
     },
   };
   scanInThisProcess();
-  const sandbox = await startSandbox({ persons, profile, live, recordings: 4, seed, port: 0, hostile: true, clock });
+  const sandbox = await startSandbox({
+    persons,
+    profile,
+    live,
+    recordings: 4,
+    seed,
+    port: 0,
+    hostile: true,
+    clock: { ...clock, now: () => nowMs },
+  });
   const dataDir = freshFolder();
   const settings = settingsFor(dataDir, sandbox, more);
   const backup = join(freshFolder(), 'mirror.db');
@@ -186,6 +198,9 @@ export async function openErasureWorld(
       const [first] = found;
       if (first === undefined) throw new Error('the look was not finished');
       return first;
+    },
+    setAhead: (days) => {
+      aheadMs = days * dayMs;
     },
     restart,
     intercept: (next) => {

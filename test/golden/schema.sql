@@ -58,6 +58,13 @@ CREATE TABLE deletions (
   request_id TEXT
 , merged_into TEXT) STRICT;
 
+CREATE TABLE departures (
+  dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings')),
+  day TEXT NOT NULL,
+  rows INTEGER NOT NULL,
+  PRIMARY KEY (dataset, day)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE destinations (
   location TEXT PRIMARY KEY,
   -- How it is reached, as JSON: endpoint, region, forcePathStyle.
@@ -109,7 +116,7 @@ CREATE TABLE erasure_requests (
   distinct_ids INTEGER,
   recordings INTEGER,
   box BLOB
-, reopened_at TEXT, listed_again_at TEXT, listed_again BLOB, waits_for TEXT, waits_since TEXT, searched_files INTEGER, erased_by TEXT) STRICT, WITHOUT ROWID;
+, reopened_at TEXT, listed_again_at TEXT, listed_again BLOB, waits_for TEXT, waits_since TEXT, searched_files INTEGER, erased_by TEXT, life_from TEXT) STRICT, WITHOUT ROWID;
 
 CREATE TABLE erasure_targets (
   request_id TEXT NOT NULL REFERENCES erasure_requests (id),
@@ -123,7 +130,7 @@ CREATE TABLE erasure_targets (
   confirmations INTEGER NOT NULL DEFAULT 0,
   confirmed_at TEXT,
   not_before TEXT,
-  updated_at TEXT NOT NULL, seen_at TEXT, sent_created_at TEXT, own_after TEXT, persons_sent INTEGER, sent_rows INTEGER NOT NULL DEFAULT 0,
+  updated_at TEXT NOT NULL, seen_at TEXT, sent_created_at TEXT, own_after TEXT, persons_sent INTEGER, sent_rows INTEGER NOT NULL DEFAULT 0, wait_from TEXT,
   PRIMARY KEY (request_id, target)
 ) STRICT, WITHOUT ROWID;
 
@@ -362,6 +369,13 @@ CREATE TABLE runs (
 
 CREATE TABLE schema_migrations
       (version INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT;
+
+CREATE TABLE service_clock (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  looked_at TEXT NOT NULL,
+  ahead_ms INTEGER NOT NULL,
+  agreed_at TEXT
+) STRICT;
 
 CREATE TABLE shown_reader (dataset TEXT PRIMARY KEY, reader TEXT NOT NULL) STRICT, WITHOUT ROWID;
 

@@ -8,6 +8,7 @@ import type { Reply, Service } from '../../src/client/service.ts';
 import { createApp } from '../../src/app.ts';
 import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { databasePath, openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { finishPass, markDefaultWindow, noEvidence, startPass } from '../../src/mirror/passes.ts';
@@ -27,6 +28,7 @@ function serviceThat(answer: (name: string) => Promise<Reply>) {
   const calls: [string, unknown][] = [];
   const service: Service = {
     requestCount: () => calls.length,
+    heard: () => ({ dateMs: Date.now(), sentAtMs: Date.now(), answeredAtMs: Date.now() }),
     call: (name, args) => {
       calls.push([name, args]);
       return answer(name);
@@ -80,6 +82,7 @@ async function examined(
     openService,
     signers: () => [],
     deprecation: () => deprecation,
+    clock: systemClock,
     budget: { usedUpUntilMs, standing: () => Promise.resolve(standing) },
     signal,
   });

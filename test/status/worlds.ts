@@ -268,6 +268,7 @@ const condition: ProjectCondition = {
   diskFreeBytesMin: 1_000_000_000,
   logBytes: 9_000_000,
   isLedgerWritable: true,
+  clock: { aheadMs: 0, lookedAt: null, problem: null },
 };
 
 const fresh: ProjectOverview = {
@@ -351,7 +352,7 @@ const held = changed(
       ...freshContent.openRequests,
     ],
   },
-  [alertOf('held', 'waiting for approval: 2 erasure requests, 1 plan of deletions')],
+  [alertOf('held', 'held for approval: 2 erasure requests, 1 plan of deletions')],
 );
 
 const attention = changed(

@@ -25,7 +25,7 @@ describe('planAbsence', () => {
     [1, 1, false],
     [0, 0, false],
   ])('of %i absent rows among %i: held %s', (count, rowsTotal, isHeld) => {
-    const { ask, hold } = planAbsence('persons', many(count), rowsTotal, rules, now);
+    const { ask, hold } = planAbsence('persons', many(count), { rowsTotal, rowsLeft: 0 }, rules, now);
     expect(hold?.rows.length ?? 0).toBe(isHeld ? count : 0);
     expect(ask).toHaveLength(isHeld ? 0 : count);
   });
@@ -33,20 +33,26 @@ describe('planAbsence', () => {
   it('asks again only after the time between two confirmations', () => {
     const early = absent('early', { confirmations: 1, confirmedAt: '2026-01-01T00:50:00.001Z' });
     const due = absent('due', { confirmations: 1, confirmedAt: '2026-01-01T00:50:00.000Z' });
-    const { ask, wait } = planAbsence('persons', [early, due, absent('new')], 100, rules, now);
+    const { ask, wait } = planAbsence(
+      'persons',
+      [early, due, absent('new')],
+      { rowsTotal: 100, rowsLeft: 0 },
+      rules,
+      now,
+    );
     expect([keys(ask), keys(wait)]).toEqual([['due', 'new'], ['early']]);
   });
 
   it('lets approved rows go on while others wait', () => {
     const approved = absent('approved', { isApproved: true });
-    const { ask, hold } = planAbsence('persons', [approved, ...many(30)], 100, rules, now);
+    const { ask, hold } = planAbsence('persons', [approved, ...many(30)], { rowsTotal: 100, rowsLeft: 0 }, rules, now);
     expect(keys(ask)).toEqual(['approved']);
     expect(hold?.rows).toHaveLength(30);
   });
 
   it('names a plan by its rows, whatever their order, and by nothing else', () => {
     const plan = (dataset: string, rows: readonly AbsentRow[]): string | undefined =>
-      planAbsence(dataset, rows, 100, rules, now).hold?.plan;
+      planAbsence(dataset, rows, { rowsTotal: 100, rowsLeft: 0 }, rules, now).hold?.plan;
     const rows = many(20);
     expect(plan('persons', rows)).toMatch(/^[0-9a-f]{16}$/);
     expect(plan('persons', rows.toReversed())).toBe(plan('persons', rows));

@@ -31,6 +31,7 @@ const condition: ProjectCondition = {
   diskFreeBytesMin: 1e9,
   logBytes: 1e8,
   isLedgerWritable: true,
+  clock: { aheadMs: 0, lookedAt: null, problem: null },
 };
 
 function kinds({

@@ -34,6 +34,7 @@ export function fakeProject(
     diskFreeBytesMin: 1e9,
     logBytes: 0,
     isLedgerWritable: true,
+    clock: { aheadMs: 0, lookedAt: null, problem: null },
   };
   return {
     name,

@@ -10,9 +10,10 @@ export function define(_command: Command, context: CommandContext): CommandActio
   return {
     help: '\nChanges nothing. When the budget is used up, the service is not asked, and the line says until when.\nExit codes: 0 no check failed (there may be warnings), 1 a check failed.\n\nExamples:\n  analytics-mirror doctor',
     run: async (app) => {
-      const { settings, databaseReadOnly: openReader, service: openService, signers, deprecation, budget } = app;
+      const { settings, databaseReadOnly: openReader, service: openService, signers, deprecation, budget, clock } = app;
       const { signal } = context;
-      const findings = await examine({ settings, openReader, openService, signers, deprecation, budget, signal });
+      const asked = { settings, openReader, openService, signers, deprecation, budget, clock, signal };
+      const findings = await examine(asked);
       const isWell = findings.every(({ state }) => state !== 'failed');
       if (!isWell) context.setExitCode(exitCodes.failed);
       return { json: { ok: isWell, findings }, text: findingsTable(findings) };

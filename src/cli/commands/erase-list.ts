@@ -7,7 +7,7 @@ import { heldBecauseOf } from '../../erasure/request/box.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { requestsOf } from '../../ledger/record.ts';
-import { evidenceOf } from '../../ledger/vocabulary.ts';
+import { evidenceOf, type RequestState } from '../../ledger/vocabulary.ts';
 import { spellTarget } from '../../ledger/target.ts';
 import {
   adviceText,
@@ -16,6 +16,7 @@ import {
   originText,
   resultText,
   nextText,
+  stateCounts,
   stateText,
   todoText,
   statusText,
@@ -55,10 +56,16 @@ function defineList(command: Command): CommandAction {
           requests: requests.map((one) => ({ ...one, todo: todoOf(one), unacknowledgedBy: silentOf(one) })),
           states,
         },
-        text: requests.length === 0 ? 'no open request\n' : requestTable(requests),
+        text: requests.length === 0 ? noneText(states) : requestTable(requests),
       };
     },
   };
+}
+
+/** That no request is open, and how those ended that there were. */
+function noneText(states: Partial<Record<RequestState, number>>): string {
+  const ended = stateCounts(states).map(([text, count]) => `${count} ${text}`);
+  return `no open request${ended.length === 0 ? '' : `; ended: ${ended.join(', ')} (\`erase list --all\`)`}\n`;
 }
 
 function requestTable(requests: readonly ErasureRequest[]): string {

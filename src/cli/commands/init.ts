@@ -154,7 +154,7 @@ async function trySettings(open: (pathPrefix: string) => App, pathPrefix: string
   try {
     const { settings, budget, clock, deprecation, signers } = app;
     const { databaseReadOnly: openReader, service: openService } = app;
-    const findings = await examine({ settings, openReader, openService, signers, deprecation, budget, signal });
+    const findings = await examine({ settings, openReader, openService, signers, deprecation, budget, clock, signal });
     const stateOf = (name: string): string | undefined => findings.find(({ check }) => check === name)?.state;
     const isOther = pathPrefix !== wantedPrefix;
     if (isOther && deprecation() !== null) return await trySettings(open, wantedPrefix, signal);

@@ -5,6 +5,7 @@ import { bytesText, codeText, countedText, countText } from '../../core/words.ts
 import { findDifferencesIn } from '../../erasure/bound/differences.ts';
 import type { ErasurePlan } from '../../erasure/plan.ts';
 import type { ErasureResult } from '../../erasure/reconcile.ts';
+import { clockFix } from '../../job/clock-standing.ts';
 import { readTarget, type FixedTarget } from '../../ledger/target.ts';
 import { targetText } from '../../ledger/vocabulary-words.ts';
 import { listHeldPlans, type HeldPlan } from '../../mirror/suspects.ts';
@@ -62,9 +63,13 @@ Examples:
       }
       const result = await runReconcileJob(app.jobContext(context.signal), approve);
       if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
-      const { outcome, plan, replayed, mended, lost, erasure, absence } = result;
+      const { outcome, plan, replayed, mended, lost, erasure, absence, clock } = result;
+      const { maxRequestDays } = app.settings.erasure;
       const places = { bucket: bucketJson(result.bucket), catalog: catalogJson(result.catalog) };
-      return { json: { outcome, plan, replayed, mended, lost, erasure, absence, ...places }, text: resultText(result) };
+      return {
+        json: { outcome, plan, replayed, mended, lost, erasure, absence, ...places, clock },
+        text: resultText(result, maxRequestDays),
+      };
     },
   };
 }
@@ -116,7 +121,10 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
   return `${lines.join('')}\n`;
 }
 
-function resultText({ replayed, mended, lost, erasure, absence, plan, bucket, catalog }: ReconcileJobResult): string {
+function resultText(
+  { replayed, mended, lost, erasure, absence, plan, bucket, catalog, clock }: ReconcileJobResult,
+  maxRequestDays: number,
+): string {
   const texts = [
     ...mended.map((sentence) => `mended: ${sentence}\n`),
     replayed === null
@@ -125,16 +133,17 @@ function resultText({ replayed, mended, lost, erasure, absence, plan, bucket, ca
     lost.length === 0
       ? ''
       : `LOST: this mirror is older than these requests, and only the lost mirror named their persons. Add them again:\n${lost.map((id) => `  ${id}\n`).join('')}`,
-    plan.erasure.requests.length === 0 && erasure.fenced === 0 ? '' : erasureText(erasure),
+    plan.erasure.requests.length === 0 && erasure.fenced === 0 ? '' : erasureText(erasure, maxRequestDays),
     absenceText(absence),
     bucketText(bucket),
     catalogText(catalog),
+    clock.problem === null ? '' : `ATTENTION: ${clock.problem}; ${clockFix}\n`,
   ];
   return texts.join('') || 'nothing is pending\n';
 }
 
 /** The steps that were done for erasure requests, as text. */
-function erasureText(erasure: ErasureResult): string {
+function erasureText(erasure: ErasureResult, maxRequestDays: number): string {
   const lines: [count: number, what: string][] = [
     [erasure.fenced, 'fenced and taken out of the mirror'],
     [erasure.rowsErased, 'rows of persons and recordings erased'],
@@ -142,10 +151,15 @@ function erasureText(erasure: ErasureResult): string {
     [erasure.verified, 'proved gone from here by a scan'],
     [erasure.certified, 'reached everything'],
     [erasure.sealed, 'sealed: their identifiers are destroyed'],
+    [
+      erasure.cancelled,
+      `cancelled: older than ${maxRequestDays} days, the persons are still here; add them again to go on`,
+    ],
+    [erasure.unreached, `ended: older than ${maxRequestDays} days, and not all was reached; \`erase show\` says what`],
     [erasure.refused, 'refused: such a person is unknown'],
-    [erasure.held, 'held: `erase list` says why'],
+    [erasure.held, 'held for your approval: `erase list` says why'],
     [erasure.residue, 'with something left: `erase scan` says where'],
-    [Math.max(0, erasure.attention - erasure.held), 'call for attention: `erase list` says why'],
+    [erasure.attention, 'call for attention: `erase list` says why'],
     [erasure.waiting, 'go on at the next reconciliation'],
   ];
   const done = lines.filter(([count]) => count > 0);

@@ -4,6 +4,7 @@ import { budgetStanding, learntText, pauseText, type BudgetStanding } from '../.
 import { readPace } from '../../client/pace.ts';
 import { isoTime } from '../../core/clock.ts';
 import { bytesText, countText, printableLines, secondText } from '../../core/words.ts';
+import { clockFix } from '../../job/clock-standing.ts';
 import { stateCounts } from '../../ledger/vocabulary-words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import { readPaceText } from '../../mirror/request-times.ts';
@@ -64,7 +65,7 @@ function elsewhereText({ project, holder, isPaused, newer, said }: ElsewhereRepo
 }
 
 function statusText(
-  { dataDir, rows, suspects, held, passes, snapshots, buckets, erasure, runs, lease, log }: StatusReport,
+  { dataDir, rows, suspects, held, passes, snapshots, buckets, erasure, runs, lease, log, clock }: StatusReport,
   budget: BudgetStanding,
 ): string {
   const awaited = Object.entries(suspects).filter(([, count]) => count > 0);
@@ -89,6 +90,7 @@ function statusText(
       : []),
     ...pauseText(budget).map((text) => `WAITING: ${text}\n`),
     ...learntText(budget).map((text) => `${text}\n`),
+    ...(clock.problem === null ? [] : [`ATTENTION: ${clock.problem}; ${clockFix}\n`]),
     ...(log.isHeld
       ? [
           `ATTENTION: mirror.db-wal has ${bytesText(log.bytes)}; a reader keeps it from being written back. End that reader: \`lsof mirror.db-wal\` lists it\n`,

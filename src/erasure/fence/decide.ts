@@ -91,16 +91,14 @@ function erasedBy(db: Database, id: string, identity: Identity): string | null {
   return listRequests(db, 'all').findLast((request) => requests.has(request.id))?.id ?? null;
 }
 
-/** Records what was decided about requests. Returns how many are held and how many are refused. */
+/** Records what was decided about requests. Returns how many are refused. */
 export async function recordDecisions(
   context: JobContext,
   decided: readonly DecidedRequest[],
   searchedFiles: number,
-): Promise<{ held: number; refused: number }> {
+): Promise<{ refused: number }> {
   await eachTogether(context, decided, (own, each) => recordDecision(own, each, searchedFiles));
-  const count = (wanted: Decision['decision']): number =>
-    decided.filter(({ decision }) => decision.decision === wanted).length;
-  return { held: count('hold'), refused: count('refuse') };
+  return { refused: decided.filter(({ decision }) => decision.decision === 'refuse').length };
 }
 
 function recordDecision(

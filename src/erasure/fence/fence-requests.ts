@@ -21,7 +21,7 @@ import { scanForSubjects } from '../scan/run-scan.ts';
 import { countsOf, recordDecisions, type DecidedRequest } from './decide.ts';
 
 /** What became of requests that were not fenced yet. */
-export type FenceResult = { fenced: number; held: number; refused: number; rowsErased: number };
+export type FenceResult = { fenced: number; refused: number; rowsErased: number };
 
 /**
  * Carries out what was decided about requests that are not fenced yet. For those that go on: first the scan has to find

@@ -13,24 +13,24 @@ export type LifeStep =
   /** It ends now. `settled`: not answered by the service. `unproved`: not proved here; then without a certificate. */
   | { do: 'end'; settled: SettledTarget[]; unproved: Target[]; isProved: boolean };
 
-/** When the time of a request is over, in milliseconds since 1970: since it came, or was opened again without identifiers. */
-export function lifeEndsAtMs(
-  { receivedAt, reopenedAt }: Pick<ErasureRequest, 'receivedAt' | 'reopenedAt'>,
-  daysMax: number,
-): number {
-  return Date.parse(reopenedAt ?? receivedAt) + daysMax * dayMs;
+/**
+ * When the time of a request is over, in milliseconds since 1970. It counts from the first reconciliation in which the service's
+ * clock agreed with this machine's, since the request came or was opened again without identifiers; never over before that.
+ */
+export function lifeEndsAtMs({ lifeFrom }: Pick<ErasureRequest, 'lifeFrom'>, daysMax: number): number {
+  return lifeFrom === null ? Number.POSITIVE_INFINITY : Date.parse(lifeFrom) + daysMax * dayMs;
 }
 
 type SettledTarget = { target: Target; result: TargetResult; assurance: Assurance };
 
 type LifeFacts = Pick<
   ErasureRequest,
-  'receivedAt' | 'reopenedAt' | 'generation' | 'fencedAt' | 'verifiedAt' | 'certifiedAt' | 'sealedAt'
+  'lifeFrom' | 'generation' | 'fencedAt' | 'verifiedAt' | 'certifiedAt' | 'sealedAt'
 >;
 
 /**
- * Decides by age: identifiers are kept for `daysMax` at most, since the request came or was opened again after they had
- * been destroyed. A target unproved by then is not called reached.
+ * Decides by age: identifiers are kept for `daysMax` (`lifeEndsAtMs`). A target unproved by then is not called reached. `nowMs`
+ * is a time on which both clocks agree.
  */
 export function planLife(
   request: LifeFacts,

@@ -58,6 +58,7 @@ export function reopenUnnamed(
     certifiedAt: null,
     sealedAt: null,
     reopenedAt: at,
+    lifeFrom: null,
   });
   return [
     { type: 'reopened', request: id, generation, reason },
@@ -120,7 +121,7 @@ export function nameAgain(
   };
   updateRequest(db, id, {
     box: closeBox({ db, settings }, id, whole),
-    ...(known ? {} : { reopenedAt: isoTime(clock.now()) }),
+    ...(known ? {} : { reopenedAt: isoTime(clock.now()), lifeFrom: null }),
   });
 }
 

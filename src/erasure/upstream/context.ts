@@ -1,11 +1,12 @@
 import { isoTime } from '../../core/clock.ts';
 import { inBatches as inBatchesOf } from '../../core/batches.ts';
 import { AppError } from '../../core/errors.ts';
+import { presentOf } from '../../core/present.ts';
 import { isSingleCase, singleCasesMax, type Service } from '../../client/service.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { UpstreamTarget } from '../../ledger/target.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
-import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
+import { listTargets, type ErasureTarget, type TargetChange } from '../../mirror/erasure-targets.ts';
 import type { Subject } from '../request/box.ts';
 import { callAttentionOnce, note, type JournalContext, type RequestRef } from '../request/target-journal.ts';
 import { together } from '../request/together.ts';
@@ -40,10 +41,19 @@ export function openTarget(
   return listTargets(db, id).find(({ target, status }) => target === name && status !== 'done');
 }
 
+/** What tells the time of a step: two clocks. */
+type TimeContext = Pick<UpstreamContext, 'clock' | 'service'>;
+
 /** Whether a target is worth an attempt now. */
-export function isDue({ clock }: Pick<UpstreamContext, 'clock'>, target: ErasureTarget | undefined): boolean {
+export function isDue(context: TimeContext, target: ErasureTarget | undefined): boolean {
   if (!target) return false;
-  return target.notBefore === null || Date.parse(target.notBefore) <= clock.now();
+  return target.notBefore === null || Date.parse(target.notBefore) <= presentOf(context).earliestMs;
+}
+
+/** Whether a target was changed so lately. A time that is still to come is from a clock that was wrong, and tells nothing. */
+export function isLately({ clock }: TimeContext, { updatedAt }: ErasureTarget, withinMs: number): boolean {
+  const agoMs = clock.now() - Date.parse(updatedAt);
+  return agoMs >= 0 && agoMs < withinMs;
 }
 
 /** When a subject's newest known person was created, by the service's clock; null where that is unknown. */
@@ -52,9 +62,19 @@ export function lastCreatedAt({ db }: Pick<UpstreamContext, 'db'>, { id, created
   return person?.sentCreatedAt ?? createdAt;
 }
 
-/** From when on a target is to be asked for again. */
-export function confirmNotBefore({ clock, settings }: Pick<UpstreamContext, 'clock' | 'settings'>): string {
-  return isoTime(clock.now() + settings.deletions.confirmAfterSeconds * 1000);
+/** A wait, with its beginning. `lastsMs`: from now; or `until`, a time (ISO 8601 UTC). */
+export function waitOf(
+  context: TimeContext,
+  length: { lastsMs: number } | { until: string },
+): Pick<TargetChange, 'notBefore' | 'waitFrom'> {
+  const { latestMs } = presentOf(context);
+  const notBefore = 'until' in length ? length.until : isoTime(latestMs + length.lastsMs);
+  return { notBefore, waitFrom: isoTime(latestMs) };
+}
+
+/** The pause before a target is asked for again. */
+export function confirmPause(context: TimeContext & Pick<UpstreamContext, 'settings'>): ReturnType<typeof waitOf> {
+  return waitOf(context, { lastsMs: context.settings.deletions.confirmAfterSeconds * 1000 });
 }
 
 /** How often a call is made that gets a 429, which has no effect. The budget waits in between, as long as the service asks. */
@@ -83,7 +103,7 @@ export function confirm(
     reason: null,
     confirmations: target.confirmations + 1,
     confirmedAt: isoTime(context.clock.now()),
-    notBefore: confirmNotBefore(context),
+    ...confirmPause(context),
   });
 }
 
@@ -108,7 +128,7 @@ export function raiseRefusal(
   reason: AttentionReason = 'upstream_refuses',
 ): void {
   raise(context, subject, name, reason);
-  note(context, subject, name, { notBefore: isoTime(context.clock.now() + refusedAgainAfterMs) });
+  note(context, subject, name, waitOf(context, { lastsMs: refusedAgainAfterMs }));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isoTime } from '../../core/clock.ts';
+import { presentOf } from '../../core/present.ts';
 import { isSingleCase } from '../../client/service.ts';
 import { findRequest } from '../../mirror/erasure-requests.ts';
 import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
@@ -6,7 +6,7 @@ import { lifeEndsAtMs } from '../request/life-plan.ts';
 import { callAttentionOnce, note } from '../request/target-journal.ts';
 import { together } from '../request/together.ts';
 import { probeCapabilities } from './capabilities.ts';
-import { eachSubject, openTarget, type UpstreamContext } from './context.ts';
+import { eachSubject, openTarget, waitOf, type UpstreamContext } from './context.ts';
 import type { Deletion } from './delete-persons.ts';
 import { ownAfterOf, planSending, type QueuedDeletion } from './events-plan.ts';
 import { askForDeletions } from './queued-deletions.ts';
@@ -70,7 +70,7 @@ async function look(context: UpstreamContext, deletion: Deletion): Promise<Looke
     return { deletion, ...(await askForDeletions(context, uuids)) };
   } catch (error) {
     // A service that does not say keeps no person for ever.
-    if (!isSingleCase(error) || context.clock.now() < deadlineMs(context, deletion)) throw error;
+    if (!isSingleCase(error) || presentOf(context).earliestMs < deadlineMs(context, deletion)) throw error;
     return { deletion, rows: undefined, dateMs: undefined };
   }
 }
@@ -84,14 +84,14 @@ function mayBeSent(
   const { subject, living } = deletion;
   const events = openTarget(context, subject, target);
   if (!events || !rows) return true;
-  const nowMs = context.clock.now();
+  const nowMs = presentOf(context).earliestMs;
   const times = { serviceMs: lookedAtMs ?? nowMs, nowMs, deadlineMs: deadlineMs(context, deletion) };
   const step = planSending(rows, times);
   if (step.do === 'wait' && !isWaitEnded(events)) {
     callAttentionOnce(context, subject, events, 'events_queued_before');
-    note(context, subject, target, { notBefore: step.expectedBy });
-    const againAtMs = Math.min(nowMs + lookAgainAfterMs, times.deadlineMs);
-    note(context, subject, 'upstream.person', { notBefore: isoTime(againAtMs) });
+    note(context, subject, target, waitOf(context, { until: step.expectedBy }));
+    const lastsMs = Math.min(lookAgainAfterMs, times.deadlineMs - nowMs);
+    note(context, subject, 'upstream.person', waitOf(context, { lastsMs }));
     return false;
   }
   if (step.do === 'send' && step.isEarlier && !isWaitEnded(events))
@@ -112,7 +112,7 @@ function isWaitEnded({ status }: ErasureTarget): boolean {
   return status === 'waiting';
 }
 
-/** Until when, by this machine's clock, the deletion of a request's persons waits at most. */
+/** Until when the deletion of a request's persons waits at most. */
 function deadlineMs({ db, settings }: UpstreamContext, { subject }: Deletion): number {
   const request = findRequest(db, subject.id);
   if (!request) return 0;

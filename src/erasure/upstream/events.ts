@@ -1,8 +1,18 @@
 import { assertNever } from '../../core/errors.ts';
+import { presentOf } from '../../core/present.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import { note, settle } from '../request/target-journal.ts';
 import type { Subject } from '../request/box.ts';
-import { eachSubjectTogether, openTarget, raise, type Outcome, type UpstreamContext } from './context.ts';
+import {
+  eachSubjectTogether,
+  isDue as isTargetDue,
+  isLately,
+  openTarget,
+  raise,
+  waitOf,
+  type Outcome,
+  type UpstreamContext,
+} from './context.ts';
 import type { Assurance, TargetResult } from '../../ledger/vocabulary.ts';
 import { probeCapabilities } from './capabilities.ts';
 import {
@@ -38,11 +48,10 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   if (person?.result === 'already_absent') return ended('not_verifiable', 'not_verifiable');
   // The person may wait for an earlier deletion of the events.
   if (person?.attempts === 0) return undefined;
-  const nowMs = context.clock.now();
-  const isDue = events.notBefore !== null && nowMs >= Date.parse(events.notBefore);
+  const isDue = events.notBefore !== null && isTargetDue(context, events);
   // Rows can come a moment after the person has gone.
   if (!isDue && !isDoubted(events) && !(events.status === 'attention' && person?.status === 'done')) return undefined;
-  if (events.attempts > 0 && nowMs - Date.parse(events.updatedAt) < askAgainAfterMs) return undefined;
+  if (events.attempts > 0 && isLately(context, events, askAgainAfterMs)) return undefined;
   const judged = await judge(context, subject, events);
   if (!judged) return isDue && !isDoubted(events) ? ended('not_verifiable', 'not_verifiable') : undefined;
   if (judged.found === 'own' && judged.isCompleted) return ended('confirmed', 'asserted_by_upstream');
@@ -82,7 +91,7 @@ function noteJudged(
   { judged, isGone }: { judged: Judgement; isGone: boolean },
 ): void {
   const { reason, attempts, confirmations, notBefore } = events;
-  const isOverdue = context.clock.now() >= overdueAtMs(notBefore ?? '');
+  const isOverdue = presentOf(context).earliestMs >= overdueAtMs(notBefore ?? '');
   switch (judged.found) {
     case 'own':
       if (reason !== null && reason !== 'events_overdue') noteFound(context, subject, judged);
@@ -116,7 +125,11 @@ export async function doubtEvents(context: UpstreamContext, subject: Subject, go
 }
 
 function noteFound(context: UpstreamContext, subject: Subject, { queuedAtMs }: { queuedAtMs: number }): void {
-  note(context, subject, target, { status: 'waiting', reason: null, notBefore: eventsExpectedBy(queuedAtMs) });
+  note(context, subject, target, {
+    status: 'waiting',
+    reason: null,
+    ...waitOf(context, { until: eventsExpectedBy(queuedAtMs) }),
+  });
 }
 
 /**
@@ -156,7 +169,7 @@ function noteQueued(context: UpstreamContext, subject: Subject, queuedAtMs: numb
   const isLater = events.notBefore === null || events.notBefore < expectedBy;
   note(context, subject, target, {
     ...(events.status === 'attention' ? {} : { status: 'waiting' }),
-    notBefore: isLater ? expectedBy : events.notBefore,
+    ...(isLater ? waitOf(context, { until: expectedBy }) : {}),
   });
 }
 

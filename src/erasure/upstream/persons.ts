@@ -10,12 +10,13 @@ import { afterEarlierDeletions } from './earlier-deletions.ts';
 import { doubtEvents } from './events.ts';
 import {
   confirm,
-  confirmNotBefore,
+  confirmPause,
   eachSubject,
   isDue,
   lastCreatedAt,
   openTarget,
   raise,
+  waitOf,
   type UpstreamContext,
 } from './context.ts';
 import { askForMany } from './look-up-together.ts';
@@ -30,11 +31,11 @@ const target = 'upstream.person';
  */
 const queuedDeletionMs = 10 * 60_000;
 
-/** From when on a queued deletion is over: a person who is still shown then is sent again. Never before a confirmation is due. */
-function queueNotBefore(context: UpstreamContext): string {
-  const byQueue = isoTime(context.clock.now() + queuedDeletionMs);
-  const byPause = confirmNotBefore(context);
-  return byQueue > byPause ? byQueue : byPause;
+/** Until a queued deletion is over: a person who is still shown then is sent again. Never before a confirmation is due. */
+function queuePause(context: UpstreamContext): ReturnType<typeof waitOf> {
+  return waitOf(context, {
+    lastsMs: Math.max(queuedDeletionMs, context.settings.deletions.confirmAfterSeconds * 1000),
+  });
 }
 
 /** Looks up, deletes and confirms every subject's persons, as far as it can go now. A kill at any point is safe. */
@@ -136,7 +137,8 @@ function takeStep(
   { resting, queues }: { resting: Set<string>; queues: boolean },
 ): Deletion[] {
   const person = openTarget(context, subject, target);
-  if (!person) return [];
+  // The service may have told its time only with this answer.
+  if (!person || !isDue(context, person)) return [];
   const { person_uuid: uuids } = subject.identity;
   const seenAt = look.living.size > 0 ? isoTime(context.clock.now()) : null;
   if (seenAt !== person.seenAt) note(context, subject, target, { seenAt });
@@ -158,10 +160,7 @@ function takeStep(
       // It was not taken in the company of others, and not once more: one of them may be why.
       return [{ subject, living: step.living, isAlone: person.attempts > 1 && person.status !== 'waiting' }];
     case 'wait':
-      note(context, subject, target, {
-        confirmations: 0,
-        notBefore: queues ? queueNotBefore(context) : confirmNotBefore(context),
-      });
+      note(context, subject, target, { confirmations: 0, ...(queues ? queuePause(context) : confirmPause(context)) });
       return [];
     case 'confirm':
       confirm(context, subject, person, target);
@@ -171,7 +170,7 @@ function takeStep(
       return [];
     case 'call':
       raise(context, subject, target, step.reason);
-      note(context, subject, target, { notBefore: confirmNotBefore(context) });
+      note(context, subject, target, confirmPause(context));
       resting.add(subject.id);
       return [];
     default:

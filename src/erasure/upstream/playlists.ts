@@ -6,7 +6,7 @@ import { untoldPlaylists } from '../../mirror/passes.ts';
 import type { Subject } from '../request/box.ts';
 import { intend, note, settle } from '../request/target-journal.ts';
 import {
-  confirmNotBefore,
+  confirmPause,
   eachSubjectTogether,
   inBatches,
   isDue,
@@ -50,17 +50,12 @@ async function removeFromPlaylists(context: UpstreamContext, subject: Subject): 
     const seenAt = ends.includes('there') ? isoTime(own.clock.now()) : null;
     switch (step.do) {
       case 'call':
-        note(own, subject, target, { seenAt, notBefore: confirmNotBefore(own) });
+        note(own, subject, target, { seenAt, ...confirmPause(own) });
         if (step.reason === 'playlist_refused') raiseRefusal(own, subject, target, step.reason);
         else raise(own, subject, target, step.reason);
         return;
       case 'wait':
-        note(own, subject, target, {
-          status: 'waiting',
-          attempts: attempts + 1,
-          seenAt,
-          notBefore: confirmNotBefore(own),
-        });
+        note(own, subject, target, { status: 'waiting', attempts: attempts + 1, seenAt, ...confirmPause(own) });
         return;
       case 'settle': {
         const { result, assurance } = step;

@@ -6,7 +6,7 @@ import type { Subject } from '../request/box.ts';
 import { note, settle } from '../request/target-journal.ts';
 import {
   confirm,
-  confirmNotBefore,
+  confirmPause,
   eachSubjectTogether,
   inBatches,
   openTarget,
@@ -92,7 +92,7 @@ function noteSent(
   subject: Subject,
   { ends, isAgain }: { ends: readonly RecordingDeletion[]; isAgain: boolean },
 ): void {
-  note(context, subject, target, { status: 'waiting', confirmations: 0, notBefore: confirmNotBefore(context) });
+  note(context, subject, target, { status: 'waiting', confirmations: 0, ...confirmPause(context) });
   if (isAgain || ends.includes('failed')) raise(context, subject, target, 'outcome_unknown');
 }
 

@@ -1,10 +1,11 @@
+import { presentOf } from '../../core/present.ts';
 import type { Assurance } from '../../ledger/vocabulary.ts';
 import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
 import type { Subject } from '../request/box.ts';
 import { intend, note } from '../request/target-journal.ts';
 import { eventsExpectedBy } from './events-plan.ts';
 import { probeCapabilities } from './capabilities.ts';
-import { isDue, openTarget, type UpstreamContext } from './context.ts';
+import { isDue, isLately, openTarget, waitOf, type UpstreamContext } from './context.ts';
 
 // Live services delete a person's recordings together with the person, some time later, when a parameter says so. Its
 // presence counts, so it is sent only where it is true. Services that have the endpoint of bulk deletion are asked. Only the
@@ -30,12 +31,12 @@ export function beginRequest(context: UpstreamContext, subjects: readonly Subjec
   const open = subjects.filter((subject) => openTarget(context, subject, target));
   if (open.length === 0) return;
   intend(context, open, target);
-  const notBefore = eventsExpectedBy(context.clock.now());
+  const wait = waitOf(context, { until: eventsExpectedBy(presentOf(context).latestMs) });
   context.db
     .transaction(() => {
       for (const subject of open) {
         const attempts = (openTarget(context, subject, target)?.attempts ?? 0) + 1;
-        note(context, subject, target, { attempts, notBefore, confirmations: 0 });
+        note(context, subject, target, { attempts, ...wait, confirmations: 0 });
       }
     })
     .immediate();
@@ -76,7 +77,7 @@ export async function advancesLater(context: UpstreamContext, subject: Subject):
   // Between two answers that all are gone, the pause is the one of every confirmation.
   if (isDueByTime || recordings.confirmations > 0) return !isDueByTime;
   if (subject.identity.recording_id.length === 0) return recordings.status === 'intended' && isPersonOpen;
-  return context.clock.now() - Date.parse(recordings.updatedAt) < askAgainAfterMs;
+  return isLately(context, recordings, askAgainAfterMs);
 }
 
 /** Notes that recordings are still there. Returns whether the service has time left to delete them. */

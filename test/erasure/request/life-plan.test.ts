@@ -2,18 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { planLife } from '../../../src/erasure/request/life-plan.ts';
 import type { FixedTarget } from '../../../src/ledger/target.ts';
 
-const receivedAt = '2026-01-01T00:00:00.000Z';
+const lifeFrom = '2026-01-01T00:00:00.000Z';
 const at = '2026-01-02T00:00:00.000Z';
 const limits = { nowMs: Date.parse('2026-03-02T00:00:00.000Z'), daysMax: 60 };
-const fresh = {
-  receivedAt,
-  reopenedAt: null,
-  generation: 1,
-  fencedAt: null,
-  verifiedAt: null,
-  certifiedAt: null,
-  sealedAt: null,
-};
+const fresh = { lifeFrom, generation: 1, fencedAt: null, verifiedAt: null, certifiedAt: null, sealedAt: null };
 const fenced = { ...fresh, fencedAt: at };
 const verified = { ...fenced, verifiedAt: at };
 const target = (name: FixedTarget, status: 'done' | 'attention' | 'waiting', seenAt: string | null = null) => ({
@@ -28,12 +20,13 @@ describe('a request whose time is over', () => {
   it('is left alone a millisecond before', () => {
     expect(planLife(fresh, [], { ...limits, nowMs: limits.nowMs - 1 })).toEqual({ do: 'nothing' });
     expect(planLife(fresh, [], limits)).toEqual({ do: 'cancel' });
+    expect(planLife({ ...fresh, lifeFrom: null }, [], limits)).toEqual({ do: 'nothing' });
   });
 
   it('counts anew where its identifiers had been destroyed', () => {
-    expect(planLife({ ...fresh, generation: 2, reopenedAt: at }, [], limits)).toEqual({ do: 'nothing' });
+    expect(planLife({ ...fresh, generation: 2, lifeFrom: at }, [], limits)).toEqual({ do: 'nothing' });
     const later = { ...limits, nowMs: limits.nowMs + 86_400_000 };
-    expect(planLife({ ...fresh, generation: 2, reopenedAt: at }, [], later)).toMatchObject({ do: 'end' });
+    expect(planLife({ ...fresh, generation: 2, lifeFrom: at }, [], later)).toMatchObject({ do: 'end' });
   });
 
   it('is given up before its first fence, and ends before a later one', () => {

@@ -183,11 +183,13 @@ export async function openUpstreamWorld(
         memberships,
       } satisfies Subject;
     },
-    advance: (subjects: readonly Subject[], signal?: AbortSignal): Promise<UpstreamReport> =>
-      advanceUpstream(
+    advance: (subjects: readonly Subject[], signal?: AbortSignal): Promise<UpstreamReport> => {
+      service.forgetTime?.();
+      return advanceUpstream(
         { db, ledger: () => ledger, clock, service, settings, signal: signal ?? new AbortController().signal },
         subjects,
-      ),
+      );
+    },
     /** Moves the time of both, and lets the service's batch run. */
     moveTo: (iso: string): void => {
       nowMs = Date.parse(iso);

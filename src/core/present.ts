@@ -1,0 +1,52 @@
+/** The `Date` of an answer, and this machine's clock when its request was sent and when it had come. Milliseconds since 1970. */
+export type Heard = { dateMs: number; sentAtMs: number; answeredAtMs: number };
+
+/**
+ * The present, as far as this machine's clock and the service's tell it: if one of the two is right, it lies between the two
+ * times (milliseconds since 1970). So a wait begins at the latest time, and is over only once the earliest one says so.
+ */
+export type Present = {
+  earliestMs: number;
+  latestMs: number;
+  /** How far this machine's clock is ahead of the service's, behind where below 0; null where no answer has told a time. */
+  aheadMs: number | null;
+};
+
+/** Clocks that are no farther apart agree. Only then does anything end for good because of a time. */
+export const apartMaxMs = 120_000;
+
+/** A `Date` has whole seconds, cut. */
+const dateStepMs = 1000;
+
+/**
+ * The present by this machine's clock, and by the last answer that told the service's. From that answer on, this clock counts for
+ * `apartMaxMs` at most: it may have jumped since.
+ */
+export function presentOf({
+  clock,
+  service,
+}: {
+  clock: { now: () => number };
+  service: { heard?: () => Heard | undefined } | null;
+}): Present {
+  const nowMs = clock.now();
+  const heard = service?.heard?.();
+  if (!heard) return { earliestMs: nowMs, latestMs: nowMs, aheadMs: null };
+  const serviceMs = heard.dateMs + Math.min(Math.max(nowMs - heard.answeredAtMs, 0), apartMaxMs);
+  return {
+    earliestMs: Math.min(nowMs, serviceMs + dateStepMs),
+    latestMs: Math.max(nowMs, serviceMs),
+    aheadMs: aheadMsOf(heard),
+  };
+}
+
+/** The service may have told its time at any moment between request and answer. */
+function aheadMsOf({ dateMs, sentAtMs, answeredAtMs }: Heard): number {
+  if (sentAtMs > dateMs + dateStepMs) return sentAtMs - dateMs;
+  return Math.min(answeredAtMs - dateMs, 0);
+}
+
+/** Whether clocks that are so far apart agree; not where it is unknown. */
+export function isAgreed(aheadMs: number | null): boolean {
+  return aheadMs !== null && Math.abs(aheadMs) <= apartMaxMs;
+}

@@ -1,0 +1,55 @@
+import { isoTime } from '../core/clock.ts';
+import { apartMaxMs, isAgreed } from '../core/present.ts';
+import { durationText, secondText } from '../core/words.ts';
+import { readLedgerHead } from '../ledger/ledger-head.ts';
+import { ledgerFolder } from '../ledger/entry-file.ts';
+import type { Database } from '../mirror/database.ts';
+import { newestRunTime } from '../mirror/runs.ts';
+import { readServiceClock } from '../mirror/service-clock.ts';
+
+/** How this machine's clock stands. Times are ISO 8601 UTC. */
+export type ClockStanding = {
+  /** How far it was ahead of the service's, behind where below 0, and when that was seen; null where no answer has told a time. */
+  aheadMs: number | null;
+  lookedAt: string | null;
+  /** What speaks against one of the two clocks, in words; null where nothing does. */
+  problem: string | null;
+};
+
+/** What to do about clocks that are apart. */
+export const clockFix =
+  'set the clock of this machine by NTP; if it is right, that of the service or of a proxy before it is wrong. Until they agree, no request ends by its age, and nothing leaves the feeds';
+
+/** How this machine's clock stood against the service's when it was last asked, and against the newest time that was recorded here. */
+export function readClockStanding(db: Database, dataDir: string, nowMs: number): ClockStanding {
+  const seen = readServiceClock(db);
+  const { aheadMs = null, lookedAt = null, agreedAt = null } = seen ?? {};
+  const apart = aheadMs === null ? null : apartText(aheadMs);
+  return {
+    aheadMs,
+    lookedAt,
+    problem: apart ?? setBackText(isAgreed(aheadMs) ? agreedAt : newestTime(db, dataDir), nowMs),
+  };
+}
+
+/** That clocks are apart, in words; null where they agree. */
+export function apartText(aheadMs: number): string | null {
+  if (isAgreed(aheadMs)) return null;
+  return `this machine's clock is ${durationText(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's`;
+}
+
+/** Before the clocks have agreed once, runs and ledger tell: one of their times may be of a clock that was ahead. */
+function newestTime(db: Database, dataDir: string): string | null {
+  const times = [newestRunTime(db), readLedgerHead(ledgerFolder(dataDir))?.lastEntryAt ?? null];
+  return (
+    times
+      .flatMap((time) => time ?? [])
+      .toSorted()
+      .at(-1) ?? null
+  );
+}
+
+function setBackText(newest: string | null, nowMs: number): string | null {
+  if (newest === null || nowMs >= Date.parse(newest) - apartMaxMs) return null;
+  return `this machine's clock says ${secondText(isoTime(nowMs))}, earlier than ${secondText(newest)}, which was recorded here: it was set back, or was ahead then`;
+}

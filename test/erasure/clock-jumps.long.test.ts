@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+import { readClockStanding } from '../../src/job/clock-standing.ts';
+import { listRequests } from '../../src/mirror/erasure-requests.ts';
+import { listTargets } from '../../src/mirror/erasure-targets.ts';
+import { readDeletionFeed } from '../../src/mirror/feeds.ts';
+import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+
+async function openWorld(): Promise<{ world: ErasureWorld; uuid: string; other: string }> {
+  const world = await openErasureWorld(5, [
+    { path: 'deletions.confirmations', value: 2 },
+    { path: 'deletions.confirmAfterSeconds', value: 300 },
+    { path: 'deletions.maxShare', value: 1 },
+  ]);
+  const create = (name: string): string =>
+    world.sandbox.act({ do: 'create', distinct_ids: [name], properties: { email: name } }).created[0] ?? '';
+  const [uuid, other] = [create('clock-canary@x.example'), create('clock-other@x.example')];
+  await world.sync();
+  return { world, uuid, other };
+}
+
+const requests = (world: ErasureWorld) => listRequests(world.db(), 'all');
+const isHere = (world: ErasureWorld, uuid: string): boolean =>
+  world.db().prepare(`SELECT 1 FROM persons WHERE uuid = ?`).get(uuid) !== undefined;
+
+it.each([50, -50])('a wait that a clock %i days ahead has set begins anew, and is as long as it was', async (days) => {
+  const { world, uuid } = await openWorld();
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  world.setAhead(days);
+  await world.reconcile();
+  world.setAhead(0);
+  const personOf = () =>
+    listTargets(world.db(), requests(world)[0]?.id ?? '').find(({ target }) => target === 'upstream.person');
+  await world.reconcile();
+  expect(personOf()?.status).toBe('waiting');
+  world.pass(1);
+  await world.reconcile();
+  expect(personOf()).toMatchObject({ status: 'done', result: 'deleted' });
+});
+
+it.each([50, -50])(
+  'two answers a minute apart are no confirmation, by a clock that is %i days ahead at one of them',
+  async (days) => {
+    for (const wrongAt of ['first', 'second']) {
+      const { world, uuid } = await openWorld();
+      world.sandbox.act({ do: 'delete', uuid });
+      await world.sync();
+      if (wrongAt === 'first') world.setAhead(days);
+      await world.reconcile();
+      world.setAhead(wrongAt === 'second' ? days : 0);
+      await world.reconcile();
+      expect(isHere(world, uuid)).toBe(true);
+      world.setAhead(0);
+      world.pass(1);
+      await world.reconcile();
+      world.pass(1);
+      await world.reconcile();
+      expect(isHere(world, uuid)).toBe(false);
+    }
+  },
+);
+
+it('one run 70 days ahead ends no life and empties no feed; the clocks are told to be apart', async () => {
+  const { world, uuid, other } = await openWorld();
+  await world.request([{ kind: 'uuid', value: other }]);
+  await world.reconcile();
+  const rows = readDeletionFeed(world.db()).rows;
+  world.intercept(({ method }, send) => (method === 'GET' ? send() : Promise.reject(new Error('refused'))));
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  world.setAhead(70);
+  expect(await world.reconcile().catch(() => undefined)).not.toMatchObject({ erasure: { cancelled: 1 } });
+  expect(requests(world).some(({ state }) => state === 'cancelled' || state === 'sealed')).toBe(false);
+  expect(readDeletionFeed(world.db()).rows).toBeGreaterThanOrEqual(rows);
+  const { problem } = readClockStanding(world.db(), world.dataDir, world.clock.now());
+  expect(problem).toBe("this machine's clock is 70 days ahead of the service's");
+});
+
+it('a request that came under a clock of 1970 lives as long as any other', async () => {
+  const { world, uuid } = await openWorld();
+  world.setAhead(-20_000);
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  world.setAhead(0);
+  world.db().prepare(`UPDATE erasure_requests SET received_at = '1970-01-02T00:00:00.000Z'`).run();
+  await world.reconcile();
+  expect(requests(world)).toMatchObject([{ state: 'locally_verified', reason: null }]);
+});
