@@ -1,7 +1,8 @@
 import { codeText, countText, secondText } from '../core/words.ts';
+import { departureDays } from '../mirror/departures.ts';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { AbsenceResult } from '../sync/absence.ts';
-import { passRemarks, type PassReport } from '../sync/pass-report.ts';
+import { passRemarks, seenOfCount, type PassReport } from '../sync/pass-report.ts';
 import { formatTable } from './table.ts';
 
 /** A table of passes: the rows of each, its verdict and the reason; the rows that the fence kept out, where there are any. */
@@ -27,12 +28,14 @@ export function passTable(passes: readonly PassReport[]): string {
   return [table, ...remarks.map((remark) => `${remark}\n`)].join('');
 }
 
-function verdictCell({ verdict, reason, rowsDistinct, countReported }: PassReport): string {
-  if (reason === 'count_not_reached' && countReported !== null)
-    return `${verdict} (${countText(rowsDistinct)} of ${countText(countReported)} rows seen)`;
+function verdictCell(pass: PassReport): string {
+  const { verdict, reason } = pass;
   // A head pass ends where rows are known: that is no fault.
   if (reason === 'head') return 'done (head)';
-  return reason === null ? verdict : `${verdict} (${codeText(reason)})`;
+  const seen = seenOfCount(pass);
+  const because = reason === null || (reason === 'count_not_reached' && seen !== null) ? [] : [codeText(reason)];
+  const said = [...because, ...(seen === null ? [] : [`${seen} rows seen`])];
+  return said.length === 0 ? verdict : `${verdict} (${said.join(', ')})`;
 }
 
 /** The results for absent rows, as text; empty where there were none. */
@@ -53,7 +56,7 @@ export function absenceText({ asked, held, ...counted }: AbsenceResult): string 
 export function heldPlanText({ plan, dataset, rows, rowsTotal, heldAt }: HeldPlan): string {
   const share = rowsTotal > 0 ? ` of ${countText(rowsTotal)} (${((rows * 100) / rowsTotal).toFixed(1)} %)` : '';
   return `
-HELD since ${secondText(heldAt)}: ${countText(rows)} ${dataset}${share} are no longer in the list, more than deletions.maxShare or
-deletions.maxCount allow. Nothing has been deleted. If this is right: analytics-mirror reconcile --approve ${plan}
+HELD since ${secondText(heldAt)}: ${countText(rows)} ${dataset}${share} are no longer in the list. With those that the service deleted in the
+last ${departureDays} days they are more than deletions.maxShare or deletions.maxCount allow. Nothing of them has been deleted. If this is right: analytics-mirror reconcile --approve ${plan}
 `;
 }

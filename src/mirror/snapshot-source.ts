@@ -86,7 +86,13 @@ export function isUnchangedSince(
 /** What a snapshot is made of: all of it as one moment of the mirror shows it. */
 export type SnapshotSource = {
   /** The newest full pass that has ended; null when there is none. */
-  pass: { id: number; verdict: 'complete' | 'incomplete'; finished_at: string } | null;
+  pass: {
+    id: number;
+    verdict: 'complete' | 'incomplete';
+    finished_at: string;
+    rows_seen: number;
+    count_reported: number | null;
+  } | null;
   /** A later pass that has not ended yet. */
   unfinishedPass: number | undefined;
   /** The epoch of the fence that the rows have passed. */
@@ -157,7 +163,15 @@ export async function withSnapshotSource<T>(
   try {
     return await use({
       pass:
-        pass?.verdict && pass.finishedAt ? { id: pass.id, verdict: pass.verdict, finished_at: pass.finishedAt } : null,
+        pass?.verdict && pass.finishedAt
+          ? {
+              id: pass.id,
+              verdict: pass.verdict,
+              finished_at: pass.finishedAt,
+              rows_seen: pass.rowsDistinct,
+              count_reported: pass.countReported,
+            }
+          : null,
       unfinishedPass: unfinished && unfinished.id > (pass?.id ?? 0) ? unfinished.id : undefined,
       erasureEpoch,
       kind: isDelta ? 'delta' : 'full',

@@ -42,9 +42,18 @@ export const Manifest = z.strictObject({
   snapshot_id: snapshotId,
   kind: z.enum(['full', 'delta']),
   created_at: z.iso.datetime(),
-  /** The newest full walk of the service's list that has ended; null when there was none yet. */
+  /**
+   * The newest full walk of the service's list that has ended; null when there was none yet. `rows_seen`: the different rows that it
+   * saw; `count_reported`: those that the service counted, null where it does not count.
+   */
   pass: z
-    .strictObject({ id: z.int(), verdict: z.enum(['complete', 'incomplete']), finished_at: z.iso.datetime() })
+    .strictObject({
+      id: z.int(),
+      verdict: z.enum(['complete', 'incomplete']),
+      finished_at: z.iso.datetime(),
+      rows_seen: count.optional(),
+      count_reported: count.nullable().optional(),
+    })
     .nullable(),
   /** A later pass of that list that has not ended yet: the rows show what it has seen so far, too. */
   unfinished_pass: z.int().optional(),

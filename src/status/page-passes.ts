@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { datasets } from '../contract/datasets.ts';
-import { passRemarks, type PassReport } from '../sync/pass-report.ts';
+import { passRemarks, seenOfCount, type PassReport } from '../sync/pass-report.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, figures, when, withCode, type Mark } from './page-parts.ts';
 import { codeText, countText, countedText, durationText } from '../core/words.ts';
@@ -23,7 +23,7 @@ const reasonWords: Readonly<Record<string, string>> = {
     'The service showed the same rows again wherever a page began: it ignores or limits `offset`. It never showed the rows further down the list.',
   moment_too_large:
     'More rows are of one moment than one page can show, and the service showed them in changing order, so the pass may have missed rows.',
-  count_not_reached: 'The list ended, but the service counts far more rows than it has shown.',
+  count_not_reached: 'The list ended, but the service counts more rows than it has shown.',
   too_many_unreadable: 'More rows could not be read than the quarantine keeps, so the pass was ended.',
 };
 
@@ -48,10 +48,12 @@ export function passRows(passes: readonly PassReport[], id: string, now: string)
   </div>`;
 }
 
-function verdictBadge({ verdict, reason }: PassReport): Markup {
+function verdictBadge(pass: PassReport): Markup {
+  const { verdict, reason } = pass;
   // A head pass is never complete, and nothing is wrong with that.
   if (reason === 'head') return badge('well', 'done');
-  return badge(marks[verdict], verdict);
+  const seen = seenOfCount(pass);
+  return badge(marks[verdict], seen === null ? verdict : `${verdict}, ${seen} rows`);
 }
 
 function evidence(pass: PassReport, now: string): Markup {

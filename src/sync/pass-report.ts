@@ -56,7 +56,11 @@ export function passRemarks(passes: readonly PassReport[]): Remark[] {
   const isLimited = passes.some(({ assumptions }) => assumptions.defaultWindow);
   const own = passes.flatMap((pass) => {
     const { keptMoment } = pass.assumptions;
-    return [...(keptMoment === null ? [] : [momentWords(pass, keptMoment)]), ...untoldRemarks(pass)];
+    return [
+      ...(keptMoment === null ? [] : [momentWords(pass, keptMoment)]),
+      ...untoldRemarks(pass),
+      ...countRemarks(pass),
+    ];
   });
   return isLimited ? [defaultWindow, ...own] : own;
 }
@@ -69,6 +73,17 @@ function untoldRemarks({ dataset, windows, untold }: PassReport): Remark[] {
   return [
     {
       detail: `all recordings were told of ${told}, but not of ${named}; an erasure cannot verify what it was not told`,
+    },
+  ];
+}
+
+/** That the only page of a list shows fewer rows than it counts: one answer, of one moment, so the walk is not why. */
+function countRemarks({ dataset, reason, seams, rowsDistinct, countReported }: PassReport): Remark[] {
+  if (reason !== 'count_not_reached' || seams > 0 || countReported === null) return [];
+  const shown = `one answer counts ${countText(countReported)} ${dataset} and shows ${countText(rowsDistinct)}`;
+  return [
+    {
+      detail: `${shown}, so one of the two is wrong, and none that is missing is taken for deleted. If each pass ends so, the service hides rows that it counts: ask those who run it`,
     },
   ];
 }
@@ -114,8 +129,19 @@ export function momentWords(
   return pageSize === null ? { detail } : { detail, fix: `set ${dataset}.pageSize: ${pageSize}` };
 }
 
-function isCountReached({ verdict, reason, countReported: count }: Pass): boolean | null {
+function isCountReached({ verdict, reason, countReported: count, rowsDistinct }: Pass): boolean | null {
   if (count === null) return null;
   if (reason === 'count_not_reached') return false;
-  return verdict === 'complete' ? true : null;
+  return verdict === 'complete' ? rowsDistinct >= count : null;
+}
+
+/** The rows that a full pass has seen, of those that the service counts, where these differ: `5 of 6`; else null. */
+export function seenOfCount({
+  mode,
+  finishedAt,
+  rowsDistinct,
+  countReported,
+}: Pick<Pass, 'mode' | 'finishedAt' | 'rowsDistinct' | 'countReported'>): string | null {
+  if (mode === 'head' || finishedAt === null || countReported === null || rowsDistinct === countReported) return null;
+  return `${countText(rowsDistinct)} of ${countText(countReported)}`;
 }

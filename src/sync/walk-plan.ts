@@ -12,7 +12,7 @@ export type WalkStep =
 /** From the first `pages` pages, the walk may return to the beginning `times` times more. */
 const cheapRestart = { pages: 10, times: 50 };
 
-/** The service's count may exceed the rows that a pass has seen by so many, or by this share. */
+/** The service's count may exceed the rows that a pass over several pages has seen by so many, or by this share. */
 const countSlack = { rows: 5, share: 0.05 };
 
 /** At most so many windows in a row lead no further down the list. */
@@ -130,7 +130,7 @@ function isOnlyPage({ window, previous, evidence }: WalkState): boolean {
  * page again. A list of one page needs no such window, because its offset is 0.
  */
 function confirmEnd(plan: WalkPlan, state: WalkState, page: PageView, isOnly: boolean): WalkStep {
-  if (isOnly || state.hasGap || !state.previous) return endRound(plan, state);
+  if (isOnly || state.hasGap || !state.previous) return endRound(plan, state, isOnly);
   // Fewer than the rows that are kept of the page, so that rows added meanwhile leave the window within them.
   const shared = Math.min(seamRowsMin / 2, overlapOf(plan.overlap, mayServe(state, state.limit)));
   const { window } = state.previous;
@@ -191,20 +191,22 @@ function lookForSeam(plan: WalkPlan, state: WalkState): WalkState {
 
 /**
  * Whether the pass has seen about as many rows as the service counts. A small difference comes from rows that changed
- * during the walk. A larger one means that the list ended too early. True without a count.
+ * during the walk. A larger one means that the list ended too early. The only page of a list is of the same moment as its count,
+ * so it shows all that are counted. True without a count.
  */
-function isCountReached({ countReported, rowsDistinct }: PassEvidence): boolean {
+function isCountReached({ countReported, rowsDistinct }: PassEvidence, isOnly: boolean): boolean {
   if (countReported === null) return true;
-  return countReported - rowsDistinct <= Math.max(countSlack.rows, countReported * countSlack.share);
+  const slack = isOnly ? 0 : Math.max(countSlack.rows, countReported * countSlack.share);
+  return countReported - rowsDistinct <= slack;
 }
 
 /** At the end of the list: the end of the walk, or another round. */
-function endRound(plan: WalkPlan, state: WalkState): WalkStep {
+function endRound(plan: WalkPlan, state: WalkState, isOnly = false): WalkStep {
   const { evidence, newRows, hasGap, strays } = state;
   if (hasGap) return endIncomplete(state, 'seam_not_joined');
   // Joined seams prove a list that is newest first. In other lists, rows may change places during the walk.
   if ((evidence.isOrdered && !hasStrays(state)) || (evidence.rounds > 1 && newRows === 0))
-    return { next: 'end', state, reason: isCountReached(evidence) ? null : 'count_not_reached' };
+    return { next: 'end', state, reason: isCountReached(evidence, isOnly) ? null : 'count_not_reached' };
   if (evidence.rounds >= plan.roundsMax) return endIncomplete(state, 'order_unstable');
   const again: WalkState = {
     ...beginWalk(plan),

@@ -21,7 +21,8 @@ function countReached(countReported: number | null, reason: IncompleteReason | n
 }
 
 test.each([
-  [100, null, true],
+  [95, null, true],
+  [100, null, false],
   [1_000_000, 'count_not_reached', false],
   [null, null, null],
   [1_000_000, 'head', null],
