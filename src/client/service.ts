@@ -6,8 +6,7 @@ import { projectEndpoints } from '../contract/projects.ts';
 import type { Clock } from '../core/clock.ts';
 import { parseDeepJson, type JsonBounds } from '../core/deep-json.ts';
 import { AppError } from '../core/errors.ts';
-import type { Heard } from '../core/present.ts';
-import { httpDateMs } from '../core/time.ts';
+import { heardOf, type Heard } from '../core/present.ts';
 import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
 import { silentTracer, type Tracer } from '../log/tracer.ts';
 import type { Budget, Priority } from './budget.ts';
@@ -89,8 +88,7 @@ export function createService(parts: ServiceParts): Service {
     requests += 1;
     const sentAtMs = clock.now();
     const response = await transport.send(request);
-    const dateMs = httpDateMs(response.date ?? '');
-    if (dateMs >= 0 && dateMs < dateMaxMs) heard = { dateMs, sentAtMs, answeredAtMs: clock.now() };
+    heard = heardOf(response.date, sentAtMs, clock.now()) ?? heard;
     const deprecation = isDeprecated ? null : parseDeprecation(response.deprecation, response.sunset);
     if (deprecation) {
       isDeprecated = true;
@@ -157,9 +155,6 @@ export function createService(parts: ServiceParts): Service {
     },
   };
 }
-
-/** No time of a service is later: its year would have five digits soon after. */
-const dateMaxMs = Date.parse('9999-01-01T00:00:00.000Z');
 
 /** Only reads are sent again. After a lost answer to a change, the caller must find out what happened. */
 function isRepeatable(endpoint: Endpoint): boolean {

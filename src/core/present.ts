@@ -1,5 +1,16 @@
+import { httpDateMs } from './time.ts';
+
 /** The `Date` of an answer, and this machine's clock when its request was sent and when it had come. Milliseconds since 1970. */
 export type Heard = { dateMs: number; sentAtMs: number; answeredAtMs: number };
+
+/** No time of a service is later: the ledger writes years with four digits. */
+const dateMaxMs = Date.parse('9999-01-01T00:00:00.000Z');
+
+/** What an answer tells of the service's time; undefined where its `Date` is missing or no time. */
+export function heardOf(date: string | undefined, sentAtMs: number, answeredAtMs: number): Heard | undefined {
+  const dateMs = httpDateMs(date ?? '');
+  return dateMs >= 0 && dateMs < dateMaxMs ? { dateMs, sentAtMs, answeredAtMs } : undefined;
+}
 
 /**
  * The present, as far as this machine's clock and the service's tell it: if one of the two is right, it lies between the two

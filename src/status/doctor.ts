@@ -1,11 +1,9 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { presentOf } from '../core/present.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { freeBytesAt, nearestPath, refuseUnwritable } from '../core/folder.ts';
 import { bytesText, countedText, countText, secondText } from '../core/words.ts';
-import { apartText, clockFix, readClockStanding } from '../job/clock-standing.ts';
 import { refuseLowDisk } from '../job/disk-floor.ts';
 import { refuseLostLedger } from '../job/lost-ledger.ts';
 import type { Settings } from '../config/settings.ts';
@@ -30,6 +28,7 @@ import { countTable } from '../mirror/read-rows.ts';
 import { checkStructure } from '../mirror/run-query.ts';
 import { isLogHeld, readLogBytes } from '../mirror/log-size.ts';
 import { checkBuckets } from './bucket-check.ts';
+import { checkClock } from './clock-check.ts';
 import type { Attempt, Check, Found } from './check.ts';
 import { checkMaskKey } from './mask-check.ts';
 import { checkMoments, recordingsWindow } from './pass-check.ts';
@@ -93,7 +92,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
       isAnswering = found.some(({ state }) => state === 'ok');
       return found;
     })),
-    await attempt('clock', () => checkClock(parts, { isAnswering, db: hasMirror ? openReader() : null })),
+    await attempt('clock', () => checkClock({ ...parts, isAnswering, db: hasMirror ? openReader() : null })),
     ...('date_from' in settings.recordings.query
       ? []
       : [await attempt('recordings', () => recordingsWindow(hasMirror ? openReader() : null))]),
@@ -252,22 +251,6 @@ async function examineService(
       await ask('service: changing playlists', 'general', () => askToChangePlaylists(openService(), signal)),
     );
   return findings;
-}
-
-/** Compares this machine's clock with the service's, as the checks before have heard it, and with the times recorded here. */
-function checkClock(
-  { settings, openService, clock }: DoctorParts,
-  { isAnswering, db }: { isAnswering: boolean; db: Database | null },
-): Found {
-  const { aheadMs } = presentOf({ clock, service: isAnswering ? openService() : null });
-  const problem =
-    aheadMs === null ? db && readClockStanding(db, settings.dataDir, clock.now()).problem : apartText(aheadMs);
-  if (problem !== null) return { state: 'warning', detail: problem, fix: clockFix };
-  if (aheadMs !== null) return "this machine's clock and the service's agree";
-  return {
-    state: 'skipped',
-    detail: 'no answer of the service has told its time: until one does, no request ends by its age',
-  };
 }
 
 /** Says what is allowed, from where that comes, and whether the service has asked for a pause. */

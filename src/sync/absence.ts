@@ -10,6 +10,7 @@ import type { Database } from '../mirror/database.ts';
 import { countDepartures, prepareCountDeparture } from '../mirror/departures.ts';
 import { listExpiredRecordings, prepareRemoveRow } from '../mirror/remove-rows.ts';
 import { countTable } from '../mirror/read-rows.ts';
+import { beginWaitsAnew } from '../mirror/service-clock.ts';
 import {
   acquitSuspect,
   approvePlan,
@@ -134,6 +135,8 @@ export function approveHeldPlan(parts: PlanParts, name: string): void {
  */
 export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResult> {
   const { db, service, settings, signal, onStep, tally: result = newTally() } = parts;
+  const { latestMs, aheadMs } = presentOf(parts);
+  if (aheadMs !== null) beginWaitsAnew(db, isoTime(latestMs), null);
   result.expired += await expireRecordings(parts);
   // Those that wait are among the rows that are planned now.
   result.waiting = 0;

@@ -5,11 +5,14 @@ import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { readDeletionFeed } from '../../src/mirror/feeds.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 
-async function openWorld(): Promise<{ world: ErasureWorld; uuid: string; other: string }> {
+async function openWorld(
+  more: Parameters<typeof openErasureWorld>[1] = [],
+): Promise<{ world: ErasureWorld; uuid: string; other: string }> {
   const world = await openErasureWorld(5, [
     { path: 'deletions.confirmations', value: 2 },
     { path: 'deletions.confirmAfterSeconds', value: 300 },
     { path: 'deletions.maxShare', value: 1 },
+    ...more,
   ]);
   const create = (name: string): string =>
     world.sandbox.act({ do: 'create', distinct_ids: [name], properties: { email: name } }).created[0] ?? '';
@@ -82,4 +85,15 @@ it('a request that came under a clock of 1970 lives as long as any other', async
   world.db().prepare(`UPDATE erasure_requests SET received_at = '1970-01-02T00:00:00.000Z'`).run();
   await world.reconcile();
   expect(requests(world)).toMatchObject([{ state: 'locally_verified', reason: null }]);
+});
+
+it('a request that waits for approval until its time is over is cancelled, and not held: the person is still here', async () => {
+  const { world, uuid } = await openWorld([{ path: 'erasure.maxBatch', value: 1 }]);
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  await world.request([{ kind: 'distinct_id', value: 'clock-other@x.example' }]);
+  expect(await world.reconcile()).toMatchObject({ outcome: 'held', erasure: { held: 2, attention: 0, cancelled: 0 } });
+  world.pass(60);
+  expect(await world.reconcile()).toMatchObject({ outcome: 'held', erasure: { held: 0, attention: 0, cancelled: 2 } });
+  expect(isHere(world, uuid)).toBe(true);
+  expect(await world.reconcile()).toMatchObject({ outcome: 'done', erasure: { cancelled: 0 } });
 });

@@ -30,6 +30,17 @@ describe('planAbsence', () => {
     expect(ask).toHaveLength(isHeld ? 0 : count);
   });
 
+  it.each([
+    [5, 4, 0],
+    [6, 4, 0],
+    [7, 4, 7],
+    [1, 10, 1],
+    [0, 40, 0],
+  ])('of %i absent rows, after %i others that left lately, holds %i', (count, rowsLeft, held) => {
+    const { hold } = planAbsence('persons', many(count), { rowsTotal: 100 - rowsLeft, rowsLeft }, rules, now);
+    expect(hold?.rows.length ?? 0).toBe(held);
+  });
+
   it('asks again only after the time between two confirmations', () => {
     const early = absent('early', { confirmations: 1, confirmedAt: '2026-01-01T00:50:00.001Z' });
     const due = absent('due', { confirmations: 1, confirmedAt: '2026-01-01T00:50:00.000Z' });

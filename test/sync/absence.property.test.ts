@@ -255,6 +255,26 @@ describe('absence', () => {
     world.close();
   });
 
+  it('holds what leaves a few a day as if it left at once', async () => {
+    const world = new World();
+    await world.sync();
+    const rows = world.model.persons.length;
+    for (let day = 1; day <= 16; day += 1) {
+      world.model.delete(5);
+      world.model.delete(6);
+      await world.sync();
+      await world.reconcile();
+      world.wait(300);
+      await world.reconcile();
+      world.wait(86_400);
+    }
+    const { held } = await world.reconcile();
+    expect(held).toHaveLength(1);
+    const left = world.db.prepare<[], number>(`SELECT count(*) FROM deletions`).pluck().get() ?? 0;
+    expect([left > rows * 0.4 - 2, left <= rows * 0.4]).toEqual([true, true]);
+    world.close();
+  });
+
   it('sees a merge as a merge, and brings the survivor up to date', async () => {
     const world = new World();
     await world.sync();

@@ -7,7 +7,11 @@ import { reconcileAbsence, type AbsenceResult } from '../../src/sync/absence.ts'
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
-const noService: Service = { requestCount: () => 0, call: () => Promise.reject(new Error('nobody is to be asked')) };
+const noService: Service = {
+  requestCount: () => 0,
+  call: () => Promise.reject(new Error('nobody is to be asked')),
+  heard: () => ({ dateMs: stillClock.now(), sentAtMs: stillClock.now(), answeredAtMs: stillClock.now() }),
+};
 
 /** A mirror with recordings from just before the oldest moment that is kept, and from that moment. */
 function setUp({ old, young }: { old: number; young: number }) {
@@ -56,7 +60,7 @@ it('stops between two transactions, and goes on another time', async () => {
     ...stillClock,
     now: () => {
       readings += 1;
-      if (readings === 2) controller.abort(new AppError('stop', { code: 'interrupted' }));
+      if (readings === 3) controller.abort(new AppError('stop', { code: 'interrupted' }));
       return stillClock.now();
     },
   };

@@ -292,6 +292,16 @@ describe('judgePage', () => {
     });
   });
 
+  it.each([
+    ['', 5, 'count_not_reached'],
+    ['abcdefg', 8, 'count_not_reached'],
+    ['abcdefg', 7, null],
+    ['abcdefg', null, null],
+  ])('on its only page shows %j of %s counted, which is of one moment: %s', (keys, count, reason) => {
+    const only = page(keys, { last: true, count });
+    expect(judgePage(plan, beginWalk(plan), only, keys.length)).toMatchObject({ next: 'end', reason });
+  });
+
   it('is not complete at an end that does not join', () => {
     expect(judgePage(plan, second, page('', { last: true }))).toMatchObject({
       next: 'window',
