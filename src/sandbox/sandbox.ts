@@ -7,7 +7,7 @@ import type { Amounts } from './generator/fill-store.ts';
 import { createApp } from './http/app.ts';
 import { checkInput } from './http/check-input.ts';
 import { keyIndexes } from './http/authorize.ts';
-import { listenOnLoopback, type LoopbackServer } from './http/loopback-server.ts';
+import { listenOnLoopback, type DateOfAnswer, type LoopbackServer } from './http/loopback-server.ts';
 import { documentedProfile } from './http/profile.ts';
 import { createTraffic } from './http/traffic.ts';
 import { liveDefaults, type LiveOptions } from './live/live-data.ts';
@@ -26,6 +26,8 @@ export type SandboxOptions = Amounts & {
   /** The folder of the SQLite file. Without a folder, everything is in memory. */
   dir?: string | undefined;
   clock?: Clock | undefined;
+  /** The time that the `Date` of an answer tells (milliseconds since 1970), by the request; where it gives none, the clock's. */
+  dateMs?: DateOfAnswer | undefined;
   /** Whether the sandbox answers as documented, or with the differences of live services. */
   profile?: ProfileName | undefined;
   live?: Partial<LiveOptions> | undefined;
@@ -134,7 +136,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
   let closed: Promise<void> | undefined;
   try {
-    const server = await listenOnLoopback(options.port, app.fetch, clock);
+    const server = await listenOnLoopback(
+      options.port,
+      app.fetch,
+      (...about) => options.dateMs?.(...about) ?? clock.now(),
+    );
     return {
       url: server.url,
       projectId,

@@ -1,21 +1,18 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { systemClock } from '../../src/core/clock.ts';
 import { sha256 } from '../../src/core/digest.ts';
 import type { LivingPerson } from '../../src/sandbox/store/truth.ts';
 import { jsonOf } from './run-cli.ts';
+import { serviceOfEarlier } from './service-of-earlier.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
-
-/** The service lives three weeks ago, so that its weekly batch should long have run. */
-const clock = { ...systemClock, now: () => Date.now() - 21 * 86_400_000 };
 
 let workspace: Workspace;
 let person: LivingPerson;
 let other: LivingPerson;
 let request = '';
 beforeAll(async () => {
-  workspace = await openWorkspace({ persons: 40, recordings: 0, clock });
+  workspace = await openWorkspace({ persons: 40, recordings: 0, ...serviceOfEarlier });
   const [first, second] = [...workspace.sandbox.living()];
   if (!first || !second) throw new Error('nobody lives');
   [person, other] = [first, second];

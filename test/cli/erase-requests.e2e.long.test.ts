@@ -1,11 +1,11 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../src/core/clock.ts';
 import type { LivingPerson } from '../../src/sandbox/store/truth.ts';
 import { assertDiscreet, discreetRun } from './discreet-run.ts';
 import { emailsIn } from './erasure-workspace.ts';
 import { jsonOf, type Ended } from './run-cli.ts';
+import { serviceOfEarlier } from './service-of-earlier.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
 // Each runs whole reconciliations, as processes of their own.
@@ -16,8 +16,6 @@ type Added = {
   requests: { line: number; id: string; state: string; reason: string | null; persons: number; isKnown: boolean }[];
 };
 
-// What the service's weekly batch has to do is done by the time of the mirror.
-const earlier = { ...systemClock, now: () => Date.now() - 21 * 86_400_000 };
 const settings = [...unlimited, '--set', 'deletions.confirmAfterSeconds=0', '--log-level', 'warn'];
 
 let workspace: Workspace;
@@ -26,7 +24,7 @@ let persons: LivingPerson[];
 let texts: string[];
 let run: (args: readonly string[]) => Promise<Ended>;
 beforeAll(async () => {
-  workspace = await openWorkspace({ persons: 120, recordings: 30, clock: earlier });
+  workspace = await openWorkspace({ persons: 120, recordings: 30, ...serviceOfEarlier });
   persons = [...workspace.sandbox.living()];
   texts = persons.flatMap(({ uuid, distinct_ids: ids, properties }) => [uuid, ...ids, ...emailsIn(properties)]);
   run = discreetRun((args) => workspace.run([...args, ...settings]), texts);

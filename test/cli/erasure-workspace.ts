@@ -2,12 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { Clock } from '../../src/core/clock.ts';
-import { systemClock } from '../../src/core/clock.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { startSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { copyFolder } from './copy-folder.ts';
 import { jsonOf, startCli, type Ended } from './run-cli.ts';
+import { serviceOfEarlier } from './service-of-earlier.ts';
 import type { Workspace } from './workspace.ts';
 
 /** The subject of an erasure request, with every text that only this person has. */
@@ -24,9 +23,7 @@ export type PreparedErasure = AsyncDisposable & {
   leaving: ReadonlySet<string>;
 };
 
-/** Three weeks ago: what the service's weekly batch has to do is done by the time of the mirror. */
-const earlier: Clock = { ...systemClock, now: () => Date.now() - 21 * 86_400_000 };
-const service: Omit<SandboxOptions, 'dir'> = { persons: 120, recordings: 40, seed: 11, port: 0, clock: earlier };
+const service: Omit<SandboxOptions, 'dir'> = { persons: 120, recordings: 40, seed: 11, port: 0, ...serviceOfEarlier };
 
 const settings = [
   ['persons.pageSize', '50'],

@@ -3,20 +3,18 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { verifyBundle } from '../audit/bundle-fixture.ts';
-import { systemClock } from '../../src/core/clock.ts';
 import type { LivingPerson } from '../../src/sandbox/store/truth.ts';
 import { authorityServer, witnessServer } from '../anchor/servers.ts';
 import { witnessVkey } from '../anchor/witness.ts';
 import { policyText } from '../ledger/anchored-vectors.ts';
 import { jsonOf, runCliHere, startCli, type Ended } from './run-cli.ts';
+import { serviceOfEarlier } from './service-of-earlier.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
 // One story of every command, in the order in which an operator meets them. The details have tests of their own, in
 // `*.e2e.long.test.ts`.
 vi.setConfig({ testTimeout: 120_000 });
 
-/** The service lives three weeks ago, so that its weekly batch has run by the time of the mirror. */
-const clock = { ...systemClock, now: () => Date.now() - 21 * 86_400_000 };
 const settings = [...unlimited, '--set', 'deletions.confirmAfterSeconds=0', '--log-level', 'error'];
 
 let workspace: Workspace;
@@ -24,7 +22,7 @@ let persons: LivingPerson[];
 /** The commands that were run, by their names. */
 const seen = new Set<string>();
 beforeAll(async () => {
-  workspace = await openWorkspace({ persons: 60, recordings: 12, clock });
+  workspace = await openWorkspace({ persons: 60, recordings: 12, ...serviceOfEarlier });
   persons = [...workspace.sandbox.living()];
 });
 afterAll(() => workspace[Symbol.asyncDispose]());

@@ -7,7 +7,7 @@ import { markPurgeOwed, purgeOwed } from '../../src/mirror/purge.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
 const { signal } = new AbortController();
-const requests = Array.from({ length: 120 }, (_, index) => ({ id: `request ${index}`, isEnded: index % 2 === 0 }));
+const requests = Array.from({ length: 360 }, (_, index) => ({ id: `request ${index}`, isEnded: index % 2 === 0 }));
 
 /** Bytes that stand nowhere else, a word of 16 over and over. */
 const boxOf = (id: string, round: number, bytes: number): Buffer =>

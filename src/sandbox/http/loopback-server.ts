@@ -2,7 +2,6 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
-import type { Clock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 
 /** A server that listens on this machine only. */
@@ -13,24 +12,27 @@ export type LoopbackServer = {
   close(): Promise<void>;
 };
 
+/** The time of an answer to a request, in milliseconds since 1970; undefined where none is given. */
+export type DateOfAnswer = (method: string, path: string) => number | undefined;
+
 const host = '127.0.0.1';
 const drainMs = 2_000;
 
 /**
- * Serves on 127.0.0.1; port 0 takes any free port. The `Date` of every answer is the clock's time. Rejects with
+ * Serves on 127.0.0.1; port 0 takes any free port. The `Date` of every answer is what `dateOf` gives. Rejects with
  * `usage` if it cannot listen on the port.
  */
 export async function listenOnLoopback(
   port: number,
   fetch: (request: Request, bindings: HttpBindings) => Response | Promise<Response>,
-  clock: Pick<Clock, 'now'>,
+  dateOf: (...about: Parameters<DateOfAnswer>) => number,
 ): Promise<LoopbackServer> {
   // The globals stay as they are: the sandbox also runs inside other programs and tests.
   const respond = getRequestListener((request, bindings) => fetch(request, bindings as HttpBindings), {
     overrideGlobalObjects: false,
   });
   const server = createServer((request, response) => {
-    response.setHeader('Date', new Date(clock.now()).toUTCString());
+    response.setHeader('Date', new Date(dateOf(request.method ?? '', request.url ?? '')).toUTCString());
     void respond(request, response);
   });
   server.listen(port, host);
