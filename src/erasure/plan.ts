@@ -56,7 +56,7 @@ export function feedBegin({ db, settings }: Pick<JobContext, 'db' | 'settings'>)
  * Which deletions leave the feeds now. Those that a published delta may need stay: without them, readers would have rows again
  * that have left since its full snapshot.
  */
-export function feedEnd(context: Pick<JobContext, 'settings' | 'clock' | 'published'>): FeedEnd {
+export function feedEnd(context: Pick<JobContext, 'db' | 'settings' | 'published'>): FeedEnd {
   return { before: feedBegin(context), through: neededAfter(context.published) };
 }
 
