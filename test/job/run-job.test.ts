@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { enterQueue, readQueue } from '../../src/mirror/lease-queue.ts';
-import { beatLease, readLease, releaseLease, takeLease, listRuns, startRun } from '../../src/mirror/runs.ts';
+import { beatLease, readLease, takeLease, listRuns, startRun } from '../../src/mirror/runs.ts';
 import { processSpace } from '../../src/job/lease.ts';
 import { runJob, type JobResult } from '../../src/job/run-job.ts';
 import type { Service } from '../../src/client/service.ts';
@@ -150,31 +150,6 @@ it('a run that lost the lease while it was silent changes neither the ledger nor
   });
   await expect(result).rejects.toMatchObject({ code: 'busy' });
   expect(refusals).toEqual(Array.from({ length: 6 }, () => 'busy'));
-});
-
-it('waits while another run holds the data folder, where the context says so', async () => {
-  const { db, context } = setUp();
-  const beatAt = lately;
-  const other = {
-    holder: 'other',
-    job: 'export',
-    host: 'elsewhere',
-    pid: 1,
-    processStart: null,
-    takenAt: beatAt,
-    beatAt,
-  };
-  takeLease(db, other, () => false);
-  let looks = 0;
-  const sleep = (): Promise<void> => {
-    looks += 1;
-    if (looks === 3) releaseLease(db, 'other');
-    return Promise.resolve();
-  };
-  const waiting = { ...context, clock: { ...stillClock, sleep }, wait: true };
-  const work = (): Promise<JobResult> => Promise.resolve({ outcome: 'done', counts: {} });
-  await expect(runJob(waiting, 'sync', work)).resolves.toMatchObject({ outcome: 'done' });
-  expect(looks).toBe(3);
 });
 
 const done = (): Promise<JobResult> => Promise.resolve({ outcome: 'done', counts: {} });

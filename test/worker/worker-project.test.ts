@@ -2,9 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
+import { scheduledJobs } from '../../src/config/settings.ts';
+import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { listRuns } from '../../src/mirror/runs.ts';
 import { snapshotFolder } from '../snapshot/paths.ts';
-import { runCheckpointJob } from '../../src/worker/worker-project.ts';
+import { runCheckpointJob, workerProject } from '../../src/worker/worker-project.ts';
 import { exportDataset, exportRequest } from '../export/export-fixture.ts';
 import { jobContext } from '../job/job-context.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
@@ -30,4 +32,26 @@ it('signs the ledger, and reads back what the data folder has published', async 
     ['incomplete', 'files_damaged', '{"entries":0,"files":7,"problems":1}'],
     ['done', null, '{"entries":0,"files":7,"problems":0}'],
   ]);
+});
+
+it('has passes give way to reconcile and exports, once each list was seen as a whole', () => {
+  const { db, dataDir } = openTestMirror();
+  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
+  const context = jobContext({ db, settings, clock: stillClock }, {});
+  const parts = {
+    name: 'shop',
+    settings,
+    clock: stillClock,
+    database: () => db,
+    serviceContext: () => context as never,
+  };
+  const { givesWay } = workerProject(parts, () => Promise.resolve({ outcome: 'done', counts: {} }));
+  const guests = () => scheduledJobs.filter((job) => givesWay('full', job));
+  const at = new Date(stillClock.now()).toISOString();
+  for (const dataset of ['persons', 'recordings'] as const) {
+    expect(guests()).toEqual([]);
+    finishPass(db, startPass(db, { dataset, mode: 'full', plan: '{}', at }), null, at);
+  }
+  expect(guests()).toEqual(['reconcile', 'export', 'delta']);
+  expect(givesWay('export', 'reconcile')).toBe(false);
 });
