@@ -36,6 +36,7 @@ import { reopenIfRecreated } from './request/reopen.ts';
 import { settle } from './request/target-journal.ts';
 import { eachTogether } from './request/together.ts';
 import { endWait } from './upstream/earlier-deletions.ts';
+import { leaveToHolders } from './upstream/leave-to-holders.ts';
 
 /** Who allows the erasure and on which legal basis, and whether the events are deleted too. */
 export type Authority = { basis: string; by: string; deleteEvents: boolean };
@@ -204,7 +205,8 @@ const acceptedResults: Readonly<Partial<Record<AttentionReason, TargetResult>>> 
 };
 
 /**
- * Lets a held request go on at the next reconciliation, or one that waits for an earlier deletion of the person's events. Or,
+ * Lets a held request go on at the next reconciliation, or one that waits for an earlier deletion of the person's events, or for
+ * another person that has one of its distinct ids. Or,
  * where it is in doubt whether these were deleted, or the service does not let the key take recordings out of a playlist, accepts
  * that it stays so, so that the request can end; its certificate says so. Of several such targets the first; the next by the next
  * approval. Throws `usage` for any other request.
@@ -219,12 +221,14 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
   const isWaiting = person?.attempts === 0 && person.status !== 'done';
   // One at a time, the one that is shown first: who does not wait for the events has not given up a playlist.
   const [accepted] = targets.flatMap(({ target, status, reason }) => {
-    const result = status === 'attention' && reason !== null ? acceptedResults[reason] : undefined;
-    return result === undefined ? [] : [{ target, result }];
+    if (status !== 'attention' || reason === null) return [];
+    const result = acceptedResults[reason];
+    return result === undefined && reason !== 'distinct_id_elsewhere' ? [] : [{ target, result }];
   });
   if (request.state === 'attention' && accepted) {
     const { target, result } = accepted;
-    if (target === 'upstream.events' && isWaiting) endWait(context, request);
+    if (result === undefined) leaveToHolders(context, request);
+    else if (target === 'upstream.events' && isWaiting) endWait(context, request);
     else settle(context, [request], target, { result, assurance: 'not_verifiable' });
     updateRequest(db, id, {});
   } else if (request.state === 'held') {

@@ -116,6 +116,7 @@ export const attentionReasons = [
   'reader_holds_wal',
   'residue_found',
   'outcome_unknown',
+  'distinct_id_elsewhere',
   'upstream_refuses',
   'playlist_refused',
   'recreated',

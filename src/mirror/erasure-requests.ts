@@ -116,6 +116,7 @@ export function insertRequest(db: Database, request: NewRequest): void {
 export type RequestChange = Partial<Omit<ErasureRequest, 'id' | 'origin' | 'deleteEvents' | 'receivedAt'>> & {
   box?: Buffer | null;
   listedAgain?: null;
+  holders?: null;
 };
 
 /** Changes a request. Call it inside a transaction where the box goes: its bytes are to be purged then. */
@@ -163,7 +164,20 @@ export function readListedAgain(db: Database, id: string): Buffer | undefined {
   return readEncrypted(db, id, 'listed_again');
 }
 
-function readEncrypted(db: Database, id: string, column: 'box' | 'listed_again'): Buffer | undefined {
+/** The persons, by uuid, that have a distinct id of a request's subject, encrypted; undefined where there are none. */
+export function readHolders(db: Database, id: string): Buffer | undefined {
+  return readEncrypted(db, id, 'holders');
+}
+
+/** Notes the persons, by uuid, that have a distinct id of a request's subject, in place of those noted before. */
+export function noteHolders(db: Database, id: string, uuids: readonly string[]): void {
+  const sql = /*sql*/ `UPDATE erasure_requests
+    SET holders = CASE WHEN @uuids IS NULL THEN NULL ELSE encrypt_text(id, @uuids) END
+    WHERE id = @id AND (holders IS NOT NULL OR @uuids IS NOT NULL)`;
+  prepared(db, sql).run({ id, uuids: uuids.length === 0 ? null : JSON.stringify(uuids) });
+}
+
+function readEncrypted(db: Database, id: string, column: 'box' | 'listed_again' | 'holders'): Buffer | undefined {
   const sql = /*sql*/ `SELECT ${column} FROM erasure_requests WHERE id = ?`;
   return prepared<[string], Buffer | null>(db, sql).pluck().get(id) ?? undefined;
 }
@@ -260,7 +274,7 @@ export function updateRequest(db: Database, id: string, change: RequestChange): 
 
 /** What is destroyed when a request ends: its box, and the operator's own words. */
 export function withoutWords({ basis }: Pick<ErasureRequest, 'basis'>): RequestChange {
-  return { box: null, authorisedBy: null, basis: basisCode(basis) };
+  return { box: null, holders: null, authorisedBy: null, basis: basisCode(basis) };
 }
 
 /** Brings the states of all open requests in line with their facts and targets. */

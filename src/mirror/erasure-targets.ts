@@ -28,6 +28,8 @@ export type ErasureTarget = {
   seenAt: string | null;
   /** When the newest of those who were sent for deletion was created, by the service's clock. */
   sentCreatedAt: string | null;
+  /** Of the person: by when, by the service's clock, the first deletion was sent; null before, or where no answer told. */
+  sentBy: string | null;
   /** Of events: after when, by the service's clock, a deletion that it has queued can be this request's; null before one is sent. */
   ownAfter: string | null;
   /** Of events: how many persons were sent for deletion; null before. */
@@ -39,6 +41,7 @@ export type ErasureTarget = {
 
 const columns = /*sql*/ `request_id AS requestId, target, status, result, assurance, reason, rows, attempts, confirmations,
   confirmed_at AS confirmedAt, not_before AS notBefore, wait_from AS waitFrom, seen_at AS seenAt, sent_created_at AS sentCreatedAt,
+  sent_by AS sentBy,
   own_after AS ownAfter, persons_sent AS personsSent, sent_rows AS sentRows, updated_at AS updatedAt`;
 
 type TargetRow = Omit<ErasureTarget, 'target'> & { target: string };
@@ -87,6 +90,7 @@ export function restartTarget(db: Database, requestId: string, target: Target, a
     waitFrom: null,
     seenAt: null,
     sentCreatedAt: null,
+    sentBy: null,
     ownAfter: null,
     personsSent: null,
     sentRows: 0,

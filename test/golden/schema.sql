@@ -116,7 +116,7 @@ CREATE TABLE erasure_requests (
   distinct_ids INTEGER,
   recordings INTEGER,
   box BLOB
-, reopened_at TEXT, listed_again_at TEXT, listed_again BLOB, waits_for TEXT, waits_since TEXT, searched_files INTEGER, erased_by TEXT, life_from TEXT) STRICT, WITHOUT ROWID;
+, reopened_at TEXT, listed_again_at TEXT, listed_again BLOB, waits_for TEXT, waits_since TEXT, searched_files INTEGER, erased_by TEXT, life_from TEXT, holders BLOB) STRICT, WITHOUT ROWID;
 
 CREATE TABLE erasure_targets (
   request_id TEXT NOT NULL REFERENCES erasure_requests (id),
@@ -130,7 +130,7 @@ CREATE TABLE erasure_targets (
   confirmations INTEGER NOT NULL DEFAULT 0,
   confirmed_at TEXT,
   not_before TEXT,
-  updated_at TEXT NOT NULL, seen_at TEXT, sent_created_at TEXT, own_after TEXT, persons_sent INTEGER, sent_rows INTEGER NOT NULL DEFAULT 0, wait_from TEXT,
+  updated_at TEXT NOT NULL, seen_at TEXT, sent_created_at TEXT, own_after TEXT, persons_sent INTEGER, sent_rows INTEGER NOT NULL DEFAULT 0, wait_from TEXT, sent_by TEXT,
   PRIMARY KEY (request_id, target)
 ) STRICT, WITHOUT ROWID;
 

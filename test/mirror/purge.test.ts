@@ -32,12 +32,12 @@ function churnedRequests(): { db: Database; bytes: () => Buffer } {
       dueAt: at,
       box: boxOf(id, 0, 40),
     });
-  let random = 12_345;
+  let random = 54_321;
   const below = (bound: number): number => {
     random = (Math.imul(random, 1_103_515_245) + 12_345) & 0x7f_ff_ff_ff;
     return (random >> 8) % bound;
   };
-  for (let round = 1; round < 8; round += 1)
+  for (let round = 1; round < 32; round += 1)
     for (const { id } of requests) changeRequest(db, id, { box: boxOf(id, round, 16 + below(1500)) });
   for (const { id } of requests) addBoxPart(db, id, 0, boxOf(id, 9, 16 + below(300)));
   db.transaction(() => {

@@ -2,12 +2,14 @@ import type { Command } from 'commander';
 import { planBucket } from '../../bucket/keep.ts';
 import { AppError } from '../../core/errors.ts';
 import { bytesText, codeText, countedText, countText } from '../../core/words.ts';
+import { heldBecauseOf } from '../../erasure/request/box.ts';
 import { findDifferencesIn } from '../../erasure/bound/differences.ts';
 import type { ErasurePlan } from '../../erasure/plan.ts';
 import type { ErasureResult } from '../../erasure/reconcile.ts';
 import { clockFix } from '../../job/clock-standing.ts';
 import { readTarget, type FixedTarget } from '../../ledger/target.ts';
 import { targetText } from '../../ledger/vocabulary-words.ts';
+import { listRequests } from '../../mirror/erasure-requests.ts';
 import { listHeldPlans, type HeldPlan } from '../../mirror/suspects.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import {
@@ -20,6 +22,7 @@ import { absenceText, heldPlanText } from '../sync-text.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { bucketJson, bucketPlanText, bucketText, catalogJson, catalogText } from '../bucket-text.ts';
 import { exitCodes, presentError } from '../errors.ts';
+import { heldText } from '../held-text.ts';
 import { formatTable } from '../table.ts';
 
 type ReconcileFlags = { dryRun?: boolean; approve?: string };
@@ -65,10 +68,14 @@ Examples:
       if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
       const { outcome, plan, replayed, mended, lost, erasure, absence, clock } = result;
       const { maxRequestDays } = app.settings.erasure;
+      const db = app.databaseReadOnly();
+      const holders = listRequests(db, 'open').map((request) =>
+        heldText(`request ${request.id} needs attention`, heldBecauseOf({ db, settings: app.settings }, request)),
+      );
       const places = { bucket: bucketJson(result.bucket), catalog: catalogJson(result.catalog) };
       return {
         json: { outcome, plan, replayed, mended, lost, erasure, absence, ...places, clock },
-        text: resultText(result, maxRequestDays),
+        text: `${resultText(result, maxRequestDays)}${holders.join('')}`,
       };
     },
   };

@@ -10,6 +10,7 @@ import {
   listRequests,
   readBox,
   readBoxPart,
+  readHolders,
   readListedAgain,
   removeBoxParts,
   type ErasureRequest,
@@ -135,11 +136,15 @@ function joinIdentities(): { identity: Identity; add: (more: Identity) => void }
 /** The persons, by uuid, because of which a request is held: those that it would erase, and those that it touches. */
 export type HeldBecauseOf = { personsNamed: readonly string[]; sharedWith: readonly string[] };
 
-/** The persons because of which a request is held; none where it is not held, or its box cannot be opened. */
+/**
+ * The persons because of which a request is held, or needs attention since they have a distinct id of its subject; none in any other
+ * state, or where its box cannot be opened.
+ */
 export function heldBecauseOf(context: BoxContext, { id, state }: { id: string; state: string }): HeldBecauseOf {
   const none: HeldBecauseOf = { personsNamed: [], sharedWith: [] };
-  if (state !== 'held') return none;
   try {
+    if (state === 'attention') return { ...none, sharedWith: holdersOf(context, id) };
+    if (state !== 'held') return none;
     const { personsNamed = [], sharedWith = [] } = besidesOf(context, id) ?? none;
     // One person alone is not said: the operator named that person.
     return { personsNamed: personsNamed.length > 1 ? personsNamed : [], sharedWith };
@@ -258,6 +263,13 @@ export function* closingBox({ db, settings }: BoxContext, requestId: string, box
 /** What a part is bound to: no other part of this box or another one opens in its place. */
 function partName(requestId: string, part: number): string {
   return `${requestId} ${part}`;
+}
+
+/** The persons, by uuid, that have a distinct id of a request's subject since before its deletion. Throws as `boxOpener` says. */
+export function holdersOf({ db, settings }: BoxContext, id: string): string[] {
+  const sealed = readHolders(db, id);
+  if (!sealed) return [];
+  return readOpened(id, () => texts.parse(JSON.parse(decryptText(settings.dataDir, boxKeyName, id, sealed))));
 }
 
 /** The identifiers of the row in which the service listed a request's person again; undefined where it did not. */

@@ -1,3 +1,4 @@
+import { isoTime } from '../../core/clock.ts';
 import { assertNever } from '../../core/errors.ts';
 import { presentOf } from '../../core/present.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
@@ -149,7 +150,9 @@ export function noteAccepted(
   const timeMs = shownMs < nowMs - 30 * dayMs ? nowMs : shownMs;
   context.db
     .transaction(() => {
+      const sentBy = openTarget(context, subject, 'upstream.person')?.sentBy ?? null;
       note(context, subject, 'upstream.person', {
+        ...(sentBy === null && dateMs !== undefined ? { sentBy: isoTime(dateMs) } : {}),
         status: isWhole ? 'waiting' : 'pending',
         reason: null,
         confirmations: 0,

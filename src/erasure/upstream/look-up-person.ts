@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { personParams } from '../../contract/endpoints.ts';
 import { askableDistinctIds, type Identity } from '../../contract/identity.ts';
-import { readEnvelope, textListOf } from '../../contract/tolerant-reader.ts';
+import { readEnvelope, textListOf, type Columns } from '../../contract/tolerant-reader.ts';
 import { askForProject, bodyOrMissing, rowsOfOneMax } from '../../client/service.ts';
 import type { Told } from '../../client/person-batches.ts';
 import { isJsonObject } from '../../core/exact-json.ts';
@@ -11,14 +11,17 @@ import { inBatches, type UpstreamContext } from './context.ts';
 /** A person that the service shows. `ref`: what its path takes, the integer id where that is known. */
 export type LivingPerson = { uuid: string; ref: string; createdAt: string | null };
 
+/** Another person that has a distinct id of the subject. */
+export type Holder = Pick<LivingPerson, 'uuid' | 'createdAt'>;
+
 /** What the service says of a subject. */
 export type PersonLook = {
   /** The subject's persons that are there, by uuid. */
   living: ReadonlyMap<string, LivingPerson>;
   /** Whether an identifier leads to another person, or to a row that cannot be read. */
   leadsElsewhere: boolean;
-  /** Whether another person has one of the subject's distinct ids now. */
-  isHeldByAnother: boolean;
+  /** The other persons that have one of the subject's distinct ids now. */
+  holders: readonly Holder[];
   /** Whether the service could be asked by id or by uuid, and not only by its lists. */
   isAskedById: boolean;
 };
@@ -32,16 +35,36 @@ function readPerson(row: unknown): ReturnType<typeof readIdentityOfPerson> {
 /** What batches have told of many subjects' persons, and of who has their distinct ids. */
 export type ToldOfMany = { uuids: Told; distinctIds: Told };
 
-/** So many distinct ids are asked for besides the id of each person, once their deletion was sent. */
-const sentDistinctIdsMax = 100;
+/** So many distinct ids of a subject are asked for one by one, beside the id of each person; and so many in batches. */
+const distinctIdsMax = 100;
+const batchedDistinctIdsMax = 10_000;
 
-/** The distinct ids that are asked for where none of a subject's persons is there: once sent, not the million of a large person. */
+/** The distinct ids that a person is shown with. */
+export function distinctIdsOf(row: unknown): readonly string[] {
+  const person = readPerson(row);
+  return (person.ok && textListOf(person.columns['distinct_ids'])) || [];
+}
+
+/**
+ * The distinct ids of a subject that are asked for. Where none of its persons is there, all of them; once their deletion was sent,
+ * not the million of a large person. Where some are there, before their deletion is sent, those that no row shows (`shown`): a
+ * split may have given them to another person. `told`: what batches have told; undefined before they are asked.
+ */
 export function askedDistinctIds(
   { distinct_id: distinctIds }: Identity,
-  { isSent, isEachAskedById }: { isSent: boolean; isEachAskedById: boolean },
+  { shown, isSent, isEachAskedById, told }: AskedFor,
 ): string[] {
-  return askableDistinctIds(distinctIds, isSent && isEachAskedById ? sentDistinctIdsMax : Number.POSITIVE_INFINITY);
+  if (shown === null)
+    return askableDistinctIds(distinctIds, isSent && isEachAskedById ? distinctIdsMax : Number.POSITIVE_INFINITY);
+  if (isSent) return [];
+  const unseen = distinctIds.filter((distinctId) => !shown.has(distinctId));
+  if (!told) return askableDistinctIds(unseen, batchedDistinctIdsMax);
+  const untold = unseen.filter((distinctId) => !told.has(distinctId));
+  return [...unseen.filter((distinctId) => told.has(distinctId)), ...askableDistinctIds(untold, distinctIdsMax)];
 }
+
+/** `shown`: the distinct ids of the subject's persons that are there; null where none is. */
+type AskedFor = { shown: ReadonlySet<string> | null; isSent: boolean; isEachAskedById: boolean; told?: Told };
 
 /** Whether batches have told of each person of a subject, so that none has to be asked for. */
 export function isToldWhole({ person_uuid: uuids, person_id: ids }: Identity, { uuids: told }: ToldOfMany): boolean {
@@ -60,23 +83,24 @@ export async function lookUpPerson(
 ): Promise<PersonLook> {
   const { service, signal } = context;
   const living = new Map<string, LivingPerson>();
-  const look: PersonLook = { living, leadsElsewhere: false, isHeldByAnother: false, isAskedById: false };
+  const shown = new Set<string>();
+  const holders = new Map<string, Holder>();
+  const look = { living, leadsElsewhere: false, isAskedById: false };
   const take = (row: unknown, distinctId?: string, isHolder = false): void => {
     const person = readPerson(row);
     const uuid = person.ok ? person.columns['uuid'] : undefined;
     if (!person.ok || typeof uuid !== 'string' || !identity.person_uuid.includes(uuid)) {
       // A list may show any person: only one that has the distinct id is its owner.
-      const held = (person.ok && textListOf(person.columns['distinct_ids'])) || [];
-      if (distinctId !== undefined && (isHolder || held.includes(distinctId))) look.isHeldByAnother = true;
+      const isOwner = distinctId !== undefined && (isHolder || distinctIdsOf(row).includes(distinctId));
+      if (isOwner && person.ok && typeof uuid === 'string') holders.set(uuid, { uuid, createdAt: createdAtOf(person) });
       else look.leadsElsewhere = true;
       return;
     }
-    const { id, created_at: createdAt } = person.columns;
-    living.set(uuid, {
-      uuid,
-      ref: id === null || id === undefined ? uuid : String(id),
-      createdAt: typeof createdAt === 'string' ? createdAt : null,
-    });
+    const { id } = person.columns;
+    const ref = id === null || id === undefined ? uuid : String(id);
+    // The first answer is the one by id: a list of a live service shows no integer.
+    if (!living.has(uuid)) living.set(uuid, { uuid, ref, createdAt: createdAtOf(person) });
+    for (const each of distinctIdsOf(row)) shown.add(each);
   };
   const askBy = async (ref: string): Promise<void> => {
     const found = await bodyOrMissing(
@@ -99,10 +123,15 @@ export async function lookUpPerson(
       context.paths.takeUuids = false;
     }
   });
-  if (living.size === 0 && !look.leadsElsewhere) {
+  if (!look.leadsElsewhere) {
     const isEachAskedById =
       isTold || (look.isAskedById && (context.paths.takeUuids || identity.person_uuid.length === 1));
-    const asked = askedDistinctIds(identity, { isSent, isEachAskedById });
+    const asked = askedDistinctIds(identity, {
+      shown: living.size === 0 ? null : shown,
+      isSent,
+      isEachAskedById,
+      told: told.distinctIds,
+    });
     await inBatches(context, asked, async (distinctId) => {
       const holder = told.distinctIds.get(distinctId);
       if (holder === null) return;
@@ -114,7 +143,12 @@ export async function lookUpPerson(
       });
       for (const row of readEnvelope(body, rowsOfOneMax).results) take(row, distinctId);
     });
-    if (asked.length === 0 && !isTold) await askForProject(service, 'persons', signal);
+    if (living.size + asked.length === 0 && !isTold) await askForProject(service, 'persons', signal);
   }
-  return look;
+  return { ...look, holders: [...holders.values()] };
+}
+
+function createdAtOf({ columns }: { columns: Columns }): string | null {
+  const { created_at: createdAt } = columns;
+  return typeof createdAt === 'string' ? createdAt : null;
 }

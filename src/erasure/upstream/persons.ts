@@ -1,6 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { assertNever, type AppError } from '../../core/errors.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
+import { noteHolders } from '../../mirror/erasure-requests.ts';
 import { note, settle } from '../request/target-journal.ts';
 import { together } from '../request/together.ts';
 import type { Subject } from '../request/box.ts';
@@ -44,6 +45,9 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
   const { retry, deletions, budget } = context.settings;
   const sent: SentNow = { underWay: new Map(), oneByOne: new Set(), inVain: new Map() };
   const resting = new Set<string>();
+  const going = new Set(
+    subjects.flatMap((each) => (openTarget(context, each, target) ? each.identity.person_uuid : [])),
+  );
   // Each person may have to be sent, found there, and sent again; more is for the next time.
   const roundsMax = 2 * retry.attemptsMax + deletions.confirmations;
   for (let round = 0; round < roundsMax; round += 1) {
@@ -64,7 +68,7 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
       const told = await askForMany(context, part, (subject) => isSent(context, subject));
       const looked = await eachSubject(context, part, target, (subject) => lookUp(context, subject, sent, told));
       const planned = together(context, (own) =>
-        looked.flatMap((each) => takeStep(own, each, { resting, queues: bulkDelete })),
+        looked.flatMap((each) => takeStep(own, each, { resting, going, queues: bulkDelete })),
       );
       const deletions = await afterEarlierDeletions(context, planned);
       const isAlone = (each: Deletion): boolean => !bulkDelete || each.isAlone || sent.oneByOne.has(each.subject.id);
@@ -134,12 +138,12 @@ function hasComeBack({ goneAt }: Subject, { living }: Looked['look']): boolean {
 function takeStep(
   context: UpstreamContext,
   { subject, look }: Looked,
-  { resting, queues }: { resting: Set<string>; queues: boolean },
+  { resting, going, queues }: { resting: Set<string>; going: ReadonlySet<string>; queues: boolean },
 ): Deletion[] {
   const person = openTarget(context, subject, target);
   // The service may have told its time only with this answer.
   if (!person || !isDue(context, person)) return [];
-  const { person_uuid: uuids } = subject.identity;
+  const { length: persons } = subject.identity.person_uuid;
   const seenAt = look.living.size > 0 ? isoTime(context.clock.now()) : null;
   if (seenAt !== person.seenAt) note(context, subject, target, { seenAt });
   const limits = {
@@ -147,10 +151,11 @@ function takeStep(
     confirmations: context.settings.deletions.confirmations,
     queues,
   };
-  const known = { createdAt: lastCreatedAt(context, subject), persons: uuids.length };
+  const known = { createdAt: lastCreatedAt(context, subject), persons, sharedWith: subject.sharedWith ?? [], going };
   const step: PersonStep = hasComeBack(subject, look)
     ? { do: 'call', reason: 'recreated' }
     : planPerson(person, look, known, limits);
+  noteHolders(context.db, subject.id, step.do === 'call' ? (step.holders ?? []) : []);
   switch (step.do) {
     case 'delete':
       // A person that is created after these has come back.

@@ -3,14 +3,14 @@ import type { LivingPerson } from '../../../src/erasure/upstream/look-up-person.
 import { latestOf, planPerson } from '../../../src/erasure/upstream/person-plan.ts';
 
 const limits = { attemptsMax: 3, confirmations: 2, queues: false };
-const known = { createdAt: '2025-01-01T00:00:00Z', persons: 1 };
+const known = { createdAt: '2025-01-01T00:00:00Z', persons: 1, sharedWith: ['approved'], going: new Set(['going']) };
 const soon = '2025-06-04T12:05:00.000Z';
 
 function look(...persons: LivingPerson[]) {
   return {
     living: new Map(persons.map((person) => [person.uuid, person])),
     leadsElsewhere: false,
-    isHeldByAnother: false,
+    holders: [],
     isAskedById: true,
   };
 }
@@ -18,10 +18,15 @@ const ann: LivingPerson = { uuid: 'a', ref: '1', createdAt: '2025-01-01T00:00:00
 const bob: LivingPerson = { uuid: 'b', ref: '2', createdAt: '2024-01-01T00:00:00Z' };
 const again: LivingPerson = { uuid: 'a', ref: '9', createdAt: '2025-01-01T00:00:00.000001Z' };
 
-const fresh = { status: 'pending', attempts: 0, confirmations: 0, notBefore: null } as const;
+const fresh = { status: 'pending', attempts: 0, confirmations: 0, notBefore: null, sentBy: null } as const;
 const intended = { ...fresh, status: 'intended', attempts: 1 } as const;
 const accepted = { ...fresh, status: 'waiting', attempts: 1 } as const;
 const shown = { do: 'call', reason: 'outcome_unknown' };
+const goes = { do: 'delete', living: [ann] };
+const sentNoon = { ...accepted, sentBy: '2025-06-04T12:00:00.000Z' };
+const holders = (uuid: string, time: string) => ({ holders: [{ uuid, createdAt: `2025-06-04T${time}Z` }] });
+const held = (uuid: string, time: string) => ({ ...look(), ...holders(uuid, time) });
+const elsewhere = (uuid: string) => ({ do: 'call', reason: 'distinct_id_elsewhere', holders: [uuid] });
 
 it.each([
   ['deletes who is there, in the order of uuids', fresh, look(bob, ann), { do: 'delete', living: [ann, bob] }],
@@ -41,19 +46,17 @@ it.each([
     { do: 'call', reason: 'recreated' },
   ],
   ['stops at somebody else', fresh, { ...look(ann), leadsElsewhere: true }, shown],
-  [
-    'lets whoever holds a distinct id of a deleted one be',
-    { ...accepted, confirmations: 1 },
-    { ...look(), isHeldByAnother: true },
-    { do: 'settle', result: 'deleted' },
-  ],
-  [
-    'but takes nobody for absent who may have been merged into its owner',
-    fresh,
-    { ...look(), isHeldByAnother: true },
-    shown,
-  ],
-  ['nor by lists alone for deleted', accepted, { ...look(), isHeldByAnother: true, isAskedById: false }, shown],
+  ['lets be who came by a distinct id since', sentNoon, held('new', '12:01:00.001'), { do: 'confirm' }],
+  ['stops at who had one before', sentNoon, held('split', '11:59:59'), elsewhere('split')],
+  ['or may have, by clocks that differ', sentNoon, held('split', '12:01:00'), elsewhere('split')],
+  ['or at an unknown time', sentNoon, held('split', 'soon'), elsewhere('split')],
+  ['or before an unknown time', accepted, held('split', '18:00:00'), elsewhere('split')],
+  ['or before any deletion', fresh, { ...look(ann), ...holders('split', '18:00:00') }, elsewhere('split')],
+  ['lets be whom an operator has approved', sentNoon, held('approved', '09:00:00'), { do: 'confirm' }],
+  ['sends who shares with a person that goes too', fresh, { ...look(ann), ...holders('going', '09:00:00') }, goes],
+  ['and waits for that one', sentNoon, held('going', '09:00:00'), elsewhere('going')],
+  ['takes nobody for absent who may have been merged', fresh, held('going', '09:00:00'), elsewhere('going')],
+  ['nor by lists alone for deleted', sentNoon, { ...held('new', '18:00:00'), isAskedById: false }, shown],
   ['takes nobody for absent by lists alone', fresh, { ...look(), isAskedById: false }, shown],
   ['nor for deleted', intended, { ...look(), isAskedById: false }, shown],
   ['but after the deletion was taken', accepted, { ...look(), isAskedById: false }, { do: 'confirm' }],
@@ -84,7 +87,7 @@ it('sends as often for each person that the subject may be', () => {
 });
 
 it('takes nobody for created again where no time is known', () => {
-  expect(planPerson(intended, look(again), { createdAt: null, persons: 1 }, limits).do).toBe('delete');
+  expect(planPerson(intended, look(again), { ...known, createdAt: null }, limits).do).toBe('delete');
   expect(planPerson(intended, look({ ...ann, createdAt: null }), known, limits).do).toBe('delete');
 });
 

@@ -100,37 +100,62 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     const subject = world.request([person]);
     await world.advance([subject]);
     expect(world.changes()).toEqual([]);
-    expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
+    expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'distinct_id_elsewhere' });
     world.pass(300);
     await world.advance([subject]);
-    expect(world.ledger.of('person')).toEqual(['attention outcome_unknown']);
+    expect(world.ledger.of('person')).toEqual(['attention distinct_id_elsewhere']);
   });
 
   it('whose distinct id somebody else has come by since its deletion is gone all the same', async () => {
     const world = await openUpstreamWorld({ profile });
     const person = world.person(1);
     const subject = world.request([person]);
-    world.intercept(async (request, send) => {
-      const response = await send();
-      if (isDeletion(request))
-        world.sandbox.act({ do: 'create', distinct_ids: [person.distinct_ids[0] ?? '', 'grabbed-it'] });
-      return response;
-    });
     await world.advance([subject]);
-    world.heal();
-    world.pass(300);
+    world.pass(100);
+    world.sandbox.act({ do: 'create', distinct_ids: [person.distinct_ids[0] ?? '', 'grabbed-it'] });
+    world.pass(200);
     await world.advance([subject]);
     expect(world.ledger.of('person')).toEqual(['intent', 'result deleted']);
     expect(world.changes()).toHaveLength(1);
   });
 
-  it('with thousands of distinct ids is gone after a hundred questions', async () => {
+  it.each(['before its look-up', 'between look-up and deletion'])('that was split %s is not gone', async (when) => {
+    const world = await openUpstreamWorld({ profile });
+    const person = world.person(0);
+    const subject = world.request([person]);
+    const split = () => world.sandbox.act({ do: 'split', uuid: person.uuid });
+    const isBefore = when.startsWith('before');
+    if (isBefore) split();
+    world.intercept((request, send) => {
+      if (isDeletion(request)) split();
+      return send();
+    });
+    await world.advance([subject]);
+    world.heal();
+    expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'distinct_id_elsewhere' });
+    expect(world.changes()).toHaveLength(isBefore ? 0 : 1);
+    const halves = world
+      .people()
+      .filter(
+        ({ uuid, distinct_ids: ids }) =>
+          uuid !== person.uuid && ids[0] !== undefined && person.distinct_ids.includes(ids[0]),
+      );
+    expect(halves).toHaveLength(person.distinct_ids.length - 1);
+    for (const { uuid } of halves) world.sandbox.act({ do: 'delete', uuid });
+    for (let round = 0; round < 2; round += 1) {
+      world.pass(300);
+      await world.advance([subject]);
+    }
+    expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted', reason: null });
+  });
+
+  it('with thousands of distinct ids is gone after two hundred questions', async () => {
     const world = await openUpstreamWorld({ profile });
     const subject = world.request([world.person(1)]);
     const distinctIds = Array.from({ length: 5000 }, (_id, index) => `many-${index}`);
     await world.advance([{ ...subject, identity: { ...subject.identity, distinct_id: distinctIds } }]);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', confirmations: 1 });
-    expect(world.asked.length).toBeLessThan(110);
+    expect(world.asked.length).toBeLessThan(210);
   });
 
   it('whose distinct id is empty is not looked for by it: services show everybody then', async () => {

@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
+import { approveRequest } from '../../src/erasure/receive.ts';
+import { heldBecauseOf } from '../../src/erasure/request/box.ts';
+import { listRequests } from '../../src/mirror/erasure-requests.ts';
+import { openErasureWorld } from './erasure-world.ts';
+import { findTexts } from './find-texts.ts';
+
+/** A person that was split after the last sync, and whose request has met the other half. */
+async function worldWithSplit() {
+  const world = await openErasureWorld(5);
+  const { created } = world.sandbox.act({ do: 'create', distinct_ids: ['half-main', 'half-other'] });
+  const uuid = created[0] ?? '';
+  await world.sync();
+  await world.publish();
+  world.sandbox.act({ do: 'split', uuid });
+  const half = [...world.sandbox.living()].find(({ distinct_ids: ids }) => ids.includes('half-other'))?.uuid ?? '';
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  expect(await world.reconcile()).toMatchObject({ outcome: 'held', erasure: { attention: 1, sealed: 0 } });
+  const requestNow = () => {
+    const [request] = listRequests(world.db(), 'all');
+    if (!request) throw new Error('no request');
+    return { ...request, held: heldBecauseOf({ db: world.db(), settings: world.settings }, request) };
+  };
+  expect(requestNow()).toMatchObject({ reason: 'distinct_id_elsewhere', held: { sharedWith: [half] } });
+  const approve = () =>
+    world.look((context) =>
+      runEraseJob(context, (job) => {
+        approveRequest(job, requestNow().id);
+        return Promise.resolve({ outcome: 'done', counts: {} });
+      }),
+    );
+  const isThere = (one: string): boolean => [...world.sandbox.living()].some((person) => person.uuid === one);
+  return { world, uuid, half, requestNow, approve, isThere };
+}
+
+it('a request for a person that was split ends once the half that it names is added, too', async () => {
+  const { world, uuid, half, requestNow, isThere } = await worldWithSplit();
+  expect([...(await findTexts(world.dataDir, [half])).values()].flat()).toEqual([]);
+  await world.sync();
+  await world.request([{ kind: 'uuid', value: half }]);
+  for (let round = 0; round < 3; round += 1) await world.reconcile();
+  expect([isThere(uuid), isThere(half)]).toEqual([false, false]);
+  expect(requestNow()).toMatchObject({ state: 'awaiting_upstream', held: { sharedWith: [] } });
+});
+
+it('or once an operator leaves the distinct id to that one, and to nobody else', async () => {
+  const { world, uuid, half, requestNow, approve, isThere } = await worldWithSplit();
+  await approve();
+  world.sandbox.act({ do: 'merge', loser: half, survivor: [...world.sandbox.living()][0]?.uuid ?? '' });
+  await world.reconcile();
+  expect([requestNow().reason, isThere(uuid)]).toEqual(['distinct_id_elsewhere', true]);
+  await approve();
+  await world.reconcile();
+  expect([requestNow().state, isThere(uuid)]).toEqual(['awaiting_upstream', false]);
+});
