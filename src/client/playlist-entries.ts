@@ -34,8 +34,8 @@ export async function askForEntries(
     .call('playlists.recordings', { params: { short_id: shortId }, ...options })
     .then((reply) => reply.body)
     .catch((error: unknown) => {
-      // A page is no word of the service: a proxy may have no route for the call.
-      if (error instanceof AppError && error.status === 404 && !error.isPage) return notFound;
+      // A proxy may have no route for the call.
+      if (error instanceof AppError && error.status === 404 && !error.isForeign) return notFound;
       if (error instanceof AppError && (error.status === 403 || error.code === 'rejected')) return refused;
       throw error;
     });

@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 import { isoTime } from '../core/clock.ts';
 import { httpDateMs } from '../core/time.ts';
 import { secondText } from '../core/words.ts';
-import { denialText, harmlessWords, namedScopes } from '../contract/error-body.ts';
+import { denialText, harmlessWords, namedScopes, saysNotFound } from '../contract/error-body.ts';
 import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 
 /** How long an answer asks to wait, from `nowMs` on, and the longest such wait that is obeyed after a 429. */
@@ -79,10 +79,18 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       hint: status === 429 ? 'lower budget.windows: others use the same limit' : 'try again later',
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
+  const isForeign = status === 404 ? !saysNotFound(body) : typeof body === 'string';
+  if (status === 404 && isForeign)
+    return new AppError(`a 404 that is not in the service's own words (${answered})`, {
+      code: 'rejected',
+      status,
+      isForeign,
+      hint: 'a proxy may stand before the service, without a route for the call; check service.baseUrl and service.pathPrefix',
+    });
   return new AppError(`the service rejects the request (${answered})`, {
     code: 'rejected',
     status,
-    isPage: typeof body === 'string',
+    isForeign,
     hint: status === 404 ? 'nothing is there under this identifier' : 'check what was sent',
   });
 }

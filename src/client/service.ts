@@ -265,23 +265,28 @@ function parameterText(value: unknown): string {
 /** How many rows a list may show that is asked for one identifier: a service that ignores the question shows a page. */
 export const rowsOfOneMax = 10_000;
 
-/** The body of the answer to a call; undefined if the answer is 404. Rejects as the call does. */
+/**
+ * The body of the answer to a call; undefined if the service says itself that nothing is there (404). Rejects as the call does,
+ * and with `service` for a 404 in other words: it says nothing.
+ */
 export async function bodyOrMissing(call: Promise<Reply>): Promise<unknown> {
   try {
     return (await call).body;
   } catch (error) {
-    if (error instanceof AppError && error.status === 404) return undefined;
-    throw error;
+    if (!(error instanceof AppError) || error.status !== 404) throw error;
+    if (!error.isForeign) return undefined;
+    const { message, status, hint, isForeign } = error;
+    throw new AppError(message, { code: 'service', status, isForeign, ...(hint === undefined ? {} : { hint }) });
   }
 }
 
 /**
- * What a 404 says of a recording: it is gone, or nothing, where the service has no route for its id, or a page came in place of the
+ * What a 404 says of a recording: it is gone, or nothing, where the service has no route for its id, or it did not come in the
  * service's own words: a proxy may have no route for the call. Undefined for any other error.
  */
 export function readMissing(error: unknown, recordingId: string): 'gone' | 'unknown' | undefined {
   if (!(error instanceof AppError) || error.status !== 404) return undefined;
-  return hasRoute(recordingId) && !error.isPage ? 'gone' : 'unknown';
+  return hasRoute(recordingId) && !error.isForeign ? 'gone' : 'unknown';
 }
 
 /** So many failed questions in one run are a failure of the service, and not of single rows or persons. */

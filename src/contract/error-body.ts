@@ -23,6 +23,12 @@ export const refusals = {
   serverError: { status: 500, type: 'server_error', code: 'error' },
 } as const;
 
+/** Whether a body is the service's own word that nothing is there under an identifier. A proxy writes another, or a page. */
+export function saysNotFound(body: unknown): boolean {
+  const read = ErrorBody.pick({ type: true, code: true, detail: true }).safeParse(body);
+  return read.success && read.data.code === refusals.notFound.code;
+}
+
 const knownCodes: readonly string[] = Object.values(refusals).map(({ code }) => code);
 const knownFields: ReadonlySet<string> = new Set(
   [Person, Recording, Playlist, ...Object.values(endpoints).flatMap(({ params, query }) => [params, query])].flatMap(

@@ -36,8 +36,8 @@ export type ErrorDetail = {
   status?: number;
   /** How long the service asked us to wait, in milliseconds. */
   retryAfterMs?: number;
-  /** The answer was a page or a text instead of JSON: a proxy wrote it, or the service does not know the path. */
-  isPage?: boolean;
+  /** The answer was not in the service's own words: a proxy wrote it, or the service does not know the path. */
+  isForeign?: boolean;
   cause?: unknown;
 };
 
@@ -50,7 +50,7 @@ export class AppError extends Error {
   readonly retryable: boolean;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
-  readonly isPage: boolean;
+  readonly isForeign: boolean;
 
   constructor(message: string, detail: ErrorDetail) {
     super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
@@ -60,7 +60,7 @@ export class AppError extends Error {
     this.retryable = detail.retryable ?? false;
     this.status = detail.status;
     this.retryAfterMs = detail.retryAfterMs;
-    this.isPage = detail.isPage ?? false;
+    this.isForeign = detail.isForeign ?? false;
   }
 }
 

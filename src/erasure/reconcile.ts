@@ -1,3 +1,4 @@
+import { controlOf } from '../client/control.ts';
 import { AppError } from '../core/errors.ts';
 import { noteWait, waitReasonOf } from './request/waits.ts';
 import type { JobContext } from '../job/job-context.ts';
@@ -137,7 +138,7 @@ export type UpstreamReport = {
  * no connection, a ledger that cannot be written), after all calls that had begun have ended.
  */
 export async function advanceUpstream(
-  job: Omit<UpstreamContext, 'paths' | 'failed' | 'refusedPlaylists' | 'recordingCalls'>,
+  job: Omit<UpstreamContext, 'paths' | 'failed' | 'refusedPlaylists' | 'recordingCalls' | 'control'>,
   subjects: readonly Subject[],
 ): Promise<UpstreamReport> {
   const context: UpstreamContext = {
@@ -146,6 +147,7 @@ export async function advanceUpstream(
     refusedPlaylists: new Set(),
     recordingCalls: { isMissing: false, isManyRefused: false },
     failed: [],
+    control: controlOf(job.service, job.signal),
   };
   await advancePersons(context, subjects);
   await advanceEvents(context, subjects);

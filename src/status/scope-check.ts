@@ -43,11 +43,11 @@ type EmptyChange = {
 async function askToChange({ dataset, scope, lost, change, changeInstead }: EmptyChange): Promise<Found> {
   const may = `the key may change ${dataset} (${scope})`;
   const refusal = await refusalOf(change, lost);
-  // A page that says 404 is a proxy's that lets no such change through.
-  if (refusal === undefined || (refusal.status === 404 && !refusal.isPage)) return may;
+  // A 404 in other words is a proxy's that lets no such change through.
+  if (refusal === undefined || (refusal.status === 404 && !refusal.isForeign)) return may;
   const other = changeInstead && (await refusalOf(changeInstead, lost));
-  if (other?.status === 400 && !other.isPage) return may;
-  const words = refusal.isPage ? ' and a page: a proxy may stand before the service' : '';
+  if (other?.status === 400 && !other.isForeign) return may;
+  const words = refusal.isForeign ? ' and other words than its own: a proxy may stand before the service' : '';
   return {
     state: 'warning',
     detail: `unclear whether the key may change ${dataset} (${scope}): the service answers an empty change with ${refusal.status}${words}`,

@@ -25,6 +25,7 @@ import {
   type Suspect,
 } from '../mirror/suspects.ts';
 import { prepareWriteRows } from '../mirror/write-rows.ts';
+import { controlOf } from '../client/control.ts';
 import { personBatches, batchFrom, personsEach } from '../client/person-batches.ts';
 import { askForRow, type Answer } from './ask-for-row.ts';
 import { askTogether } from './ask-together.ts';
@@ -150,6 +151,7 @@ export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResu
     }
   };
   const batches = personBatches(service, signal);
+  const control = controlOf(service, signal);
   const isDeciding = ({ confirmations }: Suspect): boolean => confirmations + 1 >= settings.deletions.confirmations;
   for (const dataset of pagedDatasets) {
     const { ask, wait } = holdAbsent(parts, dataset);
@@ -167,8 +169,10 @@ export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResu
         answer: await answerFor(dataset, suspect),
       }));
       for await (const answered of answers) {
-        if (answered.some(({ answer: { verdict } }) => verdict === 'gone' || verdict === 'merged'))
+        if (answered.some(({ answer: { verdict } }) => verdict === 'gone' || verdict === 'merged')) {
+          await control(dataset);
           await askForProject(service, dataset, signal);
+        }
         for (const { suspect, answer } of answered) apply(suspect, answer);
         onStep?.();
       }

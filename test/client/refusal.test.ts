@@ -83,9 +83,18 @@ test('a denial in a page or in other words is no reason to name another cause', 
 });
 
 test('an answer that is no JSON is told apart: a proxy may have written it', () => {
-  expect(refuse('persons.update', 404, '<h1>Not Found</h1>').isPage).toBe(true);
-  expect(refuse('persons.update', 404, { code: 'not_found' }).isPage).toBe(false);
-  expect(refuse('persons.update', 404).isPage).toBe(false);
+  expect(refuse('persons.update', 404, '<h1>Not Found</h1>').isForeign).toBe(true);
+  const words = { type: 'invalid_request', code: 'not_found', detail: 'Not found.' };
+  for (const foreign of [
+    undefined,
+    'no',
+    {},
+    { code: 'not_found' },
+    { ...words, code: 'error' },
+    { message: 'no Route matched' },
+  ])
+    expect(refuse('persons.update', 404, foreign).isForeign).toBe(true);
+  expect(refuse('persons.update', 404, words).isForeign).toBe(false);
 });
 
 test('a wait that the service asks for is passed on', () => {

@@ -9,7 +9,7 @@ test('an error is not retryable unless it says so, and has no cause it was not g
     message: 'sync: failed',
     code: 'service',
     hint: undefined,
-    isPage: false,
+    isForeign: false,
     retryable: false,
     status: undefined,
     retryAfterMs: undefined,

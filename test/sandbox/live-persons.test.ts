@@ -261,14 +261,14 @@ it('tells how far the deletion of events is', async () => {
 it('words its refusals in turn: as usual, as error, as success, and not at all', async () => {
   const texts: string[] = [];
   for (let request = 0; request < 6; request += 1) {
-    const answer = await ask(sandbox, '/persons/9999/');
-    expect(answer.status).toBe(404);
+    const answer = await ask(sandbox, '/session_recordings/?date_from=yesterday');
+    expect(answer.status).toBe(400);
     texts.push(answer.text);
   }
   expect(new Set(texts)).toEqual(
     new Set([
-      '{"type":"invalid_request","code":"not_found","detail":"Not found.","attr":null}',
-      '{"error":"Not found."}',
+      '{"type":"validation_error","code":"invalid_input","detail":"Not a date.","attr":"date_from"}',
+      '{"error":"Not a date."}',
       '{"success":false}',
       '',
     ]),

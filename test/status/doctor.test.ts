@@ -319,9 +319,9 @@ test('an interruption ends the examination', async () => {
 const lost = 'this key cannot delete persons: erasures will be refused';
 const may = 'the key may change persons (person:write)';
 const unclear = 'unclear whether the key may change persons (person:write): the service answers an empty change with';
-const page = ' and a page: a proxy may stand before the service';
-const json = (status: number) => ({ status, isPage: false });
-const html = (status: number) => ({ status, isPage: true });
+const page = ' and other words than its own: a proxy may stand before the service';
+const json = (status: number) => ({ status, isForeign: false });
+const html = (status: number) => ({ status, isForeign: true });
 
 test.each([
   ['no such person', json(404), null, 'ok', may],
@@ -334,9 +334,9 @@ test.each([
   ['pages refuse everything', html(404), html(400), 'warning', `${unclear} 404${page}`],
   ['a page says that nothing is there, an empty list is taken as wrong', html(404), json(400), 'ok', may],
 ] as const)('an empty change of no person: %s', async (_what, toChange, toDelete, state, detail) => {
-  const refuse = ({ status, isPage }: ReturnType<typeof json>, hint?: string): Promise<Reply> => {
+  const refuse = ({ status, isForeign }: ReturnType<typeof json>, hint?: string): Promise<Reply> => {
     const code = status === 403 ? 'refused' : status < 500 ? 'rejected' : 'service';
-    return Promise.reject(new AppError('asked', { code, status, isPage, ...(hint === undefined ? {} : { hint }) }));
+    return Promise.reject(new AppError('asked', { code, status, isForeign, ...(hint === undefined ? {} : { hint }) }));
   };
   const { service, calls } = serviceThat((name) => {
     if (name === 'persons.update') return refuse(toChange, 'give the key the scope person:write');

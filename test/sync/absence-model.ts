@@ -33,6 +33,8 @@ export class ModelService {
   listIsEmpty = false;
   outage: Outage | null = null;
   projectIsGone = false;
+  /** A 404 to every id: the service's, or another's. */
+  noIdIsThere: 'own' | 'foreign' | null = null;
   /** The integer ids that the service always fails at. */
   readonly failsAt = new Set<number>();
   /** Whether a question for one distinct id is answered as if nothing had been asked. */
@@ -163,7 +165,8 @@ export class ModelService {
   private retrieve(id: number | string | undefined): unknown {
     if (this.failsAt.has(Number(id))) throw outageError(500);
     const person = this.persons.find((candidate) => String(candidate.id) === String(id));
-    if (!person) throw new AppError('no person', { code: 'rejected', status: 404 });
+    if (!person || this.noIdIsThere)
+      throw new AppError('no person', { code: 'rejected', status: 404, isForeign: this.noIdIsThere === 'foreign' });
     return shown(person);
   }
 }

@@ -432,6 +432,24 @@ describe('absence', () => {
     world.close();
   });
 
+  it.each(['own', 'foreign'] as const)('takes a 404 to every id for no answer (%s)', async (noIdIsThere) => {
+    const world = new World();
+    onTestFinished(() => world.close());
+    await world.sync();
+    world.model.hide(5, 2);
+    // A distinct id would lead to them.
+    world.db.exec(`UPDATE persons SET distinct_ids = '[]'`);
+    await world.sync();
+    world.model.noIdIsThere = noIdIsThere;
+    for (let count = 0; count < 3; count += 1) {
+      await expect(world.reconcile()).rejects.toMatchObject({ code: 'service' });
+      world.wait(300);
+    }
+    expect(world.mirrored()).toHaveLength(30);
+    world.model.noIdIsThere = null;
+    expect(counts(await world.reconcile())).toMatchObject({ alive: 2, deleted: 0 });
+  });
+
   it('asks by the exact id, also beyond the integers that a double holds', async () => {
     const world = new World();
     await world.sync();
@@ -506,7 +524,8 @@ describe('absence', () => {
       for (let count = 0; count < 7; count += 1) world.model.delete(3);
       await world.sync();
       expect(counts(await world.reconcile())).toMatchObject({ asked: 13, alive: 6, waiting: 7 });
-      expect(world.model.calls.filter((name) => name === 'persons.retrieve')).toHaveLength(13);
+      // One more is the control.
+      expect(world.model.calls.filter((name) => name === 'persons.retrieve')).toHaveLength(14);
       world.wait(300);
       expect(counts(await world.reconcile())).toMatchObject({ asked: 7, deleted: 7 });
       expect(world.mirrored()).toHaveLength(53);

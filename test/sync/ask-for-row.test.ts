@@ -111,8 +111,8 @@ it('a recording whose id can stand in no path is not judged', async () => {
 });
 
 describe('a recording that a pass did not see', () => {
-  const askFor = async (id: string, isPage = false) => {
-    const missing = new AppError('no recording', { code: 'rejected', status: 404, isPage });
+  const askFor = async (id: string, isForeign = false) => {
+    const missing = new AppError('no recording', { code: 'rejected', status: 404, isForeign });
     const service: Service = { requestCount: () => 1, call: () => Promise.reject(missing) };
     return (await askForRow(service, 'recordings', { ...suspectWith(0), key: id }, new AbortController().signal))
       .verdict;
@@ -126,7 +126,7 @@ describe('a recording that a pass did not see', () => {
     expect(await askFor(id)).toBe('unknown');
   });
 
-  it('is not judged by a page, which a proxy may send in place of the service', async () => {
+  it('is not judged by a 404 that a proxy may send in place of the service', async () => {
     expect(await askFor(key, true)).toBe('unknown');
   });
 });

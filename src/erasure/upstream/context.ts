@@ -2,6 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { inBatches as inBatchesOf } from '../../core/batches.ts';
 import { AppError } from '../../core/errors.ts';
 import { presentOf } from '../../core/present.ts';
+import type { Control } from '../../client/control.ts';
 import { isSingleCase, singleCasesMax, type Service } from '../../client/service.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { UpstreamTarget } from '../../ledger/target.ts';
@@ -30,6 +31,8 @@ export type UpstreamContext = JournalContext & {
   /** Whether the service has no call that deletes a recording, and whether the one for many is refused or fails. */
   recordingCalls: { isMissing: boolean; isManyRefused: boolean };
   failed: FailedStep[];
+  /** What a 404 by id is held against. */
+  control: Control;
 };
 
 /** A target of a request that is still open; undefined where it is done, or none of the request's. */

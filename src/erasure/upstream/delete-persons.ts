@@ -29,7 +29,8 @@ const target = 'upstream.person';
 /** The effect of a failed deletion: none, none because the service refuses it, or unknown. */
 function effectOf(error: AppError): 'none' | 'refused' | 'unknown' {
   const { code, status = 0 } = error;
-  if (code === 'refused' || code === 'quota' || status === 429 || status === 404) return 'none';
+  if (code === 'refused' || code === 'quota' || status === 429) return 'none';
+  if (status === 404) return error.isForeign ? 'unknown' : 'none';
   if (code === 'rejected' || code === 'usage' || (status >= 300 && status < 400)) return 'refused';
   return 'unknown';
 }

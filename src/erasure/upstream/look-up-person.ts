@@ -143,6 +143,7 @@ export async function lookUpPerson(
       });
       for (const row of readEnvelope(body, rowsOfOneMax).results) take(row, distinctId);
     });
+    if (living.size === 0 && look.isAskedById && !isTold) await context.control('persons');
     if (living.size + asked.length === 0 && !isTold) await askForProject(service, 'persons', signal);
   }
   return { ...look, holders: [...holders.values()] };

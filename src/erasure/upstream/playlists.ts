@@ -79,6 +79,11 @@ async function removeEntries(
   const { service, signal } = context;
   const answers = await inBatches(context, recordingIds, (id) => removeEntry(context, shortId, id));
   if (answers.includes('missing') || answers.includes('refused')) await askForProject(service, 'persons', signal);
+  // A proxy without a route for playlists has none for this one either.
+  if (answers.includes('missing'))
+    await bodyOrMissing(
+      service.call('playlists.retrieve', { params: { short_id: shortId }, priority: 'deletion', signal }),
+    );
   if (!answers.includes('refused') && !answers.includes('failed'))
     return answers.map((answer) => (answer === 'removed' ? 'removed' : 'gone'));
   const told = await askForEntries(service, shortId, { priority: 'deletion', signal });

@@ -50,6 +50,7 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   const thoseThat = (are: RecordingLook): string[] => ids.filter((_id, index) => looks[index] === are);
   const there = thoseThat('there');
   if (there.length > 0 || thoseThat('unknown').length > 0) return deleteThose(context, subject, recordings, there);
+  await context.control('recordings');
   await askForProject(context.service, 'persons', context.signal);
   if (recordings.confirmations + 1 < context.settings.deletions.confirmations)
     return (own) => confirm(own, subject, recordings, target);

@@ -71,10 +71,10 @@ const unknownPage = `<!doctype html>
 <body><h1>Not Found</h1><p>The requested resource was not found on this server.</p></body></html>
 `;
 
-/** A refusal in one of the forms that live services use, in turn. Half of them have the documented form. */
+/** A refusal in one of the forms that live services use, in turn. Half of them have the usual form, and every 404 has. */
 function liveRefusal(refusal: Refusal, requestNumber: number): Answer {
   const { status, body } = refusal;
-  switch (requestNumber % 6) {
+  switch (status === 404 ? 0 : requestNumber % 6) {
     case 1:
       return jsonAnswer(status, JSON.stringify({ error: body.detail }));
     case 3:

@@ -61,6 +61,26 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     expect(world.sandbox.store.events.deletions()).toHaveLength(1);
   });
 
+  it.each([
+    ['in other words', answer(404, '<html></html>', 'text/html')],
+    ['in its own', answer(404)],
+  ])('whose id is answered 404 %s, as every id is, is neither gone nor confirmed', async (_words, missing) => {
+    const world = await openUpstreamWorld({ profile });
+    const subjects = [world.request([world.person(0)]), world.request([world.person(1)])] as const;
+    await world.advance([subjects[1]]);
+    world.pass(300);
+    world.intercept((request, send) => {
+      const isById = /\/(?:persons|session_recordings)\/[^/?]+\/$/.test(request.path) && request.method === 'GET';
+      return isById ? Promise.resolve(missing) : send();
+    });
+    const { failed } = await world.advance(subjects);
+    expect(failed.map(({ error }) => error.code)).toEqual(['service', 'service']);
+    expect(subjects.map((subject) => world.target(subject, 'person').result)).toEqual([null, null]);
+    world.heal();
+    await world.advance(subjects);
+    expect(world.target(subjects[1], 'person').result).toBe('deleted');
+  });
+
   it('is deleted whatever else its row holds', async () => {
     const world = await openUpstreamWorld({ profile });
     const person = world.person(0);

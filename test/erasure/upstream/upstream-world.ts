@@ -267,7 +267,13 @@ export function isDeletion({ method, path, body }: TransportRequest): boolean {
   return method === 'DELETE' || (path.includes('bulk_delete') && body !== '{"ids":[]}');
 }
 
-/** An answer of the service that no sandbox gives. */
-export function answer(status: number, text = '', contentType = 'application/json'): TransportResponse {
+const notFound = '{"type":"invalid_request","code":"not_found","detail":"Not found.","attr":null}';
+
+/** An answer of the service that no sandbox gives; a 404 in the service's own words, unless told otherwise. */
+export function answer(
+  status: number,
+  text = status === 404 ? notFound : '',
+  contentType = 'application/json',
+): TransportResponse {
   return { status, contentType, retryAfter: undefined, date: undefined, bytes: Buffer.from(text) };
 }

@@ -1,0 +1,72 @@
+import { AppError } from '../core/errors.ts';
+import { isJsonObject } from '../core/exact-json.ts';
+import { datasets, type PagedDataset } from '../contract/datasets.ts';
+import { personParams } from '../contract/endpoints.ts';
+import { hasRoute } from '../contract/identity.ts';
+import { readEnvelope } from '../contract/tolerant-reader.ts';
+import { bodyOrMissing, rowsOfOneMax, type Service } from './service.ts';
+
+/**
+ * Proves, once for each list and run, that a 404 by id says something: a row that the list has just shown is shown by its id. A
+ * proxy, or a part of the service that has lost its rows, answers 404 to everything. Where the list shows no row that can be asked
+ * for, there is nothing to hold a 404 against, and the list says the same as the 404. Rejects as the calls do, and with `service`
+ * without a proof.
+ */
+export type Control = (dataset: PagedDataset) => Promise<void>;
+
+/** Of so many rows of the list some are taken by chance: no cache has their answers. A row may go in between, so more are tried. */
+const listedMax = 50;
+const triesMax = 3;
+
+/** Prepares the proof for one run. */
+export function controlOf(service: Service, signal: AbortSignal, random: () => number = Math.random): Control {
+  const proofs = new Map<PagedDataset, Promise<void>>();
+  return async (dataset) => {
+    const proof = proofs.get(dataset) ?? prove(service, dataset, signal, random);
+    proofs.set(dataset, proof);
+    await proof;
+  };
+}
+
+async function prove(
+  service: Service,
+  dataset: PagedDataset,
+  signal: AbortSignal,
+  random: () => number,
+): Promise<void> {
+  const query = { limit: listedMax, offset: 0 };
+  const { body } = await service.call(datasets[dataset].list, { query, priority: 'deletion', signal });
+  const { results } = readEnvelope(body, rowsOfOneMax);
+  const rows = results.flatMap((row) => (isJsonObject(row) && isAskable(dataset, row) ? [row] : []));
+  if (rows.length === 0) return;
+  for (let tries = 0; tries < triesMax; tries += 1) {
+    const [row] = rows.splice(Math.floor(random() * rows.length), 1);
+    if (row && (await isShown(service, dataset, row, signal))) return;
+  }
+  throw new AppError(`the service lists ${dataset} and answers 404 to the ids of those, so no 404 counts`, {
+    code: 'service',
+    hint: 'a proxy may stand before the service, without a route for single rows; check service.baseUrl and service.pathPrefix',
+  });
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function isAskable(dataset: PagedDataset, { id, uuid }: Row): boolean {
+  return dataset === 'persons' ? typeof uuid === 'string' : typeof id === 'string' && hasRoute(id);
+}
+
+/** Whether the service shows the very row by its id. */
+async function isShown(
+  service: Service,
+  dataset: PagedDataset,
+  { id, uuid }: Row,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const asked = { priority: 'deletion', signal } as const;
+  const found = await bodyOrMissing(
+    dataset === 'persons'
+      ? service.call('persons.retrieve', { params: personParams(String(id ?? uuid)), ...asked })
+      : service.call('recordings.retrieve', { params: { id: String(id) }, ...asked }),
+  );
+  return isJsonObject(found) && (dataset === 'persons' ? found['uuid'] === uuid : found['id'] === id);
+}

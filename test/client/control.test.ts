@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { controlOf } from '../../src/client/control.ts';
+import type { Service } from '../../src/client/service.ts';
+import { AppError } from '../../src/core/errors.ts';
+
+const missing = (isForeign = false) => new AppError('no row', { code: 'rejected', status: 404, isForeign });
+const uuidOf = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+
+/** A service that lists persons 1 to 9, and answers by id as it is told; and what it was asked. */
+function serviceThat(byId: (id: number) => unknown, listed = [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
+  const asked: unknown[] = [];
+  const service: Service = {
+    requestCount: () => asked.length,
+    call: async (name, args = {}) => {
+      await Promise.resolve();
+      const { params } = args as { params?: { id: string } };
+      asked.push(params?.id ?? name);
+      const results = listed.map((id) => ({ id, uuid: uuidOf(id) }));
+      const body = params === undefined ? { next: null, results } : byId(Number(params.id));
+      if (body instanceof AppError) throw body;
+      return { status: 200, body, date: undefined };
+    },
+  };
+  const control = controlOf(service, new AbortController().signal, () => 0);
+  return { asked, prove: () => control('persons') };
+}
+
+it('a row of the list that answers by its id is a control, once for a run', async () => {
+  const { asked, prove } = serviceThat((id) => ({ id, uuid: uuidOf(id) }));
+  await Promise.all([prove(), prove()]);
+  await prove();
+  expect(asked).toEqual(['persons.list', '1']);
+});
+
+it('a row that has gone in between is no reason: others are asked for', async () => {
+  const { asked, prove } = serviceThat((id) => (id < 3 ? missing() : { id, uuid: uuidOf(id) }));
+  await prove();
+  expect(asked).toEqual(['persons.list', '1', '2', '3']);
+});
+
+it.each([
+  ['all that is asked for is a 404', () => missing()],
+  ['a cache answers with another row', () => ({ id: 77, uuid: uuidOf(77) })],
+  ['the 404 is not in the words of the service', () => missing(true)],
+])('no 404 counts where %s', async (_what, byId) => {
+  await expect(serviceThat(byId).prove()).rejects.toMatchObject({ code: 'service' });
+});
+
+it('where the list shows nobody, there is nothing to hold a 404 against', async () => {
+  await expect(serviceThat(() => missing(), []).prove()).resolves.toBeUndefined();
+});
