@@ -5,6 +5,7 @@ import { readIdentityOfPerson, rowReaders, sightingOf } from '../../contract/row
 import { personParams } from '../../contract/endpoints.ts';
 import { emailKey, emailOf } from '../../contract/email.ts';
 import { readEnvelope } from '../../contract/tolerant-reader.ts';
+import { readJsonText, textLeaves } from '../../core/exact-json.ts';
 import {
   identityOf,
   nobody,
@@ -76,14 +77,14 @@ export async function startIdentities(
     if (answer === null) service = null;
     return answer;
   };
+  const rowsOf: EmailRows = Map.groupBy(shownEmails, ({ email }) => email);
   const answers = await inBatches(subjects, { atOnce }, async ({ id, given, identity: known, shown: before }) => {
-    const answer = before === null ? await ask((...asking) => askService(...asking, given)) : null;
+    const answer = before === null ? await ask((...asking) => askService(...asking, questionsOf(given, rowsOf))) : null;
     const shown = before ?? answer?.shown ?? [];
     const identity = unionOf([known, identityOfGiven(given), ...shown.map(personOf)]);
     const isOld = before !== null;
     return { id, given, identity, shown, isOld, isAsked: isOld || answer?.isWhole === true };
   });
-  const rowsOf: EmailRows = Map.groupBy(shownEmails, ({ email }) => email);
   const ownersOf = findOwners(db, answers, rowsOf);
   const starts = await inBatches(answers, { atOnce }, async ({ id, given, identity, isOld, isAsked, ...answer }) => {
     const owners = given.flatMap((each) => ownersOf(each).map((owner) => ({ owner, given: each })));
@@ -168,6 +169,25 @@ async function askPatiently<T>(
     onFailure(error);
     return null;
   }
+}
+
+/** An address is asked for in so many spellings at the most. */
+const spellingsMax = 20;
+
+/**
+ * What the service is asked for. It compares an e-mail address letter by letter, so that each spelling is a question of its own: as
+ * given, in lower case, and as any row held shows it.
+ */
+function questionsOf(given: readonly GivenIdentifier[], rowsOf: EmailRows): GivenIdentifier[] {
+  return given.flatMap(({ kind, value }): GivenIdentifier[] => {
+    if (kind !== 'email') return [{ kind, value }];
+    const key = emailKey(value);
+    const spellings = new Set([value, key, value.toLowerCase()]);
+    for (const { values } of rowsOf.get(key) ?? [])
+      for (const leaf of textLeaves(values.map((text) => readJsonText(text) ?? text)))
+        if (emailKey(leaf) === key) spellings.add(leaf);
+    return [...spellings].slice(0, spellingsMax).map((spelling) => ({ kind, value: spelling }));
+  });
 }
 
 /** The persons that the service shows under the given identifiers, and whether each of its answers can be used. */

@@ -12,6 +12,7 @@ import { insert } from '../scan/canary.ts';
 
 const ann = '0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c001';
 const bob = '0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c002';
+const cid = '0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c003';
 const device: GivenIdentifier = { kind: 'distinct_id', value: 'device' };
 const email: GivenIdentifier = { kind: 'email', value: 'ann@x.example' };
 
@@ -132,6 +133,17 @@ describe('how many persons live under an address', () => {
     const service = serviceOf({ [email.value]: two });
     expect(await begin(mirrorOf(), service, email)).toMatchObject({ meant: [ann, bob], persons: 2 });
     expect(await begin(mirrorOf(), serviceOf({}), email)).toMatchObject({ meant: [], persons: 0 });
+  });
+
+  it('names who has another spelling of it that is seen here, or its lower case, at a service that compares letter by letter', async () => {
+    const address = 'Ann@X.example';
+    const service = serviceOf({
+      [address]: [{ uuid: bob, id: 2, ids: ['bob'], address }],
+      [email.value]: [{ uuid: cid, id: 3, ids: ['cid'], address: email.value }],
+    });
+    const mirror = mirrorOf({ uuid: ann, id: 1, ids: ['ann'], address });
+    for (const value of [email.value, 'ANN@X.EXAMPLE'])
+      expect(await begin(mirror, service, { kind: 'email', value })).toMatchObject({ meant: [ann, bob, cid] });
   });
 
   it('counts those of the mirror whom the service has under another spelling', async () => {
