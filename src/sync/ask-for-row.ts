@@ -1,14 +1,9 @@
 import { AppError } from '../core/errors.ts';
 import { isoToMicros } from '../core/time.ts';
 import { askableDistinctIds, holdsDistinctId } from '../contract/identity.ts';
-import {
-  readEnvelope,
-  textListOf,
-  type Columns,
-  type ColumnValue,
-  type RowReader,
-} from '../contract/tolerant-reader.ts';
-import { bodyOrMissing, readMissing, rowsOfOneMax, type Service } from '../client/service.ts';
+import { textListOf, type Columns, type ColumnValue, type RowReader } from '../contract/tolerant-reader.ts';
+import { askForDistinctId } from '../client/ask-for-distinct-id.ts';
+import { bodyOrMissing, readMissing, type Service } from '../client/service.ts';
 import { rowReaders } from '../contract/row-readers.ts';
 import type { PagedDataset } from '../contract/datasets.ts';
 import type { Suspect } from '../mirror/suspects.ts';
@@ -54,12 +49,7 @@ async function askForPerson(
   );
   if (found !== undefined) return answerOf(rowReaders.persons(found), 'uuid', key);
   for (const distinctId of askableDistinctIds(distinctIds, distinctIdsMax)) {
-    const { body } = await service.call('persons.list', {
-      query: { distinct_id: distinctId },
-      priority: 'deletion',
-      signal,
-    });
-    const { results } = readEnvelope(body, rowsOfOneMax);
+    const results = await askForDistinctId(service, distinctId, signal);
     for (const result of results) {
       const person = rowReaders.persons(result);
       if (!person.ok) return { verdict: 'unknown' };

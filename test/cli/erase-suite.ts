@@ -107,7 +107,7 @@ export function testErasures({ persons, recordings, erased, timeoutMs }: Size): 
     expect(subjects).toHaveLength(2 * erased);
     expect(subjects.filter(({ hits }) => hits > 0)).toEqual([]);
     expect({ fenced, unreadable }).toEqual({ fenced: [], unreadable: [] });
-    expect(encodings).toEqual(['utf-8', 'json', 'percent', 'base64', 'hex', 'utf-16']);
+    expect(encodings).toEqual(['utf-8', 'json', 'percent', 'base64', 'hex', 'latin-1', 'utf-16']);
     expect(await digestsWithout(workspace.dataDir, names)).toEqual({ digests: othersBefore, left: 0 });
     expect(await statesOf()).toEqual({ awaiting_upstream: erased });
     const living = new Set([...workspace.sandbox.living()].map(({ uuid }) => uuid));

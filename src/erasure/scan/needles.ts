@@ -197,11 +197,26 @@ function encodedForms(text: string): EncodedForm[] {
   const forms = new Map<string, Encoding>();
   for (const [encoding, spellings] of Object.entries(spellingsOf(text)))
     for (const spelling of spellings) if (!forms.has(spelling)) forms.set(spelling, encoding as Encoding);
-  return [...forms].map(([spelling, encoding]) => ({ encoding, bytes: Buffer.from(spelling) }));
+  const encoded: EncodedForm[] = [...forms].map(([spelling, encoding]) => ({ encoding, bytes: Buffer.from(spelling) }));
+  const latin = latinBytes(text);
+  return latin === undefined ? encoded : [...encoded, { encoding: 'latin-1', bytes: latin }];
+}
+
+/** The characters of Windows-1252 from 0x80 to 0x9F. All others are those of Latin-1. */
+const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008DŽ\u008F\u0090‘’“”•–—˜™š›œ\u009DžŸ';
+
+/** A text in Windows-1252; undefined where that is the same as UTF-8, or has not all of its characters. */
+function latinBytes(text: string): Buffer | undefined {
+  if (/^[\0-\x7f]*$/.test(text)) return undefined;
+  const codes = Array.from(text, (character) => {
+    const above = windows1252.indexOf(character);
+    return above < 0 ? (character.codePointAt(0) ?? 0) : 0x80 + above;
+  });
+  return codes.every((code) => code <= 0xff) ? Buffer.from(codes) : undefined;
 }
 
 /** Text in UTF-16 is read as such before it is searched: it has no form of its own. */
-function spellingsOf(text: string): Record<Exclude<Encoding, 'utf-16'>, string[]> {
+function spellingsOf(text: string): Record<Exclude<Encoding, 'latin-1' | 'utf-16'>, string[]> {
   const bytes = Buffer.from(text);
   const hex = bytes.toString('hex');
   // Most identifiers: neither JSON nor an address changes anything in them.

@@ -3,7 +3,7 @@ import { identifierKinds, partsOf, type IdentifierKind, type Identity } from '..
 import { packTexts, type PackedTexts, type Texts } from './packed-texts.ts';
 
 /** How a text may stand in a file. */
-export const encodings = ['utf-8', 'json', 'percent', 'base64', 'hex', 'utf-16'] as const;
+export const encodings = ['utf-8', 'json', 'percent', 'base64', 'hex', 'latin-1', 'utf-16'] as const;
 export type Encoding = (typeof encodings)[number];
 
 /** The mirror's file, as places name it. */

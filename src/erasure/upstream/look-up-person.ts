@@ -1,8 +1,9 @@
 import { AppError } from '../../core/errors.ts';
 import { personParams } from '../../contract/endpoints.ts';
 import { askableDistinctIds, type Identity } from '../../contract/identity.ts';
-import { readEnvelope, textListOf, type Columns } from '../../contract/tolerant-reader.ts';
-import { askForProject, bodyOrMissing, rowsOfOneMax } from '../../client/service.ts';
+import { textListOf, type Columns } from '../../contract/tolerant-reader.ts';
+import { askForDistinctId } from '../../client/ask-for-distinct-id.ts';
+import { askForProject, bodyOrMissing } from '../../client/service.ts';
 import type { Told } from '../../client/person-batches.ts';
 import { isJsonObject } from '../../core/exact-json.ts';
 import { readIdentityOfPerson } from '../../contract/row-readers.ts';
@@ -136,12 +137,7 @@ export async function lookUpPerson(
       const holder = told.distinctIds.get(distinctId);
       if (holder === null) return;
       if (holder !== undefined) return take(holder, distinctId, true);
-      const { body } = await service.call('persons.list', {
-        query: { distinct_id: distinctId },
-        priority: 'deletion',
-        signal,
-      });
-      for (const row of readEnvelope(body, rowsOfOneMax).results) take(row, distinctId);
+      for (const row of await askForDistinctId(service, distinctId, signal)) take(row, distinctId);
     });
     if (living.size === 0 && look.isAskedById && !isTold) await context.control('persons');
     if (living.size + asked.length === 0 && !isTold) await askForProject(service, 'persons', signal);

@@ -45,6 +45,13 @@ describe('needles', () => {
     expect(foundIn(needles, `before ${text} after`)).toContain(encoding);
   });
 
+  it('find a text in Latin-1 and Windows-1252, if these have all of its characters', () => {
+    const latin = makeNeedles([subject('Zoë Grünwald-Núñez', 'a “quoted” price: 5 €', value)]);
+    expect(foundIn(latin, Buffer.from('Zoë Grünwald-Núñez', 'latin1'))).toEqual(['latin-1']);
+    const quoted = Buffer.from('61209371756f746564942070726963653a20352080', 'hex');
+    expect(foundIn(latin, quoted)).toEqual(['latin-1']);
+  });
+
   it('find every piece of twelve bytes, and nothing that is shorter', () => {
     const bytes = Buffer.from(value);
     for (let at = 0; at + 12 <= bytes.length; at += 1)

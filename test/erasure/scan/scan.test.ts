@@ -70,7 +70,7 @@ describe('a folder without the person', () => {
   it('is clean, and the report says what was searched', async () => {
     const report = await scan(folderOf(...others));
     expect(report).toMatchObject({ files: 3, fenced: [], unreadable: [] });
-    expect(report.encodings).toEqual(['utf-8', 'json', 'percent', 'base64', 'hex', 'utf-16']);
+    expect(report.encodings).toEqual(['utf-8', 'json', 'percent', 'base64', 'hex', 'latin-1', 'utf-16']);
     expect(report.rows).toBeGreaterThan(160);
     expect(report.bytes).toBeGreaterThan(50_000);
     const [subject] = report.subjects;

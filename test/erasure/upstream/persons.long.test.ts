@@ -178,6 +178,17 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     expect(world.asked.length).toBeLessThan(210);
   });
 
+  it('whose distinct id is too long for an address is deleted and confirmed without it', async () => {
+    const world = await openUpstreamWorld({ profile });
+    const subject = world.request([world.person(1)]);
+    const long = { ...subject, identity: { ...subject.identity, distinct_id: ['x'.repeat(64_000)] } };
+    world.intercept((request, send) => (request.path.length > 8_000 ? Promise.resolve(answer(414)) : send()));
+    await world.advance([long]);
+    world.pass(300);
+    await world.advance([long]);
+    expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted' });
+  });
+
   it('whose distinct id is empty is not looked for by it: services show everybody then', async () => {
     const world = await openUpstreamWorld({ profile });
     const subject = world.request([world.person(1)]);
