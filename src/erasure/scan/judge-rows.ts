@@ -1,4 +1,6 @@
+import { findDataset } from '../../contract/datasets.ts';
 import type { Identifier, IdentifierKind } from '../../contract/identity.ts';
+import { isJsonObject, readJson, textLeaves } from '../../core/exact-json.ts';
 import { identifiersOfUnread } from '../../mirror/quarantine.ts';
 import type { Findings, ScanSubject } from './scan-task.ts';
 import {
@@ -90,7 +92,8 @@ const judges: Readonly<Record<RowOrigin, (judging: Judging, row: DecodedRow) => 
 /**
  * A rightful row belongs to the persons that its identifying columns name. If one of them is a subject, the row should be
  * gone, and each of its columns that holds that subject is reported. Otherwise its text is shared: a match elsewhere proves
- * nothing, and a match inside its free text is left to the person of the row.
+ * nothing, and a match inside its free text is left to the person of the row. But a name that is an identifier of a subject is
+ * reported: services show a person by a distinct id that it has no more.
  */
 function judgeRightfulRow(judging: Judging, row: DecodedRow): void {
   const { findings, shared, findSubjects, subjectsOf } = judging;
@@ -99,6 +102,7 @@ function judgeRightfulRow(judging: Judging, row: DecodedRow): void {
   const areFenced = inPlace.map((identifiers, index) => reportFenced(judging, identifiers, placeOf(row, index)));
   const all = new Set(owners.flatMap((some) => [...some]));
   if (all.size === 0) {
+    reportName(judging, row, new Set(inPlace.flat().map(({ value }) => value)));
     if (!areFenced.includes(true)) shared.take(row.values);
     return;
   }
@@ -111,6 +115,26 @@ function judgeRightfulRow(judging: Judging, row: DecodedRow): void {
     const others = [...(owners[index] ?? [])].filter((subject) => !hits.includes(subject));
     for (const subject of [...hits, ...others]) findings.addDecoded(subject, place);
   }
+}
+
+/**
+ * Reports the subjects that a row of another person names by one of their identifiers. The person's own identifiers are no such
+ * name, nor is a text that somebody has put into the person's properties. A short name counts for nobody: it can be any word.
+ */
+function reportName(judging: Judging, row: DecodedRow, own: ReadonlySet<string>): void {
+  const field = findDataset(row.dataset)?.embeddedPerson ?? null;
+  if (field === null && row.dataset !== 'persons') return;
+  const index = row.columns.indexOf(field ?? 'name');
+  const person = field === null ? undefined : readJson(String(row.values[index]));
+  const name = field === null ? row.values[index] : isJsonObject(person) ? person['name'] : undefined;
+  if (typeof name !== 'string' || own.has(identifierValue(name))) return;
+  const found = judging.findSubjects({ name: 'name', owner: row.dataset, value: name });
+  if (found.length === 0) return;
+  const properties = isJsonObject(person)
+    ? person['properties']
+    : readJson(String(row.values[row.columns.indexOf('properties')]));
+  if (textLeaves(properties).some((text) => text === name)) return;
+  for (const { subject } of found) judging.findings.addDecoded(subject, placeOf(row, index));
 }
 
 /** A row of a feed of deletions may name a subject by its key alone. Any other value is searched as usual. */

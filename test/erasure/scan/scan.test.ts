@@ -271,6 +271,47 @@ describe('in Parquet, a person is found', () => {
   });
 });
 
+describe('a person is found in the names of others', () => {
+  const [other] = others;
+  const uuid = String(other?.row['uuid']);
+  const id = 'an-id-of-hers';
+  const places = async (
+    name: string,
+    properties: object,
+    hers: Partial<typeof nobody> = { distinct_id: [id, 'ann'] },
+  ) => {
+    const dataDir = folderOf(...others);
+    const embedded = JSON.stringify({ uuid, name, properties });
+    inMirror(dataDir, (db) => {
+      db.prepare(`UPDATE persons SET name = ?, properties = ? WHERE uuid = ?`).run(
+        name,
+        JSON.stringify(properties),
+        uuid,
+      );
+      db.prepare(`UPDATE recordings SET person = ? WHERE person_uuid = ?`).run(embedded, uuid);
+    });
+    await publish(dataDir, 'persons', [
+      personRow(uuid, { name, distinct_ids: '["bob"]', properties: JSON.stringify(properties) }),
+    ]);
+    const report = await scan(dataDir, { subjects: [{ request: 'r', identity: { ...nobody, ...hers }, values: [] }] });
+    return placesOf(report).map((place) => place.replace(/.*[.:]/, ''));
+  };
+
+  it('that the service has made of her distinct id or uuid', async () => {
+    const herUuid = String(canary.row['uuid']);
+    for (const [name, hers] of [[id], [herUuid.toUpperCase(), { person_uuid: [herUuid] }]] as const)
+      expect(await places(name, {}, hers)).toEqual(['name', 'person', 'name']);
+  });
+
+  it.each<[string, string, object, Partial<typeof nobody>?]>([
+    ['that they gave themselves', id, { called: [id] }],
+    ['that can be any word', 'ann', {}],
+    ['that are their own ids', uuid, {}, { distinct_id: [uuid] }],
+  ])('but not in those %s', async (_what, ...row) => {
+    expect(await places(...row)).toEqual([]);
+  });
+});
+
 describe('what rightly remains is no hit', () => {
   it('text of others with the bytes that a file happens to hold beside it', async () => {
     const neighbour = personOf('neighbour', 18);
