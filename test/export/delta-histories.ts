@@ -143,9 +143,9 @@ const full: Step = { do: 'export', kind: 'full' };
 const delta: Step = { do: 'export', kind: 'delta' };
 
 /** Lets old deletions leave both feeds, as reconciliations do. */
-async function expire({ db, dataDir, settings, clock }: World): Promise<void> {
+async function expire({ db, dataDir, settings }: World): Promise<void> {
   const published = publishedFilesIn(dataDir);
-  const end = feedEnd({ settings, clock, published });
+  const end = feedEnd({ db, settings, published });
   expireDeletionFeed(db, end);
   await expireDeletions(published, end, { epoch: 0, signal: new AbortController().signal });
 }
