@@ -3,10 +3,11 @@ import { AppError } from '../core/errors.ts';
 import { emailOf } from './email.ts';
 import { type JsonObject, integerText, isJsonObject, parseExactJson } from '../core/exact-json.ts';
 
-/** The identifiers of a person embedded in a recording (section 2.5), and when it was created, where it says so. */
+/** The identifiers of a person embedded in a recording (section 2.5), its name, and when it was created, where it says so. */
 export type EmbeddedPerson = {
   id: string | null;
   distinctIds: string[];
+  name: string | undefined;
   email: string | undefined;
   createdAt: string | undefined;
 };
@@ -17,6 +18,7 @@ export function embeddedPerson(text: string | null): EmbeddedPerson {
   return {
     id: integerText(person?.['id']) ?? null,
     distinctIds: listOf(person).filter(isText),
+    name: isText(person?.['name']) ? person['name'] : undefined,
     email: emailOf(person),
     createdAt: isText(person?.['created_at']) ? person['created_at'] : undefined,
   };
@@ -24,14 +26,22 @@ export function embeddedPerson(text: string | null): EmbeddedPerson {
 
 /**
  * Removes distinct ids from a recording's `person` and keeps all else exactly. Returns undefined if it has none of them. A
- * single id that is not in a list becomes null. Throws `storage` for a text that is not JSON.
+ * single id that is not in a list becomes null, and so does a name that is one: services show a person without properties by
+ * it. Throws `storage` for a text that is not JSON.
  */
 export function withoutDistinctIds(text: string | null, isGone: (id: string) => boolean): string | undefined {
   const person = personOf(text);
   const listed = listOf(person);
   const kept = listed.filter((id) => !isText(id) || !isGone(id));
-  if (kept.length === listed.length) return undefined;
-  return JSON.stringify({ ...person, distinct_ids: Array.isArray(person?.['distinct_ids']) ? kept : null });
+  const name = person?.['name'];
+  const isNamed = isText(name) && isGone(name);
+  if (kept.length === listed.length && !isNamed) return undefined;
+  const list = Array.isArray(person?.['distinct_ids']) ? kept : null;
+  return JSON.stringify({
+    ...person,
+    ...(isNamed ? { name: null } : {}),
+    ...(kept.length === listed.length ? {} : { distinct_ids: list }),
+  });
 }
 
 /** Distinct ids as a published JSON column can spell them: as they are, and as `cleanText` has them. */

@@ -244,17 +244,19 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
   return requireRequest(db, id);
 }
 
-/** Whether a request is in attention because the service lists a person again that it had said to be gone. */
+/** Whether a request is in attention because the service lists a person or a recording again that it had said to be gone. */
 export function isListedAgain(db: Database, { id, state }: ErasureRequest): boolean {
   return state === 'attention' && listTargets(db, id).some(({ reason }) => reason === 'listed_again');
 }
 
-/** Ends what such a request waits for: the person is at the service, and stays there. */
+/** Ends what such a request waits for: what is listed is at the service, and stays there. */
 export function settleListedAgain(
   context: Pick<ReceiveContext, 'db' | 'ledger' | 'clock'>,
   request: ErasureRequest,
 ): void {
-  settle(context, [request], 'upstream.person', { result: 'still_present', assurance: 'observed' });
+  for (const { target, reason } of listTargets(context.db, request.id))
+    if (reason === 'listed_again')
+      settle(context, [request], target, { result: 'still_present', assurance: 'observed' });
   updateRequest(context.db, request.id, {});
 }
 

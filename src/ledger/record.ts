@@ -83,7 +83,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('cancelled'), ...about }),
   /**
    * Intent: these MACs are about to be fenced, and the rows that they match to leave the mirror. `continued`: they are
-   * fenced together with those of the `fencing` before it.
+   * fenced together with those of the `fencing` before it. `served_at`: the service's time then, as far as it was told.
    */
   z.strictObject({
     type: z.literal('fencing'),
@@ -91,6 +91,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     epoch: count,
     fence: z.array(fenceEntry).min(1),
     continued: z.literal(true).optional(),
+    served_at: Time.optional(),
   }),
   /** Result: the fence of that epoch stands. */
   z.strictObject({ type: z.literal('fenced'), ...about, epoch: count }),

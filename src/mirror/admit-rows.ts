@@ -1,16 +1,17 @@
 import type { Database } from 'better-sqlite3';
-import { isoToMicros } from '../core/time.ts';
 import { datasets, type MirroredDataset } from '../contract/datasets.ts';
 import { embeddedPerson, withoutDistinctIds } from '../contract/embedded-person.ts';
-import { nobody, type Identifier, type IdentifierKind, type Identity } from '../contract/identity.ts';
-import { sightingOf } from '../contract/row-readers.ts';
+import type { IdentifierKind } from '../contract/identity.ts';
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
-import { prepareNoteListedAgain } from './erasure-requests.ts';
-import { prepareFenceFilter, type FenceFilter } from './fence-mac.ts';
+import { prepareNoteListedAgain } from './listed-again.ts';
+import { isAfter, openFence, type Fence, type Hit, type ShownPerson } from './fenced-identifier.ts';
 import { identifiersOfUnread, type QuarantinedRow } from './quarantine.ts';
 
 /** What the fence says of a row: it may enter as it is or trimmed, or it is kept out (undefined). */
 export type Admit<Row> = (row: Row, at: string) => Row | undefined;
+
+/** The rows that hold a fenced distinct id: kept out since their person came after the erasure, or let in without it. */
+type HolderCounts = { cameAfter: number; trimmed: number };
 
 /** The fence before a dataset: asked for rows that were read, and for those that could not be. */
 export type Admission = {
@@ -18,43 +19,57 @@ export type Admission = {
   refresh: () => void;
   row: Admit<Readonly<Columns>>;
   unread: Admit<QuarantinedRow>;
+  /** The holders since it was asked last. */
+  takeCounts: () => HolderCounts;
 };
 
 /** Prepares the check of a dataset's rows, to be called inside the page's transaction. */
 export function prepareAdmission(db: Database, dataset: MirroredDataset): Admission {
   const fence = openFence(db);
+  let counts: HolderCounts = { cameAfter: 0, trimmed: 0 };
   return {
     refresh: fence.refresh,
-    row: prepareAdmitRow(db, dataset, fence),
+    row: prepareAdmitRow(db, dataset, fence, (what) => (counts[what] += 1)),
     unread: prepareAdmitUnread(dataset, fence),
+    takeCounts: () => {
+      const taken = counts;
+      counts = { cameAfter: 0, trimmed: 0 };
+      return taken;
+    },
   };
 }
 
 /**
  * Prepares the check of rows that were read. A row is kept out when it is of a fenced person or recording, when it was recorded
- * under a fenced distinct id, or when its person, or the one that it embeds, was created after the erasure and holds a fenced
- * distinct id. A person who lived before the erasure and has come by a fenced distinct id is let in without it.
+ * under a fenced distinct id, or when its person, or the one that it embeds, holds a fenced distinct id and came after the
+ * erasure. A person who was known before the erasure and has come by a fenced distinct id is let in without it. A name that is
+ * a fenced distinct id is left out in any case: services show a person without properties by it.
  */
-function prepareAdmitRow(db: Database, dataset: MirroredDataset, fence: Fence): Admit<Readonly<Columns>> {
-  const { identifiers, sortTime, heldIds, embeddedPerson: field } = datasets[dataset];
+function prepareAdmitRow(
+  db: Database,
+  dataset: MirroredDataset,
+  fence: Fence,
+  countHolder: (what: keyof HolderCounts) => void,
+): Admit<Readonly<Columns>> {
+  const { identifiers, sortTime } = datasets[dataset];
   if (sortTime === null || identifiers.length === 0) return (row) => row;
-  const noteListedAgain = prepareNoteListedAgain(db);
+  const noteListedAgain = prepareNoteListedAgain(db, dataset);
+  // An integer id alone names nobody: a service may use it again, for a person with another uuid.
+  const naming = identifiers.filter(({ role }) => role !== 'person_id');
   return (row, at) => {
     if (fence.isEmpty()) return row;
-    const own = hitOf(
-      fence,
-      identifiers.map(({ role, name }) => [role, row[name]]),
-    );
-    if (own) {
-      const isRecreated = own.kind !== 'recording_id' && isAfter(row[sortTime], own.fencedAt);
-      fence.count(own, at, isRecreated);
-      // The person who was erased, and not one who came back under the same uuid.
-      if (dataset === 'persons' && own.kind === 'person_uuid' && isBefore(row[sortTime], own.fencedAt))
-        noteListedAgain(own.value, identityOfPerson(row), at);
+    const own = naming.flatMap(({ role, name }) => hitOf(fence, role, row[name]) ?? []);
+    const [first] = own;
+    if (first) {
+      fence.count(first, at, first.kind !== 'recording_id' && isAfter(row[sortTime], first));
+      noteListedAgain(own, { row, isSame: !isAfter(row[sortTime], first), at });
       return undefined;
     }
-    if (heldIds) return admitHolder(fence, row, { at, list: heldIds.name, createdAt: row[sortTime] });
-    return field === null ? row : admitEmbedding(fence, row, field, at);
+    const judged = judgeShown(fence, shownIn(dataset, row), at);
+    if (judged === 'known') return row;
+    if (judged === 'fenced') return undefined;
+    countHolder(judged === 'came after' ? 'cameAfter' : 'trimmed');
+    return judged === 'came after' ? undefined : withoutTexts(dataset, row, judged);
   };
 }
 
@@ -71,110 +86,63 @@ function prepareAdmitUnread(dataset: MirroredDataset, fence: Fence): Admit<Quara
   };
 }
 
-type Fence = Pick<FenceFilter, 'refresh' | 'isEmpty'> & {
-  /** When an identifier was first fenced, of what stands; undefined when it is not. */
-  find: (kind: IdentifierKind, value: string) => string | undefined;
-  count: (identifier: Identifier, at: string, isRecreated: boolean) => void;
-};
-
-function openFence(db: Database): Fence {
-  const { refresh, isEmpty, mayHold } = prepareFenceFilter(db);
-  const find = db
-    .prepare<[string, string, string], string | null>(
-      // A row for each request that has fenced it: a person created after the first of them is another person.
-      /*sql*/ `SELECT min(fenced_at) FROM fence WHERE kind = ? AND mac = fence_mac(?, ?)`,
-    )
-    .pluck();
-  const count =
-    db.prepare(/*sql*/ `UPDATE fence SET hits = hits + 1, recreated = recreated + @isRecreated, last_hit_at = @at
-    WHERE kind = @kind AND mac = fence_mac(@kind, @value)`);
-  return {
-    refresh,
-    isEmpty,
-    find: (kind, value) => (mayHold(kind, value) ? (find.get(kind, kind, value) ?? undefined) : undefined),
-    count: (identifier, at, isRecreated) => void count.run({ ...identifier, at, isRecreated: isRecreated ? 1 : 0 }),
-  };
+/** The person that a row is about, or embeds. */
+function shownIn(dataset: MirroredDataset, row: Readonly<Columns>): ShownPerson {
+  const { heldIds, sortTime, embeddedPerson: field } = datasets[dataset];
+  if (heldIds)
+    return {
+      uuid: textOf(row['uuid']),
+      id: textOf(row['id']),
+      distinctIds: textListOf(row[heldIds.name]) ?? [],
+      name: textOf(row['name']),
+      createdAt: textOf(row[sortTime ?? '']),
+    };
+  const { id, distinctIds, name = null, createdAt = null } = embeddedPerson(textOf(row[field ?? '']));
+  return { uuid: textOf(row['person_uuid']), id, distinctIds, name, createdAt };
 }
 
-/** A person, by the distinct ids that it holds. */
-function admitHolder(
-  fence: Fence,
-  row: Readonly<Columns>,
-  { at, list, createdAt }: { at: string; list: string; createdAt: ColumnValue | undefined },
-): Readonly<Columns> | undefined {
-  const distinctIds = textListOf(row[list]) ?? [];
-  const hits = hitsOf(fence, distinctIds);
-  if (hits.length === 0) return row;
-  const isRecreated = isAfterAny(createdAt, hits);
-  for (const hit of hits) fence.count(hit, at, isRecreated);
-  if (isRecreated) return undefined;
-  const fenced = new Set(hits.map(({ value }) => value));
-  return { ...row, [list]: JSON.stringify(distinctIds.filter((value) => !fenced.has(value))) };
-}
-
-/** A row that embeds a person, by the identifiers that it names there. */
-function admitEmbedding(
-  fence: Fence,
-  row: Readonly<Columns>,
-  field: string,
-  at: string,
-): Readonly<Columns> | undefined {
-  const value = row[field];
-  const person = typeof value === 'string' ? value : null;
-  const { id, distinctIds, createdAt } = embeddedPerson(person);
-  const own = hitOf(fence, [['person_id', id]]);
-  const hits = hitsOf(fence, distinctIds);
-  if (!own && hits.length === 0) return row;
-  const isRecreated = isAfterAny(createdAt, hits);
-  if (own || isRecreated) {
-    for (const hit of own ? [own] : hits) fence.count(hit, at, isRecreated);
-    return undefined;
+/**
+ * Judges the person that a row shows, and counts what keeps it out: it is not known to the fence, it is fenced itself, or it came
+ * after the erasure of somebody whose distinct id it holds; otherwise these are the texts that it is let in without.
+ */
+function judgeShown(fence: Fence, person: ShownPerson, at: string): 'known' | 'fenced' | 'came after' | Set<string> {
+  const { uuid, id, distinctIds, name } = person;
+  const hits = distinctIds.flatMap((value) => hitOf(fence, 'distinct_id', value) ?? []);
+  const own = uuid === null || hits.length > 0 ? hitOf(fence, 'person_id', id) : undefined;
+  if (own) {
+    fence.count(
+      own,
+      at,
+      hits.some((hit) => fence.cameAfter(person, hit)),
+    );
+    return 'fenced';
   }
-  const fenced = new Set(hits.map(({ value }) => value));
-  return { ...row, [field]: withoutDistinctIds(person, (distinctId) => fenced.has(distinctId)) ?? person };
-}
-
-/** An identifier that is fenced, and since when. */
-type Hit = Identifier & { fencedAt: string };
-
-function hitsOf(fence: Fence, distinctIds: readonly string[]): Hit[] {
-  return distinctIds.flatMap((value) => hitOf(fence, [['distinct_id', value]]) ?? []);
-}
-
-/** Whether a person was created after one of its identifiers was fenced. */
-function isAfterAny(createdAt: ColumnValue | undefined, hits: readonly Hit[]): boolean {
-  return hits.some(({ fencedAt }) => isAfter(createdAt, fencedAt));
-}
-
-/** The first of a row's identifiers that is fenced, and since when. */
-function hitOf(
-  fence: Fence,
-  identifiers: readonly (readonly [IdentifierKind, ColumnValue | undefined])[],
-): Hit | undefined {
-  for (const [kind, value] of identifiers) {
-    if (value === undefined || value === null) continue;
-    const fencedAt = fence.find(kind, String(value));
-    if (fencedAt !== undefined) return { kind, value: String(value), fencedAt };
+  if (hits.some((hit) => fence.cameAfter(person, hit))) {
+    for (const hit of hits) fence.count(hit, at, true);
+    return 'came after';
   }
-  return undefined;
+  const named = distinctIds.includes(name ?? '') ? undefined : hitOf(fence, 'distinct_id', name);
+  const texts = new Set([...hits, ...(named ? [named] : [])].map(({ value }) => value));
+  return texts.size === 0 ? 'known' : texts;
 }
 
-function identityOfPerson(row: Readonly<Columns>): Identity {
-  const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds } = sightingOf('persons', row);
-  return {
-    ...nobody,
-    person_uuid: uuid === null ? [] : [uuid],
-    person_id: id === null ? [] : [id],
-    distinct_id: distinctIds,
-  };
+/** A row without texts of its person: in the list of distinct ids, and as the name. */
+function withoutTexts(dataset: MirroredDataset, row: Readonly<Columns>, texts: ReadonlySet<string>): Readonly<Columns> {
+  const { heldIds, embeddedPerson: field } = datasets[dataset];
+  const isGone = (text: string): boolean => texts.has(text);
+  if (!heldIds) {
+    const person = textOf(row[field ?? '']);
+    return { ...row, [field ?? '']: withoutDistinctIds(person, isGone) ?? person };
+  }
+  const { name, [heldIds.name]: list } = row;
+  const kept = (textListOf(list) ?? []).filter((distinctId) => !isGone(distinctId));
+  return { ...row, [heldIds.name]: JSON.stringify(kept), ...(isGone(textOf(name) ?? '') ? { name: null } : {}) };
 }
 
-function isBefore(time: ColumnValue | undefined, fencedAt: string): boolean {
-  return isoToMicros(String(time)) !== undefined && !isAfter(time, fencedAt);
+function hitOf(fence: Fence, kind: IdentifierKind, value: ColumnValue | undefined): Hit | undefined {
+  return value === undefined || value === null ? undefined : fence.find(kind, String(value));
 }
 
-function isAfter(time: ColumnValue | undefined, fencedAt: string): boolean {
-  const micros = isoToMicros(String(time));
-  const fencedMicros = isoToMicros(fencedAt);
-  return micros !== undefined && fencedMicros !== undefined && micros > fencedMicros;
+function textOf(value: ColumnValue | undefined): string | null {
+  return value === undefined || value === null ? null : String(value);
 }

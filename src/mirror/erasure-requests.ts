@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import type { Identity } from '../contract/identity.ts';
 import { isHere, type ElsewhereTarget } from '../ledger/target.ts';
 import {
   basisCode,
@@ -9,6 +8,7 @@ import {
   type WaitReason,
 } from '../ledger/vocabulary.ts';
 import { addTarget, listTargets, type ErasureTarget } from './erasure-targets.ts';
+import type { StaysOut } from './listed-again.ts';
 import { refuseStaleHolder } from './runs.ts';
 import { markPurgeOwed } from './purge.ts';
 import { prepared } from './prepared.ts';
@@ -47,6 +47,8 @@ export type ErasureRequest = {
   lifeFrom: string | null;
   /** When the service listed the person again, after it had said that the person is gone. */
   listedAgainAt: string | null;
+  /** Why the row that a deletion at the service had taken out, and that is listed again, stays out. */
+  staysOut: StaysOut | null;
   /** Why it cannot go on by itself, beside its reason, and since when. */
   waitsFor: WaitReason | null;
   waitsSince: string | null;
@@ -61,7 +63,7 @@ const columns = /*sql*/ `id, generation, origin, basis, authorised_by AS authori
   approved_at AS approvedAt, refused_at AS refusedAt, cancelled_at AS cancelledAt, fenced_at AS fencedAt, epoch,
   verified_at AS verifiedAt, events_expected_by AS eventsExpectedBy, certified_at AS certifiedAt, sealed_at AS sealedAt,
   persons, distinct_ids AS distinctIds, recordings, reopened_at AS reopenedAt, life_from AS lifeFrom,
-  listed_again_at AS listedAgainAt,
+  listed_again_at AS listedAgainAt, stays_out AS staysOut,
   waits_for AS waitsFor, waits_since AS waitsSince, searched_files AS searchedFiles, erased_by AS erasedBy`;
 
 type RequestRow = Omit<ErasureRequest, 'deleteEvents'> & { deleteEvents: 0 | 1 };
@@ -180,21 +182,6 @@ export function noteHolders(db: Database, id: string, uuids: readonly string[]):
 function readEncrypted(db: Database, id: string, column: 'box' | 'listed_again' | 'holders'): Buffer | undefined {
   const sql = /*sql*/ `SELECT ${column} FROM erasure_requests WHERE id = ?`;
   return prepared<[string], Buffer | null>(db, sql).pluck().get(id) ?? undefined;
-}
-
-/**
- * Prepares the note that a page shows a person that the service had said to be gone: on the newest request that fenced the
- * person. Of the row only the identifiers are kept, encrypted. Nothing is noted before the service has said so.
- */
-export function prepareNoteListedAgain(db: Database): (uuid: string, identity: Identity, at: string) => void {
-  const note = db.prepare(/*sql*/ `UPDATE erasure_requests
-    SET listed_again_at = @at, listed_again = encrypt_text(id, @identity)
-    WHERE listed_again_at IS NULL
-      AND id = (SELECT request_id FROM fence WHERE kind = 'person_uuid' AND mac = fence_mac('person_uuid', @uuid)
-        ORDER BY epoch DESC, request_id LIMIT 1)
-      AND EXISTS (SELECT 1 FROM erasure_targets
-        WHERE request_id = id AND target = 'upstream.person' AND result IN ('deleted', 'already_absent'))`);
-  return (uuid, identity, at) => void note.run({ uuid, identity: JSON.stringify(identity), at });
 }
 
 /** Whether any request has a box. */

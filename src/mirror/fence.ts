@@ -8,6 +8,7 @@ import { keyPath } from '../core/secret-key.ts';
 import { datasets, pagedDatasets } from '../contract/datasets.ts';
 import type { Identifier, IdentifierKind } from '../contract/identity.ts';
 import { prepareFenceFilter } from './fence-mac.ts';
+import { seenPassOfNow } from './passes.ts';
 import { asHolder, refuseStaleHolder } from './runs.ts';
 import { prepared } from './prepared.ts';
 import { listQuarantined } from './quarantine.ts';
@@ -41,19 +42,19 @@ export function refuseLostFenceKey(db: Database, dataDir: string): void {
 /** An entry of the fence as the ledger has it: no identifier, only its MAC (hex). */
 export type FenceEntry = { kind: IdentifierKind; mac: string };
 
+/** A request whose fence rises, and when: by this machine's clock, and by the service's where that is known (ISO 8601 UTC). */
+type Fencing = { id: string; epoch: number; at: string; servedAt?: string | null };
+
 /**
  * Fences identifiers for a request, beside what the request has fenced before. The entries of other requests stay. Call it
  * inside the transaction that raises the epoch.
  */
-export function fenceIdentifiers(
-  db: Database,
-  request: { id: string; epoch: number; at: string },
-  identifiers: Iterable<Identifier>,
-): void {
-  const sql = /*sql*/ `INSERT INTO fence (kind, mac, request_id, epoch, fenced_at)
-      VALUES (@kind, fence_mac(@kind, @value), @id, @epoch, @at) ON CONFLICT DO NOTHING`;
+export function fenceIdentifiers(db: Database, request: Fencing, identifiers: Iterable<Identifier>): void {
+  const sql = /*sql*/ `INSERT INTO fence (kind, mac, request_id, epoch, fenced_at, served_at, seen_pass)
+      VALUES (@kind, fence_mac(@kind, @value), @id, @epoch, @at, @servedAt, @seenPass) ON CONFLICT DO NOTHING`;
   const add = db.prepare(sql);
-  for (const { kind, value } of identifiers) add.run({ kind, value, ...request });
+  const seenPass = seenPassOfNow(db);
+  for (const { kind, value } of identifiers) add.run({ servedAt: null, ...request, kind, value, seenPass });
 }
 
 /** The entries that stand for a request, so many at a time, in their order. */
@@ -90,15 +91,20 @@ export async function fenceDigests(db: Database, encrypt = (mac: string): string
   return digests;
 }
 
-/** Adds entries for a request. The entries of other requests stay. Call it inside the transaction that raises the epoch. */
+/**
+ * Adds entries for a request, as the ledger has them. The entries of other requests stay. An older mirror knows fewer persons than
+ * the one in which the fence rose: who is unknown to it counts as one who came after. Call it inside the transaction that raises
+ * the epoch.
+ */
 export function addFence(
   db: Database,
-  request: { id: string; epoch: number; at: string },
+  { id, epoch, at, servedAt = null }: Fencing,
   entries: readonly FenceEntry[],
 ): void {
-  const add = db.prepare(/*sql*/ `INSERT INTO fence (kind, mac, request_id, epoch, fenced_at)
-      VALUES (@kind, unhex(@mac), @id, @epoch, @at) ON CONFLICT DO NOTHING`);
-  for (const entry of entries) add.run({ ...entry, ...request });
+  const add = db.prepare(/*sql*/ `INSERT INTO fence (kind, mac, request_id, epoch, fenced_at, served_at, seen_pass)
+      VALUES (@kind, unhex(@mac), @id, @epoch, @at, @servedAt, @seenPass) ON CONFLICT DO NOTHING`);
+  const seenPass = seenPassOfNow(db);
+  for (const entry of entries) add.run({ ...entry, id, epoch, at, servedAt, seenPass });
 }
 
 /** Removes a request's entries, unless another request has fenced the same persons. Returns how many were removed. */
@@ -161,13 +167,19 @@ export function prepareFencedBy(db: Database): ((kind: IdentifierKind, value: st
 /** An identifier in the mirror that the fence should have kept out, and a request that fenced it. */
 export type FencedIdentifier = Identifier & { requestId: string };
 
-/** The identifiers among those given that are fenced, once for each request that has fenced them. */
+/**
+ * The identifiers of a row that are fenced, once for each request that has fenced them. An integer id alone names nobody where the
+ * row shows a uuid: a service may use it again, for another person.
+ */
 export function prepareFindFenced(db: Database): (identifiers: readonly Identifier[]) => FencedIdentifier[] {
   const fencedBy = prepareFencedBy(db);
-  return (identifiers) =>
-    identifiers.flatMap(({ kind, value }) =>
+  return (identifiers) => {
+    const found = identifiers.flatMap(({ kind, value }) =>
       (fencedBy?.(kind, value) ?? []).map((requestId) => ({ kind, value, requestId })),
     );
+    const isIdAlone = found.every(({ kind }) => kind === 'person_id');
+    return isIdAlone && identifiers.some(({ kind }) => kind === 'person_uuid') ? [] : found;
+  };
 }
 
 /** Every place in the mirror where identifiers of a kind stand, the expression of its values (SQL), and the key of its rows. */
@@ -213,16 +225,35 @@ export async function findFencedIdentifiers(db: Database, signal?: AbortSignal):
   filter.refresh();
   const findFenced = prepareFindFenced(db);
   const found = new Map<string, FencedIdentifier>();
-  const compare = async (identifiers: readonly Identifier[]): Promise<void> => {
-    const suspected = identifiers.filter(({ kind, value }) => filter.mayHold(kind, value));
-    for (const each of findFenced(suspected)) found.set(`${each.kind}\0${each.value}\0${each.requestId}`, each);
-    await pause();
+  const mayHold = ({ kind, value }: Identifier): boolean => filter.mayHold(kind, value);
+  const compare = (row: readonly Identifier[]): void => {
+    for (const each of findFenced(row)) found.set(`${each.kind}\0${each.value}\0${each.requestId}`, each);
   };
   if (filter.isEmpty()) return [];
   for (const place of places)
-    for (const values of valuesAt(db, place)) await compare(values.map((value) => ({ kind: place.kind, value })));
-  for (const { identifiers } of listQuarantined(db)) await compare(identifiers);
+    for (const values of valuesAt(db, place)) {
+      compare(values.map((value) => ({ kind: place.kind, value })).filter(mayHold));
+      await pause();
+    }
+  for (const id of reusedIds(db, found.values()))
+    for (const key of found.keys()) if (key.startsWith(id)) found.delete(key);
+  for (const { identifiers } of listQuarantined(db)) {
+    if (identifiers.some(mayHold)) compare(identifiers);
+    await pause();
+  }
   return [...found.values()];
+}
+
+/** How the found integer ids begin, as keys, of which every person in the mirror has another uuid than those that were found. */
+function reusedIds(db: Database, found: Iterable<FencedIdentifier>): string[] {
+  const all = [...found];
+  const uuids = new Set(all.flatMap(({ kind, value }) => (kind === 'person_uuid' ? value : [])));
+  const ids = all.flatMap(({ kind, value }) => (kind === 'person_id' ? value : []));
+  const sql = /*sql*/ `SELECT CAST(id AS TEXT) AS id, uuid FROM persons WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`;
+  const persons =
+    ids.length === 0 ? [] : db.prepare<[string], { id: string; uuid: string }>(sql).all(JSON.stringify(ids));
+  const fenced = new Set(persons.flatMap(({ id, uuid }) => (uuids.has(uuid) ? id : [])));
+  return persons.flatMap(({ id }) => (fenced.has(id) ? [] : `person_id\0${id}\0`));
 }
 
 /** How often the fence has grown in this database. An older copy of it has a lower one. */

@@ -70,6 +70,10 @@ export type PageCounts = {
   quarantined: number;
   /** Kept out by the fence. */
   fenced: number;
+  /** Of these, those whose person holds a fenced distinct id and came after the erasure. */
+  cameAfter: number;
+  /** Let in without what is fenced of it. */
+  trimmed: number;
 };
 
 /** The plan of a pass over playlists: those that it asks for. */
@@ -93,6 +97,10 @@ const PassRow = z.object({
   rowsQuarantined: z.int(),
   /** Of people who were erased: kept out. */
   rowsFenced: z.int(),
+  /** Of these, those whose person holds a fenced distinct id and came after the erasure. */
+  rowsCameAfter: z.int(),
+  /** Of people who were known before an erasure and hold a distinct id of it: let in without that. */
+  rowsTrimmed: z.int(),
   isOrdered: flag,
   /** Whether the service may have shown only its own default of days. */
   isDefaultWindow: flag,
@@ -166,12 +174,23 @@ export function prepareSavePass(
         count_reported = @countReported, rows_distinct = @rowsDistinct, moment_rows = @momentRows, is_ordered = @isOrdered, cursor = @cursor,
         rows_received = rows_received + @received, rows_added = rows_added + @added,
         rows_changed = rows_changed + @changed, rows_quarantined = rows_quarantined + @quarantined,
-        rows_fenced = rows_fenced + @fenced
+        rows_fenced = rows_fenced + @fenced, rows_came_after = rows_came_after + @cameAfter,
+        rows_trimmed = rows_trimmed + @trimmed
       WHERE id = @passId AND verdict IS NULL`);
   return (evidence, counts, cursor) => {
     const { changes } = save.run({ ...evidence, ...counts, isOrdered: evidence.isOrdered ? 1 : 0, cursor, passId });
     if (changes !== 1) throw new Error('the pass was ended by somebody else');
   };
+}
+
+/**
+ * The pass over the persons up to which a row was first seen before now, whatever passes that are not ended add later; null where
+ * none has been complete yet.
+ */
+export function seenPassOfNow(db: Database): number | null {
+  const sql = /*sql*/ `SELECT coalesce(min(id) FILTER (WHERE verdict IS NULL) - 1, max(id)) FROM passes WHERE dataset = 'persons'
+    AND EXISTS (SELECT 1 FROM passes WHERE dataset = 'persons' AND mode = 'full' AND verdict = 'complete')`;
+  return db.prepare<[], number | null>(sql).pluck().get() ?? null;
 }
 
 /** Whether a pass has seen a row whose time in the list is before another time (ISO 8601 UTC). */

@@ -22,9 +22,11 @@ export function prepareRemoveRow(
 ): (rowKey: number, reason: DeletionReason, at: string, ground?: DeletionGround) => void {
   const { key, identifiers, heldIds } = datasets[dataset];
   const personUuid = identifiers.find(({ role }) => role === 'person_uuid')?.name ?? 'NULL';
-  const remove = db.prepare<[number], { key: string; personUuid: string | null }>(
-    /*sql*/ `DELETE FROM ${dataset} WHERE row_key = ? RETURNING ${key} AS key, ${personUuid} AS personUuid`,
-  );
+  const remove = db.prepare<
+    [number],
+    { key: string; personUuid: string | null; firstSeenPass: number }
+  >(/*sql*/ `DELETE FROM ${dataset} WHERE row_key = ?
+      RETURNING ${key} AS key, ${personUuid} AS personUuid, first_seen_pass AS firstSeenPass`);
   const dependents = [
     ...forgetSeen(dataset),
     /*sql*/ `DELETE FROM suspects WHERE dataset = '${dataset}' AND row_key = @rowKey`,
@@ -52,7 +54,7 @@ type ToldDeletion = {
   personUuid: string | null;
   reason: DeletionReason;
   at: string;
-} & { requestId: string | null; mergedInto: string | null };
+} & { requestId: string | null; mergedInto: string | null; firstSeenPass: number | null };
 
 /**
  * Prepares what tells both feeds of a deletion, under one number. It stays in the feed as long where this machine's clock was set
@@ -64,9 +66,10 @@ function prepareTellDeletion(db: Database): (deletion: ToldDeletion) => void {
   );
   const appendDeletion = db.prepare<
     ToldDeletion & { seq: number | bigint }
-  >(/*sql*/ `INSERT INTO deletions (seq, dataset, key, person_uuid, reason, deleted_at, request_id, merged_into)
+  >(/*sql*/ `INSERT INTO deletions (seq, dataset, key, person_uuid, reason, deleted_at, request_id, merged_into,
+        first_seen_pass)
       VALUES (@seq, @dataset, @key, @personUuid, @reason, max(@at, coalesce((SELECT agreed_at FROM service_clock), @at)), @requestId,
-        @mergedInto)`);
+        @mergedInto, @firstSeenPass)`);
   return (deletion) => void appendDeletion.run({ ...deletion, seq: appendChange.run(deletion).lastInsertRowid });
 }
 
@@ -136,8 +139,9 @@ function prepareTellAgain(db: Database): (requestId: string, identity: Identity,
       SELECT dataset, key FROM former
       WHERE NOT EXISTS (SELECT 1 FROM persons WHERE dataset = 'persons' AND uuid = key)
         AND NOT EXISTS (SELECT 1 FROM recordings WHERE dataset = 'recordings' AND id = key)`);
-  const forget = db.prepare<[string, string], Pick<ToldDeletion, 'personUuid' | 'reason'>>(
-    /*sql*/ `DELETE FROM deletions WHERE dataset = ? AND key = ? RETURNING person_uuid AS personUuid, reason`,
+  const forget = db.prepare<[string, string], Pick<ToldDeletion, 'personUuid' | 'reason' | 'firstSeenPass'>>(
+    /*sql*/ `DELETE FROM deletions WHERE dataset = ? AND key = ?
+      RETURNING person_uuid AS personUuid, reason, first_seen_pass AS firstSeenPass`,
   );
   const tell = prepareTellDeletion(db);
   return (requestId, { person_uuid: uuids, recording_id: recordings }, at) => {
@@ -147,7 +151,8 @@ function prepareTellAgain(db: Database): (requestId: string, identity: Identity,
       const known = before.find(({ personUuid }) => personUuid !== null)?.personUuid ?? null;
       const personUuid = dataset === 'persons' ? key : known;
       const reason = before.at(-1)?.reason === 'deleted' ? 'deleted' : 'erased';
-      tell({ dataset, key, personUuid, reason, at, requestId, mergedInto: null });
+      const firstSeenPass = before[0]?.firstSeenPass ?? null;
+      tell({ dataset, key, personUuid, reason, at, requestId, mergedInto: null, firstSeenPass });
     }
   };
 }

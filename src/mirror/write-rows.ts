@@ -60,6 +60,8 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
       changed: 0,
       quarantined: 0,
       fenced: 0,
+      cameAfter: 0,
+      trimmed: 0,
       unchangedRun: 0,
       isQuarantineFull: false,
     };
@@ -120,6 +122,7 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
       present.push(rowKey);
       prints?.note(rowKey, undefined);
     }
+    Object.assign(outcome, admission.takeCounts());
     prints?.save();
     if (changed.length > 0) appendChanges.run(dataset, at, JSON.stringify(changed));
     owners?.noteShown(present, passId);

@@ -179,10 +179,19 @@ async function checkErasures(db: Database, dataDir: string, ledger: LedgerReader
   refuseRestored(db, ledger);
   const fenced = await findFencedIdentifiers(db, signal);
   const found = new Set(fenced.map(({ kind, value }) => `${kind} ${value}`)).size;
-  const listed = listRequests(db, 'all').filter(({ listedAgainAt }) => listedAgainAt !== null).length;
+  const again = listRequests(db, 'all').filter(({ listedAgainAt }) => listedAgainAt !== null);
+  const listed = again.filter(({ origin }) => origin !== 'upstream').length;
   if (found === 0 && listed > 0) {
     const detail = `the service lists ${listed} erased persons again, which speaks against their certificates`;
     return { state: 'warning', detail, fix: 'run `analytics-mirror reconcile`: it opens their requests again' };
+  }
+  if (found === 0 && again.length > 0) {
+    const detail = `the service lists ${again.length} rows again that were taken for deleted there`;
+    return {
+      state: 'warning',
+      detail,
+      fix: 'run `analytics-mirror reconcile`: it lets in what the service has; `status` says the rest',
+    };
   }
   if (found === 0) return `epoch ${readEpoch(db)}; the mirror holds no erased person`;
   throw new AppError(`the mirror holds ${found} identifiers of erased people`, {

@@ -3,9 +3,10 @@ import type { RequestState } from '../ledger/vocabulary.ts';
 import { stateCounts, stateText } from '../ledger/vocabulary-words.ts';
 import { nextBatchAfter } from '../contract/weekly-batch.ts';
 import type { OpenRequest, ProjectContent } from './overview.ts';
+import { listedAgainTexts } from './listed-again.ts';
 import { openCount } from './page-freshness.ts';
 import type { Markup } from '../markup/markup.ts';
-import { badge, figures, meter, when, type Mark } from './page-parts.ts';
+import { badge, figures, meter, when, withCode, type Mark } from './page-parts.ts';
 import { codeText, countText, countedText, minuteText } from '../core/words.ts';
 
 const stateMarks: Readonly<Record<RequestState, Mark>> = {
@@ -41,6 +42,7 @@ export function requestsPart(content: ProjectContent, now: string): Markup {
             : ['First due date', nextDueAt === null ? 'none open' : when(nextDueAt, now)],
           ['Rows of erased people kept out', countText(fence.hits)],
         ])}
+        ${listedAgainTexts(content.erasure.listedAgain).map((text) => html`<p>${withCode(text)}</p>`)}
         <p class="small">The batch begins on Sundays at 05:00 UTC: ${minuteText(nextBatch)}.</p>
       </div>
     </div>

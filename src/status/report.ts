@@ -1,14 +1,17 @@
+import { z } from 'zod';
 import type { Database } from '../mirror/database.ts';
 import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
 import { readStandings, type DestinationStanding } from '../mirror/destinations.ts';
 import { countFence } from '../mirror/fence.ts';
+import { countListedAgain } from '../mirror/listed-again.ts';
 import { readClockStanding, type ClockStanding } from '../job/clock-standing.ts';
 import { livingHolder, livingRuns } from '../job/lease.ts';
 import {
   lastExportOf,
   listRuns,
+  newestSuccess,
   settleRun,
   type LeaseHolder,
   type Living,
@@ -22,6 +25,7 @@ import { countRows, type RowCounts } from '../mirror/read-rows.ts';
 import { countSuspects, listHeldPlans, type HeldPlan } from '../mirror/suspects.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
+import type { ListedAgain } from './listed-again.ts';
 
 /**
  * The current full snapshot, its deltas, and the newest time of all. `verdict`: of the full one's pass, or null. `unchangedAt`:
@@ -77,6 +81,7 @@ export type ErasureReport = {
   eventsExpectedBy: string | null;
   /** The entries of the fence, and how many rows they have kept out. */
   fence: { entries: number; hits: number; recreated: number };
+  listedAgain: ListedAgain;
 };
 
 /** What command and page both show of a mirror. Holds no personal data. */
@@ -179,6 +184,14 @@ export function reportSnapshots(db: Database, dataDir: string): SnapshotReport[]
   });
 }
 
+/** How many rows that were listed again the newest reconciliation has let in. */
+function letInLast(db: Database): number {
+  const { letIn = 0 } = z
+    .looseObject({ letIn: z.int().optional() })
+    .parse(JSON.parse(newestSuccess(db, 'reconcile')?.counts ?? '{}'));
+  return letIn;
+}
+
 /** Reads the state of all erasure requests at a time (ISO 8601 UTC). */
 function gatherErasure(db: Database, now: string): ErasureReport {
   const open = listRequests(db, 'open').filter(({ certifiedAt }) => certifiedAt === null);
@@ -189,5 +202,6 @@ function gatherErasure(db: Database, now: string): ErasureReport {
     nextDueAt: times('dueAt').at(0) ?? null,
     eventsExpectedBy: times('eventsExpectedBy').at(-1) ?? null,
     fence: countFence(db),
+    listedAgain: { letIn: letInLast(db), out: countListedAgain(db) },
   };
 }

@@ -60,9 +60,22 @@ export function passRemarks(passes: readonly PassReport[]): Remark[] {
       ...(keptMoment === null ? [] : [momentWords(pass, keptMoment)]),
       ...untoldRemarks(pass),
       ...countRemarks(pass),
+      ...holderRemarks(pass),
     ];
   });
   return isLimited ? [defaultWindow, ...own] : own;
+}
+
+/** How many rows with a distinct id of an erased person a pass has kept out, and how many it has let in without that. */
+function holderRemarks({ dataset, rowsCameAfter, rowsTrimmed }: PassReport): Remark[] {
+  const remark = (count: number, what: string): Remark[] =>
+    count === 0
+      ? []
+      : [{ detail: `${dataset}: ${countedText(count, 'row')} with a distinct id of an erased person ${what}` }];
+  return [
+    ...remark(rowsCameAfter, 'kept out: nothing shows that the person was there before the erasure'),
+    ...remark(rowsTrimmed, 'let in without it: the person was known before the erasure'),
+  ];
 }
 
 /** Which playlists a pass was not told all recordings of, and why. */

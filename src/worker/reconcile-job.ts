@@ -29,6 +29,7 @@ import { replayErasures, type ReplayResult } from '../erasure/fence/restore.ts';
 import { readClockStanding, type ClockStanding } from '../job/clock-standing.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { aboveDiskFloor } from '../job/disk-floor.ts';
+import { letBack, type LetBack } from '../erasure/upstream/let-back.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { reopenListed } from '../erasure/request/reopen.ts';
 import { claimMirror } from '../mirror/runs.ts';
@@ -61,6 +62,8 @@ export type ReconcileJobResult = JobResult & {
   lost: string[];
   erasure: ErasureResult;
   absence: AbsenceResult;
+  /** The rows that were taken for deleted at the service, and that it shows again. */
+  listedAgain: LetBack;
   /** How the bucket followed; null where there is none. */
   bucket: BucketReport | null;
   /** What a catalog was told; null where there is none. */
@@ -180,6 +183,7 @@ async function reconcile(
   const found = listRequests(db, 'open').filter(({ id }) => !requestsBefore.has(id));
   const later = found.length > 0 ? await reconcileErasure(context, new Set(found.map(({ id }) => id))) : null;
   const erasure = later ? sumOfRounds({ ...here, ...there }, later) : { ...here, ...there };
+  const listedAgain = await letBack(context);
   // Last: feeds have lost rows, and files of the feeds were rewritten.
   const bucket = await keepBuckets(context);
   const catalog = await tellCatalog(context, bucket);
@@ -190,21 +194,30 @@ async function reconcile(
   const reason = behind ?? (silent > 0 ? consumersSilent : undefined);
   const clockStanding = readClockStanding(db, settings.dataDir, clock.now());
   const { held: heldRequests, attention, cancelled, unreached } = erasure;
+  const { letIn, staysOut } = listedAgain;
   const isHeld =
-    absence.held.length + heldRequests + attention + cancelled + unreached + lost.length > 0 ||
+    absence.held.length + heldRequests + attention + cancelled + unreached + lost.length + staysOut > 0 ||
     behind !== undefined ||
     clockStanding.problem !== null;
   const { held, ...counts } = absence;
   return {
     outcome: isHeld ? 'held' : 'done',
     ...(reason === undefined ? {} : { reason }),
-    counts: { ...counts, ...erasure, ...bucketCounts(bucket), ...(silent > 0 ? { unacknowledged: silent } : {}) },
+    counts: {
+      ...counts,
+      ...erasure,
+      letIn,
+      staysOut,
+      ...bucketCounts(bucket),
+      ...(silent > 0 ? { unacknowledged: silent } : {}),
+    },
     plan,
     replayed,
     mended,
     lost,
     erasure,
     absence,
+    listedAgain,
     bucket,
     catalog,
     clock: clockStanding,

@@ -20,6 +20,8 @@ const pass: PassReport = {
   rowsAdded: 10,
   rowsChanged: 20,
   rowsFenced: 0,
+  rowsCameAfter: 0,
+  rowsTrimmed: 0,
   rowsQuarantined: 3,
   countReported: null,
   untold: [],

@@ -23,7 +23,8 @@ test.for([
   ['{"id":12345678901234567890,"distinct_ids":"ann"}', '{"id":12345678901234567890,"distinct_ids":null}'],
   ['{"distinct_ids":["ann","bob",5],"id":1.50}', '{"distinct_ids":["bob",5],"id":1.5}'],
   ['{"distinct_ids":"joann"}', undefined],
-  ['{"name":"ann"}', undefined],
+  ['{"name":"ann","distinct_ids":"x"}', '{"name":null,"distinct_ids":"x"}'],
+  ['{"name":"joann"}', undefined],
   ['"ann"', undefined],
   [null, undefined],
 ] as const)('%s without ann is %s', ([text, without]) => {

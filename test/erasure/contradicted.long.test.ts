@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { isoTime } from '../../src/core/clock.ts';
 import { readmit } from '../../src/erasure/readmit.ts';
 import { approveRequest } from '../../src/erasure/receive.ts';
 import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
@@ -8,6 +9,7 @@ import { scanRequests } from '../../src/erasure/scan/scan-requests.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { listRequests, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
+import { gatherStatus } from '../../src/status/report.ts';
 import { jobContext } from '../job/job-context.ts';
 import { loadStandAlone } from '../ledger/ledger-fixture.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
@@ -142,34 +144,105 @@ it('a service that lists and denies the same person is not asked for ever: an op
   await expectSoundLedger(world);
 });
 
-it.each(['approve', 'readmit'] as const)(
-  'a person of a deletion at the service, not of an operator, is not deleted there: %s ends it',
-  async (how) => {
-    const { world, uuid, createdAt } = await worldWithPerson();
-    world.sandbox.act({ do: 'delete', uuid });
-    await world.sync();
-    await toTheEnd(world);
-    expect(requestOf(world)).toMatchObject({ state: 'sealed', origin: 'upstream' });
-    const sent = bringBack(world, uuid, createdAt);
-    await world.sync();
-    await world.reconcile();
-    const { id } = requestOf(world);
-    expect(requestOf(world)).toMatchObject({ state: 'attention', reason: 'listed_again', generation: 2 });
-    expect(records(world)).toEqual(['reopened 2 listed_again', 'attention 2 listed_again']);
-    await runEraseJob(jobContext({ db: world.db(), settings: world.settings, clock: world.clock }, {}), async (job) => {
-      if (how === 'approve') approveRequest(job, id);
-      else readmit(job, [id], 'it was a mistake');
-      return Promise.resolve({ outcome: 'done', counts: {} });
+/** A world whose person was deleted at the service, and whose request about that is ended. */
+async function deletedThere(): Promise<Awaited<ReturnType<typeof worldWithPerson>>> {
+  const known = await worldWithPerson();
+  known.world.sandbox.act({ do: 'delete', uuid: known.uuid });
+  await known.world.sync();
+  await toTheEnd(known.world);
+  expect(requestOf(known.world)).toMatchObject({ state: 'sealed', origin: 'upstream' });
+  return known;
+}
+
+const counted = ({ db }: ErasureWorld, sql: string, ...values: string[]): unknown =>
+  db().prepare(`SELECT count(*) FROM ${sql}`).pluck().get(values);
+
+it('a customer whom the service had deleted, and who visits again, is mirrored', async () => {
+  const { world, uuid } = await deletedThere();
+  expect(counted(world, `fence WHERE kind = 'person_uuid' AND seen_pass > 0 AND served_at IS NOT NULL`)).toBe(1);
+  const { created } = world.sandbox.act({ do: 'create', distinct_ids: [name], properties: { email: name } });
+  await world.sync();
+  expect(counted(world, 'distinct_id_owners WHERE distinct_id = ?', name)).toBe(1);
+  expect(counted(world, 'persons WHERE uuid IN (?, ?)', uuid, created[0] ?? '')).toBe(1);
+  expect((await scan(world)).reopened).toEqual([]);
+});
+
+it('a person of a deletion at the service comes back by itself once the service shows it by its id, too', async () => {
+  const { world, uuid, createdAt } = await deletedThere();
+  world.backUp();
+  const sent = bringBack(world, uuid, createdAt);
+  world.intercept((asked, send) => (/persons[/][^?]/.test(asked.path) ? Promise.resolve(answer(404)) : send()));
+  await world.sync();
+  expect(await world.reconcile()).toMatchObject({ outcome: 'held', listedAgain: { letIn: 0, staysOut: 1 } });
+  expect(statusOf(world)).toEqual({ letIn: 0, out: [{ why: 'not_found', rows: 1 }] });
+  world.intercept((_asked, send) => send());
+  expect(await world.reconcile()).toMatchObject({ outcome: 'done', listedAgain: { letIn: 1, staysOut: 0 } });
+  expect(statusOf(world)).toEqual({ letIn: 1, out: [] });
+  await world.sync();
+  expect(counted(world, 'persons WHERE uuid = ?', uuid)).toBe(1);
+  // Nor does an older mirror take it out again.
+  world.restore();
+  await world.reconcile();
+  await world.sync();
+  expect(counted(world, 'persons WHERE uuid = ?', uuid)).toBe(1);
+  expect(requestOf(world)).toMatchObject({ state: 'sealed', generation: 1 });
+  expect({ ...sent, isLiving: isLiving(world, uuid) }).toEqual({ deletions: 0, isLiving: true });
+  await expectSoundLedger(world);
+});
+
+it('a recording comes back in the same way; what its list shows no more is forgotten', async () => {
+  const { world } = await worldWithPerson();
+  const [id = ''] = world.db().prepare<[], string>('SELECT id FROM recordings').pluck().all();
+  const without = (isShown: boolean): void =>
+    world.intercept(async (asked, send) => {
+      if (asked.path.includes(`/session_recordings/${encodeURIComponent(id)}`)) return answer(404);
+      const reply = await send();
+      if (isShown || !asked.path.includes('/session_recordings/?')) return reply;
+      const page = JSON.parse(reply.bytes.toString()) as { results: { id: string }[] };
+      const results = page.results.filter((row) => row.id !== id);
+      return { ...reply, bytes: Buffer.from(JSON.stringify({ ...page, results })) };
     });
-    await world.reconcile();
-    expect(requestOf(world).state).toBe('sealed');
-    await world.sync();
-    const count = world.db().prepare('SELECT count(*) FROM persons WHERE uuid = ?').pluck().get(uuid);
-    expect(count).toBe(how === 'readmit' ? 1 : 0);
-    expect({ ...sent, isLiving: isLiving(world, uuid) }).toEqual({ deletions: 0, isLiving: true });
-    await expectSoundLedger(world);
-  },
-);
+  without(false);
+  await world.sync();
+  await toTheEnd(world);
+  expect(requestOf(world)).toMatchObject({ state: 'sealed', origin: 'upstream' });
+  without(true);
+  await world.sync();
+  expect(await world.reconcile()).toMatchObject({ outcome: 'held', listedAgain: { staysOut: 1 } });
+  without(false);
+  await world.sync();
+  expect(await world.reconcile()).toMatchObject({ outcome: 'done', listedAgain: { staysOut: 0 } });
+  world.intercept((_asked, send) => send());
+  await world.sync();
+  expect(await world.reconcile()).toMatchObject({ outcome: 'done', listedAgain: { letIn: 1 } });
+  await world.sync();
+  expect(counted(world, 'recordings WHERE id = ?', id)).toBe(1);
+  await expectSoundLedger(world);
+});
+
+it('a recording of a request that somebody asked for is listed again: an operator decides', async () => {
+  const { world } = await worldWithPerson();
+  const [uuid = ''] = world.db().prepare<[], string>('SELECT person_uuid FROM recordings').pluck().all();
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  world.intercept((asked, send) =>
+    /session_recordings[/][^?]/.test(asked.path) ? Promise.resolve(answer(404)) : send(),
+  );
+  await toTheEnd(world);
+  expect(requestOf(world).state).toBe('sealed');
+  await world.sync();
+  expect(await world.reconcile()).toMatchObject({ outcome: 'held' });
+  expect(requestOf(world)).toMatchObject({ state: 'attention', reason: 'listed_again', generation: 2 });
+  await runEraseJob(jobContext({ db: world.db(), settings: world.settings, clock: world.clock }, {}), async (job) => {
+    approveRequest(job, requestOf(world).id);
+    return Promise.resolve({ outcome: 'done', counts: {} });
+  });
+  await world.reconcile();
+  expect(requestOf(world)).toMatchObject({ state: 'sealed', generation: 2 });
+  await expectSoundLedger(world);
+});
+
+const statusOf = ({ db, dataDir, clock }: ErasureWorld) =>
+  gatherStatus(db(), dataDir, isoTime(clock.now())).erasure.listedAgain;
 
 it('a person of two requests is let in by both together, and by none while a third is about to erase the person', async () => {
   const { world, uuid } = await worldWithPerson();

@@ -56,7 +56,7 @@ CREATE TABLE deletions (
   reason TEXT NOT NULL CHECK (reason IN ('deleted', 'merged', 'expired', 'erased')),
   deleted_at TEXT NOT NULL,
   request_id TEXT
-, merged_into TEXT) STRICT;
+, merged_into TEXT, first_seen_pass INTEGER) STRICT;
 
 CREATE TABLE departures (
   dataset TEXT NOT NULL CHECK (dataset IN ('persons', 'recordings')),
@@ -116,7 +116,7 @@ CREATE TABLE erasure_requests (
   distinct_ids INTEGER,
   recordings INTEGER,
   box BLOB
-, reopened_at TEXT, listed_again_at TEXT, listed_again BLOB, waits_for TEXT, waits_since TEXT, searched_files INTEGER, erased_by TEXT, life_from TEXT, holders BLOB) STRICT, WITHOUT ROWID;
+, reopened_at TEXT, listed_again_at TEXT, listed_again BLOB, waits_for TEXT, waits_since TEXT, searched_files INTEGER, erased_by TEXT, stays_out TEXT CHECK (stays_out IN ('not_found', 'not_answered', 'still_open')), life_from TEXT, holders BLOB) STRICT, WITHOUT ROWID;
 
 CREATE TABLE erasure_targets (
   request_id TEXT NOT NULL REFERENCES erasure_requests (id),
@@ -142,7 +142,7 @@ CREATE TABLE fence (
   fenced_at TEXT NOT NULL,
   hits INTEGER NOT NULL DEFAULT 0,
   recreated INTEGER NOT NULL DEFAULT 0,
-  last_hit_at TEXT,
+  last_hit_at TEXT, seen_pass INTEGER, served_at TEXT,
   PRIMARY KEY (kind, mac, request_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -223,7 +223,7 @@ CREATE TABLE "passes" (
   -- The playlists whose entries a pass was not told, and why: a JSON array.
   untold TEXT NOT NULL DEFAULT '[]',
   -- The rows of the largest moment of which no page showed all; 0 for none.
-  moment_rows INTEGER NOT NULL DEFAULT 0,
+  moment_rows INTEGER NOT NULL DEFAULT 0, rows_came_after INTEGER NOT NULL DEFAULT 0, rows_trimmed INTEGER NOT NULL DEFAULT 0,
   CHECK ((verdict IS NULL) = (finished_at IS NULL))
 ) STRICT;
 

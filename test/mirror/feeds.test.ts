@@ -79,7 +79,7 @@ test('an expired deletion takes what the feed tells of its row, unless the row i
   for (const key of ['back', 'gone']) {
     append('changes', `'${key}', 'upsert', '${dayOf(1)}'`);
     append('changes', `'${key}', 'delete', '${dayOf(2)}'`);
-    append('deletions', `'${key}', '${key}', 'merged', '${dayOf(2)}', NULL`);
+    append('deletions', `'${key}', '${key}', 'merged', '${dayOf(2)}', NULL, 1`);
   }
   append('changes', `'back', 'upsert', '${dayOf(3)}'`);
   expect(expireDeletionFeed(db, { before: dayOf(9), through: Infinity })).toBe(2);

@@ -16,11 +16,13 @@ import {
   findFencedIdentifiers,
   liftFence,
   readFenceUse,
+  setEpoch,
   standingFence,
   type FenceEntry,
 } from '../../src/mirror/fence.ts';
 import { addFenceMac } from '../../src/mirror/fence-mac.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
+import { prepareRemoveRow } from '../../src/mirror/remove-rows.ts';
 import { replacePlaylistRecordings } from '../../src/mirror/write-rows.ts';
 import type { QuarantinedRow } from '../../src/mirror/quarantine.ts';
 import type { PageOutcome, ShownRows } from '../../src/mirror/write-rows.ts';
@@ -41,10 +43,16 @@ const ann: Identifier[] = [
   { kind: 'recording_id', value: 'rec-1' },
 ];
 
-/** A mirror that knows nobody, and keeps Ann out. */
-function fencedMirror(identifiers: readonly Identifier[] = ann): Database {
+/** A mirror that knows nobody, and keeps Ann out. `known`: the persons that a complete pass had seen before. */
+function fencedMirror(identifiers: readonly Identifier[] = ann, known: readonly Row[] = []): Database {
   const { db } = openTestMirror();
-  fenceIdentifiers(db, { id: 'request', epoch: 1, at: fencedAt }, identifiers);
+  if (known.length > 0) {
+    commit(db, 'persons', known);
+    finishPass(db, 1, null, before);
+  }
+  // The clock of this machine is years ahead of the service's: it decides nothing.
+  const at = '2031-06-01T00:00:00.000Z';
+  fenceIdentifiers(db, { id: 'request', epoch: 1, at, servedAt: fencedAt }, identifiers);
   return db;
 }
 
@@ -94,8 +102,11 @@ const list = (db: Database, sql: string): unknown[] => db.prepare(sql).pluck().a
 describe('an erased person', () => {
   it.each<[string, Row]>([
     ['by uuid', person(annUuid)],
-    ['by integer id', person('u2', { id: 1 })],
-    ['by integer id beyond a double', person('u2', { id: 2n ** 60n + 1n })],
+    ['by integer id and a distinct id', person('u2', { id: 1, distinct_ids: '["device"]' })],
+    [
+      'by integer id beyond a double and a distinct id',
+      person('u2', { id: 2n ** 60n + 1n, distinct_ids: '["device"]' }),
+    ],
     ['by uuid, created anew', person(annUuid, { created_at: after })],
   ])('is never stored again: %s', (_how, row) => {
     const db = fencedMirror([...ann, { kind: 'person_id', value: String(2n ** 60n + 1n) }]);
@@ -119,35 +130,54 @@ describe('an erased person', () => {
     expect(readFenceUse(db, 'request')).toMatchObject({ hits: 2, recreated: 1 });
   });
 
-  it('under another uuid, created later with a fenced distinct id, is kept out and counted', () => {
-    const db = fencedMirror();
-    const again = person('new', { distinct_ids: '["fresh","ann@x.example"]', created_at: after });
-    expect(commit(db, 'persons', [again])).toMatchObject({ fenced: 1, added: 0 });
+  it.each<[string, string, Row[]]>([
+    ['created later, where no pass was complete before', after, []],
+    ['unknown to the complete pass before, whatever its time', '2020-01-01T00:00:00Z', [person('bob')]],
+  ])('under another uuid with a fenced distinct id, %s, is kept out and counted', (_which, created_at, known) => {
+    const db = fencedMirror(ann, known);
+    const again = person('new', { distinct_ids: '["fresh","ann@x.example"]', created_at });
+    expect(commit(db, 'persons', [again])).toMatchObject({ fenced: 1, cameAfter: 1, trimmed: 0, added: 0 });
     expect(stored(db, 'distinct_id_owners')).toEqual([]);
+    expect(list(db, `SELECT rows_came_after FROM passes ORDER BY id DESC LIMIT 1`)).toEqual([1]);
     expect(readFenceUse(db, 'request')).toMatchObject({ hits: 1, recreated: 1 });
+  });
+
+  it('under another uuid, first seen by a pass that goes on after the fence rose, is kept out', () => {
+    const db = fencedMirror([], [person('bob')]);
+    const unfinished = startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at: before });
+    const page = preparePageCommit(db, 'persons', unfinished);
+    const head = startPass(db, { dataset: 'persons', mode: 'head', plan: '{}', at: before });
+    finishPass(db, head, 'head', before);
+    fenceIdentifiers(db, { id: 'request', epoch: 1, at: fencedAt, servedAt: fencedAt }, ann);
+    setEpoch(db, 1);
+    page({ rows: [person('new', { distinct_ids: '["fresh"]' })], quarantined: [], at: after });
+    const again = person('new', { distinct_ids: '["fresh","device"]' });
+    expect(page({ rows: [again], quarantined: [], at: after })).toMatchObject({ cameAfter: 1, changed: 0 });
   });
 });
 
 describe('a living person', () => {
   it('who has come by a fenced distinct id is let in without it', () => {
-    const db = fencedMirror();
-    const row = person('bob', { distinct_ids: '["bob","device"]' });
-    expect(commit(db, 'persons', [row])).toMatchObject({ fenced: 0, added: 1 });
+    const db = fencedMirror(ann, [person('bob', { distinct_ids: '["bob"]', created_at: after })]);
+    // Services show a person without properties by a distinct id.
+    const row = person('bob', { distinct_ids: '["bob","device"]', name: 'device', created_at: after });
+    expect(commit(db, 'persons', [row])).toMatchObject({ fenced: 0, trimmed: 1, changed: 1 });
     expect(list(db, `SELECT distinct_ids FROM persons`)).toEqual(['["bob"]']);
+    expect(list(db, `SELECT name FROM persons`)).toEqual([null]);
     expect(list(db, `SELECT distinct_id FROM distinct_id_owners`)).toEqual(['bob']);
-    expect(readFenceUse(db, 'request')).toMatchObject({ hits: 1, recreated: 0 });
-    // Shown so again, it is no change.
-    expect(commit(db, 'persons', [row])).toMatchObject({ fenced: 0, added: 0, changed: 0, unchangedRun: 1 });
+    expect(readFenceUse(db, 'request')).toMatchObject({ hits: 0, recreated: 0 });
+    // Shown so again, it is no change. Away and back again, it is known all the same.
+    expect(commit(db, 'persons', [row])).toMatchObject({ fenced: 0, trimmed: 1, changed: 0, unchangedRun: 1 });
+    db.transaction(() => prepareRemoveRow(db, 'persons')(1, 'merged', after))();
+    expect(commit(db, 'persons', [row])).toMatchObject({ fenced: 0, trimmed: 1, added: 1 });
   });
 
   it.each<[string, Row]>([
     ['whose distinct id has a fenced one in it', person('jo', { distinct_ids: '["joann@x.example","device2"]' })],
     ['whose id has a fenced one in it', person('jo', { id: 11 })],
     ['whose distinct id is somebody’s integer id', person('jo', { distinct_ids: '["1"]' })],
-    [
-      'whose name or properties are what somebody was known by',
-      person('jo', { name: 'device', properties: '{"a":"device"}' }),
-    ],
+    ['whose properties are what somebody was known by', person('jo', { properties: '{"a":"device"}' })],
+    ['who was given the integer id of an erased person', person('jo', { id: 1, distinct_ids: '["jo"]' })],
   ])('%s is let in as it is', (_who, row) => {
     const db = fencedMirror();
     expect(commit(db, 'persons', [row])).toMatchObject({ fenced: 0, added: 1 });
@@ -165,7 +195,7 @@ describe('a recording', () => {
     ['under a fenced distinct id, whoever it is shown with', recording('new', { distinct_id: 'device' })],
     [
       'that shows the integer id of an erased person, and no uuid',
-      recording('new', { person: '{"id":1,"name":"Ann"}' }),
+      recording('new', { person_uuid: null, person: '{"id":1,"name":"Ann"}' }),
     ],
     [
       'under a new distinct id, of a person created after the erasure who holds a fenced one',
@@ -191,14 +221,15 @@ describe('a recording', () => {
       '{"id":9007199254740993,"distinct_ids":["bob"],"a":1.5}',
     ],
     ['as a single text', '{"distinct_ids":"device"}', '{"distinct_ids":null}'],
+    ['as a name', '{"id":1,"name":"device"}', '{"id":1,"name":null}'],
     [
       'and lived before the erasure',
       `{"distinct_ids":["bob","device"],"created_at":"${before}"}`,
       `{"distinct_ids":["bob"],"created_at":"${before}"}`,
     ],
   ])('of another, whose person names a fenced distinct id %s, is let in without it', (_how, shown, kept) => {
-    const db = fencedMirror();
-    expect(commit(db, 'recordings', [recording('r', { person: shown })])).toMatchObject({ fenced: 0, added: 1 });
+    const db = fencedMirror(ann, [person('bob')]);
+    expect(commit(db, 'recordings', [recording('r', { person: shown })])).toMatchObject({ trimmed: 1, added: 1 });
     expect(list(db, `SELECT person FROM recordings`)).toEqual([kept]);
   });
 
@@ -315,7 +346,7 @@ describe('the fence', () => {
     expect(macsOf(db, () => commit(db, 'persons', rows))).toBe(0);
     expect(macsOf(db, () => commit(db, 'recordings', [recording('r')]))).toBe(0);
     const changed = [{ ...rows[0], name: 'Bob' } as Row, rows[1] as Row];
-    // Uuid, id and distinct id of the one that changed.
+    // Uuid, distinct id and name of the one that changed.
     expect(macsOf(db, () => commit(db, 'persons', changed))).toBe(3);
     liftFence(db, 'request');
     expect(macsOf(db, () => commit(db, 'persons', [person('new', { distinct_ids: '["n"]' })]))).toBe(0);

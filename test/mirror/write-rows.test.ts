@@ -55,6 +55,8 @@ describe('a page that enters the mirror', () => {
       changed: 1,
       quarantined: 0,
       fenced: 0,
+      cameAfter: 0,
+      trimmed: 0,
       unchangedRun: 1,
       isQuarantineFull: false,
     });

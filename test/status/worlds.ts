@@ -141,6 +141,8 @@ function pass(dataset: PassReport['dataset'], mode: PassReport['mode'], more: Pa
     rowsChanged: 40_211,
     rowsQuarantined: 2,
     rowsFenced: 1,
+    rowsCameAfter: 0,
+    rowsTrimmed: 0,
     countReported: 1_204_331,
     untold: [],
     assumptions: { newestFirst: true, countReached: true, defaultWindow: false, keptMoment: null },
@@ -196,6 +198,7 @@ const freshContent: ProjectContent = {
     nextDueAt: later(12 * dayMs),
     eventsExpectedBy: later(2.7 * dayMs),
     fence: { entries: 402, hits: 38, recreated: 1 },
+    listedAgain: { letIn: 0, out: [] },
   },
   openRequests: [
     request(1, 'awaiting_upstream', 18, 12, { eventsExpectedBy: later(2.7 * dayMs) }),
@@ -455,6 +458,7 @@ const many = changed({
     nextDueAt: later(2.1 * dayMs),
     eventsExpectedBy: later(9.7 * dayMs),
     fence: { entries: 51_233, hits: 1204, recreated: 7 },
+    listedAgain: { letIn: 0, out: [] },
   },
   openRequests: Array.from({ length: 12 }, (_request, index) =>
     request(20 + index, 'awaiting_upstream', 28 - index, 2.1 + index, { eventsExpectedBy: later(2.7 * dayMs) }),

@@ -119,6 +119,8 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
             changed: 0,
             quarantined: 0,
             fenced: 0,
+            cameAfter: 0,
+            trimmed: 0,
             unchangedRun: 0,
             isQuarantineFull: false,
           },

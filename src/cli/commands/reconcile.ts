@@ -12,6 +12,7 @@ import { targetText } from '../../ledger/vocabulary-words.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { listHeldPlans, type HeldPlan } from '../../mirror/suspects.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
+import { listedAgainTexts } from '../../status/listed-again.ts';
 import {
   planReconcile,
   runReconcileJob,
@@ -66,7 +67,7 @@ Examples:
       }
       const result = await runReconcileJob(app.jobContext(context.signal), approve);
       if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
-      const { outcome, plan, replayed, mended, lost, erasure, absence, clock } = result;
+      const { outcome, plan, replayed, mended, lost, erasure, absence, listedAgain, clock } = result;
       const { maxRequestDays } = app.settings.erasure;
       const db = app.databaseReadOnly();
       const holders = listRequests(db, 'open').map((request) =>
@@ -74,7 +75,7 @@ Examples:
       );
       const places = { bucket: bucketJson(result.bucket), catalog: catalogJson(result.catalog) };
       return {
-        json: { outcome, plan, replayed, mended, lost, erasure, absence, ...places, clock },
+        json: { outcome, plan, replayed, mended, lost, erasure, absence, listedAgain, ...places, clock },
         text: `${resultText(result, maxRequestDays)}${holders.join('')}`,
       };
     },
@@ -128,10 +129,8 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
   return `${lines.join('')}\n`;
 }
 
-function resultText(
-  { replayed, mended, lost, erasure, absence, plan, bucket, catalog, clock }: ReconcileJobResult,
-  maxRequestDays: number,
-): string {
+function resultText(result: ReconcileJobResult, maxRequestDays: number): string {
+  const { replayed, mended, lost, erasure, absence, listedAgain, plan, bucket, catalog, clock } = result;
   const texts = [
     ...mended.map((sentence) => `mended: ${sentence}\n`),
     replayed === null
@@ -142,11 +141,20 @@ function resultText(
       : `LOST: this mirror is older than these requests, and only the lost mirror named their persons. Add them again:\n${lost.map((id) => `  ${id}\n`).join('')}`,
     plan.erasure.requests.length === 0 && erasure.fenced === 0 ? '' : erasureText(erasure, maxRequestDays),
     absenceText(absence),
+    listedAgainText(listedAgain),
     bucketText(bucket),
     catalogText(catalog),
     clock.problem === null ? '' : `ATTENTION: ${clock.problem}; ${clockFix}\n`,
   ];
   return texts.join('') || 'nothing is pending\n';
+}
+
+/** What became of rows that were taken for deleted at the service, and that it shows again. */
+function listedAgainText({ letIn, staysOut }: ReconcileJobResult['listedAgain']): string {
+  const out = `${countedText(staysOut, 'row')} taken for deleted at the service, and listed again, cannot be had: \`status\` says why\n`;
+  return `${listedAgainTexts({ letIn, out: [] })
+    .map((text) => `${text}\n`)
+    .join('')}${staysOut > 0 ? out : ''}`;
 }
 
 /** The steps that were done for erasure requests, as text. */

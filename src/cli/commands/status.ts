@@ -9,6 +9,7 @@ import { stateCounts } from '../../ledger/vocabulary-words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import { readPaceText } from '../../mirror/request-times.ts';
 import { reportElsewhere, type ElsewhereReport } from '../../status/report-elsewhere.ts';
+import { listedAgainTexts } from '../../status/listed-again.ts';
 import { gatherStatus, type StatusReport } from '../../status/report.ts';
 import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
@@ -101,7 +102,8 @@ function statusText(
 }
 
 /** The states of the erasure requests; nothing where there never was one. */
-function erasureText({ states, overdue, nextDueAt, eventsExpectedBy, fence }: StatusReport['erasure']): string[] {
+function erasureText(erasure: StatusReport['erasure']): string[] {
+  const { states, overdue, nextDueAt, eventsExpectedBy, fence } = erasure;
   const counts = stateCounts(states);
   if (counts.length === 0) return [];
   const table = formatTable(['requests to erase', { right: 'count' }], counts);
@@ -110,6 +112,7 @@ function erasureText({ states, overdue, nextDueAt, eventsExpectedBy, fence }: St
     ...(nextDueAt === null ? [] : [`next due ${secondText(nextDueAt)}`]),
     ...(eventsExpectedBy === null ? [] : [`the service's batch should have run by ${secondText(eventsExpectedBy)}`]),
     `the fence has kept rows out ${countText(fence.hits)} times, ${countText(fence.recreated)} of them of persons created again`,
+    ...listedAgainTexts(erasure.listedAgain),
   ];
   return [`${table}${notes.map((text) => `${text}\n`).join('')}`];
 }

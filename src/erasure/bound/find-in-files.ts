@@ -14,7 +14,7 @@ export async function findFencedInFiles(
   const findFenced = prepareFindFenced(db);
   const found = new Map<string, FencedIdentifier>();
   for await (const sightings of readSightings(published, isWanted, signal))
-    for (const each of findFenced(sightings.flatMap(identifiersOf)))
+    for (const each of sightings.flatMap((row) => findFenced(identifiersOf(row))))
       found.set(`${each.kind} ${each.value} ${each.requestId}`, each);
   return [...found.values()];
 }

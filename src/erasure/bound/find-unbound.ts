@@ -67,7 +67,7 @@ export function isFenceBehind(db: Database, ledger: LedgerReader): boolean {
 }
 
 /** A fence that stands, as the ledger has it. */
-type StandingFence = { id: string; epoch: number; at: string; entries: FenceEntry[] };
+type StandingFence = { id: string; epoch: number; at: string; servedAt: string | null; entries: FenceEntry[] };
 
 /** Makes the fence as the ledger has it. What was begun and may stand stays. The ledger is read: it keeps no MACs in memory. */
 function raiseFencesAgain(db: Database, ledger: LedgerReader, dataDir: string, differing: readonly string[]): void {
@@ -78,14 +78,14 @@ function raiseFencesAgain(db: Database, ledger: LedgerReader, dataDir: string, d
   const standing = new Map<string, StandingFence>();
   for (const entry of ledger.entries()) {
     if (entry.type === 'fencing') {
-      const { request: id, epoch, at, continued } = entry;
+      const { request: id, epoch, at, continued, served_at: servedAt = null } = entry;
       const before = continued ? begun.get(id) : undefined;
       const fence = entry.fence.flatMap((each): FenceEntry[] => {
         if ('mac' in each) return [each];
         return decrypt ? [{ kind: each.kind, mac: decrypt(each.encrypted) }] : [];
       });
       if (before) before.entries.push(...fence);
-      else begun.set(id, { id, epoch, at, entries: fence });
+      else begun.set(id, { id, epoch, at, servedAt, entries: fence });
     }
     const fence = entry.type === 'fenced' ? begun.get(entry.request) : undefined;
     if (fence) standing.set(fence.id, fence);

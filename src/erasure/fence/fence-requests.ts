@@ -42,13 +42,17 @@ export async function fenceRequests(
   return result;
 }
 
-/** Adds all that was found of the subject to the box of a request. */
+/**
+ * Adds all that was found of the subject to the box of a request. Nobody has asked for what the service has deleted by itself: its
+ * distinct ids may be those of a customer who visits again, so they are neither fenced nor searched for.
+ */
 function withWholeBox(decided: DecidedRequest): DecidedRequest {
-  const { box, scope } = decided;
+  const { request, box, scope } = decided;
+  const identity = unionOf([box.identity, scope.identity]);
   const leftOut = (box.leftOut ?? 0) + scope.leftOut;
   const whole: Box = {
     ...box,
-    identity: unionOf([box.identity, scope.identity]),
+    identity: request.origin === 'upstream' ? { ...identity, distinct_id: [] } : identity,
     values: [...new Set([...box.values, ...scope.values])],
     ...(leftOut > 0 ? { leftOut } : {}),
     memberships: [...box.memberships, ...scope.memberships],
@@ -68,22 +72,24 @@ async function controlScan(context: JobContext, going: readonly DecidedRequest[]
 
 /** One person can have a million identifiers: other work goes on between the steps of the transaction. */
 async function raiseFence(context: JobContext, going: readonly DecidedRequest[]): Promise<number> {
-  const { db, clock, settings, signal } = context;
+  const { db, clock, settings, service, signal } = context;
   const ledger = context.ledger();
   const epoch = ledger.epoch() + 1;
   const at = isoTime(clock.now());
+  const heard = service?.heard?.();
+  const servedAt = heard === undefined ? null : isoTime(heard.dateMs);
   const hasBucket = settings.export.destination !== null || listDestinations(db).length > 0;
   const elsewhere = [...(hasBucket ? (['bucket'] as const) : []), ...(context.state ? (['copies'] as const) : [])];
   let rows = 0;
   await longTransaction(db, signal, async (pause) => {
     for (const { request, box } of going)
       for (const part of partsOf(box.identity, identifiersAtOnce)) {
-        fenceIdentifiers(db, { id: request.id, epoch, at }, identifiersIn(part));
+        fenceIdentifiers(db, { id: request.id, epoch, at, servedAt }, identifiersIn(part));
         await pause();
       }
     const restoreKey = makeRestoreKey(db, settings.dataDir);
     bindKeys(context);
-    for (const records of fencingRecords(db, going, epoch, restoreKey)) {
+    for (const records of fencingRecords(db, going, { epoch, servedAt, restoreKey })) {
       ledger.append(records);
       await pause();
     }
@@ -126,14 +132,14 @@ const fencedAtOnce = 5_000;
 function* fencingRecords(
   db: Database,
   going: readonly DecidedRequest[],
-  epoch: number,
-  restoreKey: Buffer,
+  { epoch, servedAt, restoreKey }: { epoch: number; servedAt: string | null; restoreKey: Buffer },
 ): Generator<LedgerRecord[]> {
   const encrypt = macCipher(restoreKey, 'encrypt');
   let records: LedgerRecord[] = [];
   let entries = 0;
   for (const { request } of going) {
-    const about = { request: request.id, generation: request.generation, epoch };
+    const served = servedAt === null ? {} : { served_at: servedAt };
+    const about = { request: request.id, generation: request.generation, epoch, ...served };
     let continued: { continued?: true } = {};
     for (const fence of standingFence(db, request.id)) {
       const encrypted = fence.map(({ kind, mac }) => ({ kind, encrypted: encrypt(mac) }));

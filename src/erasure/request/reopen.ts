@@ -44,7 +44,7 @@ export function reopenRequest(
 export function reopenUnnamed(
   { db, clock }: Pick<JobContext, 'db' | 'clock'>,
   { id, generation: before, verifiedAt }: Pick<ErasureRequest, 'id' | 'generation' | 'verifiedAt'>,
-  target: 'upstream.person' | 'mirror',
+  target: 'upstream.person' | 'upstream.recordings' | 'mirror',
   reason: AttentionReason,
 ): LedgerRecord[] {
   const at = isoTime(clock.now());
@@ -67,27 +67,30 @@ export function reopenUnnamed(
 }
 
 /**
- * Opens each request again whose person the service lists again, although it had said that the person is gone: the person
- * is looked up and deleted once more. Where a deletion at the service found the request, or where the service has denied
- * the person it lists before, an operator has to decide. Returns how many were opened.
+ * Opens each request that somebody asked for again whose person or recording the service lists again, although it had said that
+ * it is gone: the person is looked up and deleted once more. Where the service has denied the person it lists before, or lists
+ * a recording, an operator has to decide. Returns how many were opened.
  */
 export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger' | 'settings'>): number {
   const { db, ledger, clock, settings } = context;
   const { histories } = ledger();
-  const listed = listRequests(db, 'all').filter(({ listedAgainAt }) => listedAgainAt !== null);
+  const listed = listRequests(db, 'all').filter(
+    ({ origin, listedAgainAt }) => origin !== 'upstream' && listedAgainAt !== null,
+  );
   for (const request of listed) {
     const { id } = request;
     const at = isoTime(clock.now());
-    const result = listTargets(db, id).find(({ target }) => target === 'upstream.person')?.result;
-    const wasDenied = histories.of(id)?.reopenedFor === 'listed_again' && result === 'already_absent';
     db.transaction(() => {
       const identity = listedIdentity(settings.dataDir, db, id);
+      const target = identity?.person_uuid.length === 0 ? 'upstream.recordings' : 'upstream.person';
+      const result = listTargets(db, id).find((each) => each.target === target)?.result;
+      const wasDenied = histories.of(id)?.reopenedFor === 'listed_again' && result === 'already_absent';
       updateRequest(db, id, { listedAgainAt: null, listedAgain: null });
       // Lifted meanwhile, or begun again for another reason.
       if (!identity || result === null || !hasFence(db, id)) return;
       // Within the transaction: if the ledger cannot be written, nothing is done.
-      if (request.origin === 'upstream' || wasDenied) {
-        ledger().append(reopenUnnamed(context, request, 'upstream.person', 'listed_again'));
+      if (target === 'upstream.recordings' || wasDenied) {
+        ledger().append(reopenUnnamed(context, request, target, 'listed_again'));
         return;
       }
       nameAgain(context, id, identity);

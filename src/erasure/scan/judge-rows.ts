@@ -97,7 +97,10 @@ const judges: Readonly<Record<RowOrigin, (judging: Judging, row: DecodedRow) => 
  */
 function judgeRightfulRow(judging: Judging, row: DecodedRow): void {
   const { findings, shared, findSubjects, subjectsOf } = judging;
-  const inPlace = row.columns.map((column, index) => identifiersInPlace(row.dataset, column, row.values[index]));
+  const inPlace = withoutIdsAlone(
+    judging,
+    row.columns.map((column, index) => identifiersInPlace(row.dataset, column, row.values[index])),
+  );
   const owners = inPlace.map((identifiers) => new Set(identifiers.flatMap(subjectsOf)));
   const areFenced = inPlace.map((identifiers, index) => reportFenced(judging, identifiers, placeOf(row, index)));
   const all = new Set(owners.flatMap((some) => [...some]));
@@ -135,6 +138,17 @@ function reportName(judging: Judging, row: DecodedRow, own: ReadonlySet<string>)
     : readJson(String(row.values[row.columns.indexOf('properties')]));
   if (textLeaves(properties).some((text) => text === name)) return;
   for (const { subject } of found) judging.findings.addDecoded(subject, placeOf(row, index));
+}
+
+/** An integer id alone names nobody where the row shows a uuid: a service may use it again, for another person. */
+function withoutIdsAlone({ subjectsOf, fencedBy }: Judging, inPlace: readonly Identifier[][]): readonly Identifier[][] {
+  const all = inPlace.flat();
+  const isSought = ({ kind, value }: Identifier): boolean =>
+    subjectsOf({ kind, value }).length + (fencedBy?.(kind, value) ?? []).length > 0;
+  if (all.every(({ kind }) => kind !== 'person_uuid')) return inPlace;
+  const ids = all.filter(({ kind }) => kind === 'person_id');
+  if (!ids.some(isSought) || all.some((each) => each.kind !== 'person_id' && isSought(each))) return inPlace;
+  return inPlace.map((identifiers) => identifiers.filter(({ kind }) => kind !== 'person_id'));
 }
 
 /** A row of a feed of deletions may name a subject by its key alone. Any other value is searched as usual. */
