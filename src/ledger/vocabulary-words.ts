@@ -187,7 +187,7 @@ const advice: Readonly<Record<RequestReason, string>> = {
     'the time of the request is over (erasure.maxRequestDays), and its identifiers are destroyed. The certificate does not cover what was not shown by then. Add the person again to go on',
   restored: 'an older copy of the mirror had brought the person back. Reconcile, and the person is erased again',
   listed_again:
-    'the service lists the person again, although it had said that the person is gone. `erase readmit` lets the person in again. To erase the person at the service, `erase add` the person by uuid. `erase approve` ends this request without a new certificate',
+    'the service lists the person or a recording again, although it had said that it is gone. `erase readmit` lets the person in again. To erase the person at the service, `erase add` the person by uuid. `erase approve` ends this request without a new certificate',
   file_differs:
     'a published file is not the one that the ledger has. Reconcile, and the person is taken out of it again',
   bucket_unreachable:
