@@ -139,10 +139,11 @@ function prepareTellAgain(db: Database): (requestId: string, identity: Identity,
       SELECT dataset, key FROM former
       WHERE NOT EXISTS (SELECT 1 FROM persons WHERE dataset = 'persons' AND uuid = key)
         AND NOT EXISTS (SELECT 1 FROM recordings WHERE dataset = 'recordings' AND id = key)`);
-  const forget = db.prepare<[string, string], Pick<ToldDeletion, 'personUuid' | 'reason' | 'firstSeenPass'>>(
-    /*sql*/ `DELETE FROM deletions WHERE dataset = ? AND key = ?
-      RETURNING person_uuid AS personUuid, reason, first_seen_pass AS firstSeenPass`,
-  );
+  const forget = db.prepare<
+    [string, string],
+    Pick<ToldDeletion, 'personUuid' | 'reason' | 'firstSeenPass'>
+  >(/*sql*/ `DELETE FROM deletions WHERE dataset = ? AND key = ?
+      RETURNING person_uuid AS personUuid, reason, first_seen_pass AS firstSeenPass`);
   const tell = prepareTellDeletion(db);
   return (requestId, { person_uuid: uuids, recording_id: recordings }, at) => {
     const found = former.all({ uuids: JSON.stringify(uuids), recordings: JSON.stringify(recordings) });
