@@ -166,17 +166,18 @@ export function readListedAgain(db: Database, id: string): Buffer | undefined {
   return readEncrypted(db, id, 'listed_again');
 }
 
-/** The persons, by uuid, that have a distinct id of a request's subject, encrypted; undefined where there are none. */
+/** The persons, by uuid, that have a distinct id of a request's subject, with that id, encrypted; undefined where there are none. */
 export function readHolders(db: Database, id: string): Buffer | undefined {
   return readEncrypted(db, id, 'holders');
 }
 
-/** Notes the persons, by uuid, that have a distinct id of a request's subject, in place of those noted before. */
-export function noteHolders(db: Database, id: string, uuids: readonly string[]): void {
+/** Notes the persons that have a distinct id of a request's subject, and which, in place of those noted before. */
+export function noteHolders(db: Database, id: string, holders: readonly { uuid: string; distinctId: string }[]): void {
   const sql = /*sql*/ `UPDATE erasure_requests
-    SET holders = CASE WHEN @uuids IS NULL THEN NULL ELSE encrypt_text(id, @uuids) END
-    WHERE id = @id AND (holders IS NOT NULL OR @uuids IS NOT NULL)`;
-  prepared(db, sql).run({ id, uuids: uuids.length === 0 ? null : JSON.stringify(uuids) });
+    SET holders = CASE WHEN @ids IS NULL THEN NULL ELSE encrypt_text(id, @ids) END
+    WHERE id = @id AND (holders IS NOT NULL OR @ids IS NOT NULL)`;
+  const ids = Object.fromEntries(holders.map(({ uuid, distinctId }) => [uuid, distinctId]));
+  prepared(db, sql).run({ id, ids: holders.length === 0 ? null : JSON.stringify(ids) });
 }
 
 function readEncrypted(db: Database, id: string, column: 'box' | 'listed_again' | 'holders'): Buffer | undefined {

@@ -37,7 +37,7 @@ function churnedRequests(): { db: Database; bytes: () => Buffer } {
     random = (Math.imul(random, 1_103_515_245) + 12_345) & 0x7f_ff_ff_ff;
     return (random >> 8) % bound;
   };
-  for (let round = 1; round < 32; round += 1)
+  for (let round = 1; round < 40; round += 1)
     for (const { id } of requests) changeRequest(db, id, { box: boxOf(id, round, 16 + below(1500)) });
   for (const { id } of requests) addBoxPart(db, id, 0, boxOf(id, 9, 16 + below(300)));
   db.transaction(() => {

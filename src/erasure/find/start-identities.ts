@@ -19,7 +19,8 @@ import type { WaitReason } from '../../ledger/vocabulary.ts';
 import { waitReasonOf } from '../request/waits.ts';
 import type { Database } from '../../mirror/database.ts';
 import { findPersons } from '../../mirror/sightings.ts';
-import type { GivenIdentifier, Subject } from '../request/box.ts';
+import { holdersOf, type BoxContext, type GivenIdentifier, type Subject } from '../request/box.ts';
+import { listRequests } from '../../mirror/erasure-requests.ts';
 import { shownDistinctIds } from './closure.ts';
 import { planStart, readShown, type MirroredOwner, type OwnerLook } from './start-plan.ts';
 
@@ -50,7 +51,7 @@ export type Start = {
 };
 
 /** What asking for subjects needs of a job's context. Without a service, only the mirror is asked. */
-export type AskContext = Pick<JobContext, 'db' | 'service' | 'signal'>;
+export type AskContext = Pick<JobContext, 'db' | 'service' | 'signal'> & BoxContext;
 
 const atOnce = 8;
 // The erasure here must not wait as long as retries would wait for a service that is down.
@@ -78,8 +79,10 @@ export async function startIdentities(
     return answer;
   };
   const rowsOf: EmailRows = Map.groupBy(shownEmails, ({ email }) => email);
+  const toldOf = toldHolders(context);
   const answers = await inBatches(subjects, { atOnce }, async ({ id, given, identity: known, shown: before }) => {
-    const answer = before === null ? await ask((...asking) => askService(...asking, questionsOf(given, rowsOf))) : null;
+    const answer =
+      before === null ? await ask((...asking) => askService(...asking, questionsOf(given, rowsOf), toldOf)) : null;
     const shown = before ?? answer?.shown ?? [];
     const identity = unionOf([known, identityOfGiven(given), ...shown.map(personOf)]);
     const isOld = before !== null;
@@ -190,19 +193,34 @@ function questionsOf(given: readonly GivenIdentifier[], rowsOf: EmailRows): Give
   });
 }
 
+/** The persons, by uuid, that open requests name because each has a distinct id of a subject, and these ids. */
+function toldHolders(context: AskContext): Map<string, string> {
+  return new Map(listRequests(context.db, 'open').flatMap(({ id }) => [...holdersOf(context, id)]));
+}
+
 /** The persons that the service shows under the given identifiers, and whether each of its answers can be used. */
 async function askService(
   context: AskContext,
   service: Service,
   given: readonly GivenIdentifier[],
+  toldOf: ReadonlyMap<string, string>,
 ): Promise<{ shown: Sighting[]; isWhole: boolean }> {
   const shown: Sighting[] = [];
   let isWhole = true;
+  /** A person that a request names by uuid, since it has a distinct id of the request's subject, is found by that id. */
+  const askForHolder = async ({ kind, value }: GivenIdentifier): Promise<Sighting[] | undefined> => {
+    const distinctId = kind === 'uuid' ? toldOf.get(value) : undefined;
+    if (distinctId === undefined) return [];
+    const asked = { kind: 'distinct_id', value: distinctId } as const;
+    const rows = await askFor(context, service, asked);
+    const found = rows === 'rejected' ? [] : readShown(asked, rows.map(readPerson));
+    return found?.filter(({ person_uuid: uuid }) => uuid === value);
+  };
   for (const each of given) {
     if (each.kind === 'recording') continue;
     const rows = await askFor(context, service, each);
     // A refusal is an answer, too: as documented, a person's path takes no uuid.
-    const found = rows === 'rejected' ? [] : readShown(each, rows.map(readPerson));
+    const found = rows === 'rejected' ? await askForHolder(each) : readShown(each, rows.map(readPerson));
     if (found) shown.push(...found);
     else isWhole = false;
   }

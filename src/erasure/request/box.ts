@@ -143,7 +143,7 @@ export type HeldBecauseOf = { personsNamed: readonly string[]; sharedWith: reado
 export function heldBecauseOf(context: BoxContext, { id, state }: { id: string; state: string }): HeldBecauseOf {
   const none: HeldBecauseOf = { personsNamed: [], sharedWith: [] };
   try {
-    if (state === 'attention') return { ...none, sharedWith: holdersOf(context, id) };
+    if (state === 'attention') return { ...none, sharedWith: [...holdersOf(context, id).keys()] };
     if (state !== 'held') return none;
     const { personsNamed = [], sharedWith = [] } = besidesOf(context, id) ?? none;
     // One person alone is not said: the operator named that person.
@@ -265,12 +265,18 @@ function partName(requestId: string, part: number): string {
   return `${requestId} ${part}`;
 }
 
-/** The persons, by uuid, that have a distinct id of a request's subject since before its deletion. Throws as `boxOpener` says. */
-export function holdersOf({ db, settings }: BoxContext, id: string): string[] {
+/**
+ * The persons, by uuid, that have a distinct id of a request's subject since before its deletion, each with that id. Throws as
+ * `boxOpener` says.
+ */
+export function holdersOf({ db, settings }: BoxContext, id: string): Map<string, string> {
   const sealed = readHolders(db, id);
-  if (!sealed) return [];
-  return readOpened(id, () => texts.parse(JSON.parse(decryptText(settings.dataDir, boxKeyName, id, sealed))));
+  if (!sealed) return new Map();
+  const read = (): unknown => JSON.parse(decryptText(settings.dataDir, boxKeyName, id, sealed));
+  return new Map(Object.entries(readOpened(id, () => holderIds.parse(read()))));
 }
+
+const holderIds = z.record(z.string(), z.string());
 
 /** The identifiers of the row in which the service listed a request's person again; undefined where it did not. */
 export function listedIdentity(dataDir: string, db: Database, requestId: string): Identity | undefined {

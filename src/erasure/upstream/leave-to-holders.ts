@@ -14,7 +14,7 @@ export function leaveToHolders(context: JournalContext & BoxContext, request: Re
   const box = boxOf(context, request.id);
   if (!box) throw new Error('an open request without its box');
   const isSent = (openTarget(context, request, target)?.attempts ?? 0) > 0;
-  const sharedWith = [...new Set([...(box.sharedWith ?? []), ...holdersOf(context, request.id)])];
+  const sharedWith = [...new Set([...(box.sharedWith ?? []), ...holdersOf(context, request.id).keys()])];
   db.transaction(() => {
     noteHolders(db, request.id, []);
     note(context, request, target, { status: isSent ? 'waiting' : 'pending', reason: null, notBefore: null });

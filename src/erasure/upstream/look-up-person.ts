@@ -12,8 +12,8 @@ import { inBatches, type UpstreamContext } from './context.ts';
 /** A person that the service shows. `ref`: what its path takes, the integer id where that is known. */
 export type LivingPerson = { uuid: string; ref: string; createdAt: string | null };
 
-/** Another person that has a distinct id of the subject. */
-export type Holder = Pick<LivingPerson, 'uuid' | 'createdAt'>;
+/** Another person that has a distinct id of the subject, and which. */
+export type Holder = Pick<LivingPerson, 'uuid' | 'createdAt'> & { distinctId: string };
 
 /** What the service says of a subject. */
 export type PersonLook = {
@@ -93,7 +93,8 @@ export async function lookUpPerson(
     if (!person.ok || typeof uuid !== 'string' || !identity.person_uuid.includes(uuid)) {
       // A list may show any person: only one that has the distinct id is its owner.
       const isOwner = distinctId !== undefined && (isHolder || distinctIdsOf(row).includes(distinctId));
-      if (isOwner && person.ok && typeof uuid === 'string') holders.set(uuid, { uuid, createdAt: createdAtOf(person) });
+      if (isOwner && person.ok && typeof uuid === 'string')
+        holders.set(uuid, { uuid, distinctId, createdAt: createdAtOf(person) });
       else look.leadsElsewhere = true;
       return;
     }

@@ -155,7 +155,12 @@ function takeStep(
   const step: PersonStep = hasComeBack(subject, look)
     ? { do: 'call', reason: 'recreated' }
     : planPerson(person, look, known, limits);
-  noteHolders(context.db, subject.id, step.do === 'call' ? (step.holders ?? []) : []);
+  const because = step.do === 'call' ? (step.holders ?? []) : [];
+  noteHolders(
+    context.db,
+    subject.id,
+    look.holders.filter(({ uuid }) => because.includes(uuid)),
+  );
   switch (step.do) {
     case 'delete':
       // A person that is created after these has come back.

@@ -24,7 +24,9 @@ const accepted = { ...fresh, status: 'waiting', attempts: 1 } as const;
 const shown = { do: 'call', reason: 'outcome_unknown' };
 const goes = { do: 'delete', living: [ann] };
 const sentNoon = { ...accepted, sentBy: '2025-06-04T12:00:00.000Z' };
-const holders = (uuid: string, time: string) => ({ holders: [{ uuid, createdAt: `2025-06-04T${time}Z` }] });
+const holders = (uuid: string, time: string) => ({
+  holders: [{ uuid, distinctId: 'd', createdAt: `2025-06-04T${time}Z` }],
+});
 const held = (uuid: string, time: string) => ({ ...look(), ...holders(uuid, time) });
 const elsewhere = (uuid: string) => ({ do: 'call', reason: 'distinct_id_elsewhere', holders: [uuid] });
 
