@@ -195,7 +195,10 @@ function questionsOf(given: readonly GivenIdentifier[], rowsOf: EmailRows): Give
 
 /** The persons, by uuid, that open requests name because each has a distinct id of a subject, and these ids. */
 function toldHolders(context: AskContext): Map<string, string> {
-  return new Map(listRequests(context.db, 'open').flatMap(({ id }) => [...holdersOf(context, id)]));
+  const told = new Map<string, string>();
+  for (const { id } of listRequests(context.db, 'open'))
+    for (const [uuid, distinctId] of holdersOf(context, id)) told.set(uuid, distinctId);
+  return told;
 }
 
 /** The persons that the service shows under the given identifiers, and whether each of its answers can be used. */
