@@ -67,7 +67,9 @@ async function begin(
   const signal = new AbortController().signal;
   const emails = new Set(given.kind === 'email' ? [emailKey(given.value)] : []);
   const shownEmails = [...[...findEmails(db, emails, { onlyUnnamed: false })].flat(), ...more];
-  const start = (await startIdentities({ db, settings: { dataDir: '' }, service, signal }, [subject], shownEmails)).get('x');
+  const start = (await startIdentities({ db, settings: { dataDir: '' }, service, signal }, [subject], shownEmails)).get(
+    'x',
+  );
   if (!start) throw new Error('no start');
   const { identity, isAsked, isDoubted, persons, shown } = start;
   return { meant: identity.person_uuid.toSorted(), isAsked, isDoubted, persons: persons.length, shown };
