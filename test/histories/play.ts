@@ -5,6 +5,7 @@ import { checkAfter, checkAtEnd, lookBefore, type Tally } from './promises.ts';
 import { copyOf, type Person } from './service.ts';
 import {
   merge,
+  namesOf,
   newWord,
   openWorld,
   record,
@@ -133,7 +134,15 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
   const isAlike = (other: Person): boolean => other.properties['email']?.toLowerCase() === email?.toLowerCase();
   const meant = by === 'email' ? [...world.service.state.persons.values()].filter(isAlike) : [person];
   // While it is being received it may be believed. How the command ends tells whether it was.
-  const asked: Asked = { ids: [], people: meant.map((each) => each.uuid), isVoid: false, atMs: world.service.nowMs() };
+  const { persons } = lookBefore(world);
+  const names = new Set(meant.flatMap((each) => [...namesOf(world, each, persons.get(each.uuid)?.ids ?? [])]));
+  const asked: Asked = {
+    names,
+    ids: [],
+    people: meant.map((each) => each.uuid),
+    isVoid: false,
+    atMs: world.service.nowMs(),
+  };
   world.asked.push(asked);
   const done = await command(world, ['erase', 'add', `--${by.replace('_', '-')}`, value, ...authority], kill);
   if (done.isKilled) return;
@@ -159,5 +168,5 @@ async function decide(
 }
 
 function meansSame(world: World, a: Asked, b: Asked): boolean {
-  return a.people.some((one) => b.people.some((other) => world.isSame(one, other)));
+  return a.people.some((one) => b.people.some((other) => world.truth.isSame(one, other)));
 }

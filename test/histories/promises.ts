@@ -205,15 +205,15 @@ function everybodyIsThere(world: World, mirrored: Mirrored): void {
 
 /** *Nothing of an erased person is in any file when no light is on*; nor at the service; nor in a lake that does as documented. */
 async function nothingIsLeft(world: World, ended: readonly Asked[]): Promise<void> {
-  const isErased = (name: string): boolean => ended.some(({ people }) => people.some((one) => world.isSame(one, name)));
+  const isErased = (name: string): boolean => ended.some(({ names }) => names.has(name));
   const texts = world.words.filter(({ name }) => isErased(name)).map(({ text }) => text);
   for (const [text, places] of await findTexts(world.machine.dataDir, texts))
     if (places.length > 0)
       throw new Fault(`${text} of an erased person stands in ${places.join(', ')}, and no light is on`);
   const { persons } = world.service.state;
-  for (const { people, atMs } of ended)
+  for (const { names, atMs } of ended)
     for (const { uuid, createdAtMs } of persons.values())
-      if (createdAtMs < atMs && people.some((one) => world.isSame(one, uuid)))
+      if (createdAtMs < atMs && names.has(uuid))
         throw new Fault(`an erased person lives at the service, and no light is on: ${uuid}`);
   for (const key of world.lake.isLate ? [] : world.lake.keys)
     if (isErased(key)) throw new Fault(`the lake still has a row of an erased person: ${key}`);

@@ -5,14 +5,19 @@ import { openMachine, type Done, type Machine } from './machine.ts';
 export type Asked = {
   /** The requests' ids; none where the command was killed, so that nobody knows. */
   ids: string[];
-  /** The people whom it means, by any of their names. */
+  /** The people whom it means, by uuid. */
   people: string[];
+  /** All names of theirs that the program could know when they asked. */
+  names: ReadonlySet<string>;
   isVoid: boolean;
   atMs: number;
 };
 
 /** What one person has ever written or been called: a text that nobody else has. */
 type Word = { text: string; name: string };
+
+/** Names, uuids and distinct ids, of which some mean one person. */
+type Names = { join: (a: string, b: string) => void; isSame: (a: string, b: string) => boolean };
 
 /** The truth, which no file of the program tells: who is who, and what was asked for. */
 export type World = {
@@ -30,8 +35,10 @@ export type World = {
   done: Done[];
   /** What a reader has loaded and not deleted since, and what was published at the last export. */
   lake: { keys: Set<string>; moment: string | null; loadedMs: number; isLate: boolean };
-  join: (a: string, b: string) => void;
-  isSame: (a: string, b: string) => boolean;
+  /** Who is one person in truth, whether anybody can know it or not. */
+  truth: Names;
+  /** Who was merged into whom, by uuid. */
+  merged: { loser: string; survivor: string }[];
   /** Whether people who asked for it, and still do, are meant by a name: a uuid or a distinct id. */
   isAskedOut: (name: string) => boolean;
 };
@@ -41,11 +48,6 @@ const startMs = Date.parse('2026-11-18T09:00:00.000Z');
 /** A service with a few people, and a machine that has seen nothing yet. */
 export async function openWorld(isLive: boolean): Promise<World> {
   const clock = { nowMs: startMs };
-  const leaders = new Map<string, string>();
-  const leaderOf = (name: string): string => {
-    const leader = leaders.get(name) ?? name;
-    return leader === name ? name : leaderOf(leader);
-  };
   const service = await openService(() => clock.nowMs, isLive);
   const world: World = {
     get nowMs() {
@@ -64,14 +66,34 @@ export async function openWorld(isLive: boolean): Promise<World> {
     touched: [],
     done: [],
     lake: { keys: new Set(), moment: null, loadedMs: startMs, isLate: false },
-    join: (a, b) => void leaders.set(leaderOf(a), leaderOf(b)),
-    isSame: (a, b) => leaderOf(a) === leaderOf(b),
+    truth: newNames(),
+    merged: [],
     isAskedOut: (name) =>
-      world.asked.some(({ people, isVoid }) => !isVoid && people.some((one) => world.isSame(one, name))),
+      world.asked.some(({ people, isVoid }) => !isVoid && people.some((one) => world.truth.isSame(one, name))),
   };
   service.onDelete = (deletion) =>
     void world.deletions.push({ ...deletion, isAsked: world.isAskedOut(deletion.person.uuid) });
   return world;
+}
+
+function newNames(): Names {
+  const leaders = new Map<string, string>();
+  const leaderOf = (name: string): string => {
+    const leader = leaders.get(name) ?? name;
+    return leader === name ? name : leaderOf(leader);
+  };
+  return { join: (a, b) => void leaders.set(leaderOf(a), leaderOf(b)), isSame: (a, b) => leaderOf(a) === leaderOf(b) };
+}
+
+/**
+ * The names of a person that nobody may find in any file once the person is erased: of all who were merged into it, and of
+ * whoever comes back under one of them. `mirrored`: the distinct ids that the mirror has of it.
+ */
+export function namesOf({ merged }: World, { uuid, distinctIds }: Person, mirrored: readonly string[]): Set<string> {
+  const ids = [...distinctIds, ...mirrored];
+  const names = new Set([uuid, ...ids, ...ids.map(uuidOf)]);
+  for (const name of names) for (const { loser, survivor } of merged) if (survivor === name) names.add(loser);
+  return names;
 }
 
 /** A word that stands nowhere else. */
@@ -86,7 +108,7 @@ function add(world: World, person: Omit<Person, 'id'>): Person {
   state.lastId += 1;
   const added = { ...person, id: state.lastId };
   state.persons.set(added.uuid, added);
-  for (const id of added.distinctIds) world.join(id, added.uuid);
+  for (const id of added.distinctIds) world.truth.join(id, added.uuid);
   return added;
 }
 
@@ -95,7 +117,7 @@ export function signUp(world: World, sharing?: Person): void {
   const first = newWord(world, '');
   const second = newWord(world, '');
   const uuid = uuidOf(first);
-  for (const word of world.words.slice(-2)) word.name = uuid;
+  for (const word of world.words.slice(-2)) word.name = word.text;
   world.distinctIds.push(first, second);
   const email = sharing?.properties['email']?.toUpperCase() ?? `${newWord(world, uuid)}@x.example`;
   const properties = { email, bio: newWord(world, uuid) };
@@ -119,7 +141,8 @@ export function merge(world: World, loser: Person, survivor: Person): void {
   world.service.state.persons.delete(loser.uuid);
   survivor.distinctIds.push(...loser.distinctIds);
   survivor.createdAtMs = Math.min(survivor.createdAtMs, loser.createdAtMs);
-  world.join(loser.uuid, survivor.uuid);
+  world.truth.join(loser.uuid, survivor.uuid);
+  world.merged.push({ loser: loser.uuid, survivor: survivor.uuid });
 }
 
 /** Every distinct id but the first becomes a person of its own, without properties. `isOld`: as old as before. */
@@ -133,7 +156,7 @@ export function split(world: World, person: Person, isOld: boolean): void {
     }
     const createdAtMs = isOld ? person.createdAtMs : service.nowMs();
     add(world, { uuid, createdAtMs, distinctIds: [distinctId], properties: {} });
-    world.join(uuid, person.uuid);
+    world.truth.join(uuid, person.uuid);
   }
 }
 
