@@ -15,7 +15,7 @@ import { bodyOrMissing, rowsOfOneMax, type Service } from './service.ts';
 export type Control = (dataset: PagedDataset) => Promise<void>;
 
 /** Of so many rows of the list some are taken by chance: no cache has their answers. A row may go in between, so more are tried. */
-const listedMax = 50;
+const listedMax = 40;
 const triesMax = 3;
 
 /** Prepares the proof for one run. */

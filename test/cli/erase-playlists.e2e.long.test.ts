@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
+import { systemClock, type Clock } from '../../src/core/clock.ts';
 import { expect, it } from 'vitest';
 import { scopes } from '../../src/contract/endpoints.ts';
 import { jsonOf, type Ended } from './run-cli.ts';
@@ -19,8 +20,8 @@ type Check = { check: string; state: string; detail: string; fix?: string };
  * A live service with two playlists: one of 80 recordings, which it shows in part, and one with an entry of each of three persons
  * who are to be erased. Two more are in none. The key may not change playlists.
  */
-async function openWorld() {
-  const workspace = await openWorkspace({ profile: 'live', persons: 120, recordings: 240, seed: 9 });
+async function openWorld(clock: Clock) {
+  const workspace = await openWorkspace({ profile: 'live', persons: 120, recordings: 240, seed: 9, clock });
   const { sandbox } = workspace;
   const { store } = sandbox;
   const recordings = store.recordings
@@ -50,9 +51,10 @@ async function openWorld() {
 }
 
 it('a key that may not change playlists, an entry that is gone, and a playlist of 80 hold up no other request', async () => {
-  const { workspace, sandbox, long, short, people, entries } = await openWorld();
-  await using _closed = workspace;
   let aheadMs = 0;
+  const clock = { ...systemClock, now: () => Date.now() + aheadMs };
+  const { workspace, sandbox, long, short, people, entries } = await openWorld(clock);
+  await using _closed = workspace;
   const run = (...args: string[]): Promise<Ended> =>
     workspace.run(
       [

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
+import { systemClock } from '../../src/core/clock.ts';
 import { expect, it } from 'vitest';
 import { scopes } from '../../src/contract/endpoints.ts';
 import { jsonOf, type Ended } from './run-cli.ts';
@@ -35,7 +36,9 @@ const ways = [
 ] as const;
 
 it.each(ways)('the recordings of an erased person, at a live service: deleted %s', async (way, expected, sentence) => {
-  await using workspace = await openWorkspace({ profile: 'live', persons: 40, recordings: 120, seed: 9 });
+  let aheadMs = 0;
+  const clock = { ...systemClock, now: () => Date.now() + aheadMs };
+  await using workspace = await openWorkspace({ profile: 'live', persons: 40, recordings: 120, seed: 9, clock });
   const { sandbox } = workspace;
   const wanted = way === 'never' ? 'never' : 'auto';
   const isByIds = way.startsWith('by their ids');
@@ -45,7 +48,6 @@ it.each(ways)('the recordings of an erased person, at a live service: deleted %s
       key: sandbox.apiKey,
       scopes: scopes.filter((scope) => scope !== 'session_recording:write'),
     });
-  let aheadMs = 0;
   const settings = [...unlimited, '--set', 'deletions.confirmAfterSeconds=0', '--log-level', 'warn'];
   const own = ['--set', `erasure.deleteRecordings=${wanted}`, '--set', 'recordings.query={date_from: -30d}'];
   const run = (...args: string[]): Promise<Ended> =>

@@ -87,9 +87,10 @@ function openCopy({ workspace, settings, inFlightMax, base, command }: KilledCom
     record: (): Promise<Execution[]> => recordRun(workspace.run, args, join(folder, 'executions.json')),
     kill: (point: KillPoint): Promise<void> => killRun(workspace.run, args, point),
     run: (...args: string[]) => workspace.run([...args, ...around]),
-    /** Pages that the service served and no pass has. One row alone is asked for to see whether the service answers. */
+    /** Pages that the service served and no pass has. One row or 40 are asked for to see whether the service answers. */
     pagesLost: (): number => {
-      const pages = workspace.sandbox.requests().filter(({ offset, limit }) => offset !== null && limit !== 1);
+      const isPage = (limit: number | null): boolean => limit !== 1 && limit !== 40;
+      const pages = workspace.sandbox.requests().filter(({ offset, limit }) => offset !== null && isPage(limit));
       return pages.length - (windowsOf(dataDir) - windowsBefore);
     },
     /** Removes the folder. Returns the outcome in it. */
