@@ -118,14 +118,15 @@ function modelOf(dataset: PersonalDataset, row: Row, subject: Identity): Row | u
     return { ...row, distinct_ids: JSON.stringify(kept) };
   }
   if (dataset === 'recordings' && typeof row['person'] === 'string') {
-    const person = JSON.parse(row['person']) as { distinct_ids: string | string[] | null };
+    const person = JSON.parse(row['person']) as { name?: string; distinct_ids: string | string[] | null };
     const list = person.distinct_ids;
     const kept = Array.isArray(list)
       ? list.filter((id) => !is('distinct_id', id))
       : is('distinct_id', list)
         ? null
         : list;
-    return { ...row, person: JSON.stringify({ ...person, distinct_ids: kept }) };
+    const unnamed = is('distinct_id', person.name) ? { name: null } : {};
+    return { ...row, person: JSON.stringify({ ...person, ...unnamed, distinct_ids: kept }) };
   }
   return row;
 }
