@@ -68,11 +68,12 @@ it('a key that is limited to one project: the project is named, nothing is warne
 
 it('a service that no longer knows the documented prefix gets the one that live services want', async () => {
   const asked: string[] = [];
+  const notFound = '{"type":"invalid_request","code":"not_found","detail":"Not found.","attr":null}';
   const { origin } = await localServer((request, response) => {
     asked.push(request.url ?? '');
     const isKnown = request.url?.startsWith('/api/projects/1/') === true && request.method === 'GET';
     response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' });
-    response.end(isKnown ? '{"next":null,"previous":null,"results":[]}' : '{"code":"not_found"}');
+    response.end(isKnown ? '{"next":null,"previous":null,"results":[]}' : notFound);
   });
   const folder = freshFolder();
   const run = inFolder(folder, { MIRROR_API_KEY: 'key' });

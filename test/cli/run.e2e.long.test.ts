@@ -142,7 +142,7 @@ describe('run', () => {
 
     const holder = startWorker(dataDir, [...onlyHead, ...stuck]);
     await untilRuns(dataDir, ([run]) => run?.outcome === null);
-    const refused = await workspace.run(['export', '--json', '--data-dir', dataDir]);
+    const refused = await workspace.run(['sync', 'recordings', '--json', '--data-dir', dataDir]);
     expect(refused.code).toBe(5);
     expect(jsonOf(refused)).toMatchObject({
       error: { message: expect.stringContaining(`head, process ${holder.child.pid} on `) },
