@@ -59,8 +59,16 @@ export function refuseOtherKey(
   rotations: readonly Rotation[],
   outside: readonly OutsideSigner[] = [],
 ): void {
-  const path = publicKeysPath(ledgerFolder(dataDir));
+  const folder = ledgerFolder(dataDir);
+  const path = publicKeysPath(folder);
   if (existsSync(path)) findSigner(dataDir, keysOf(path, readListedKeys(path), rotations), outside);
+  else refuseLostList(folder, path);
+}
+
+/** A ledger that was signed has a list of keys. */
+function refuseLostList(folder: string, path: string): void {
+  if (listCheckpointFiles(folder).length > 0)
+    throw new AppError(`${path} is missing`, { code: 'storage', hint: 'restore the folder ledger/ from a backup' });
 }
 
 /** The keys of the ledger, by its first key and its own rotations: each key of its list has to be the one at its place. */
@@ -139,8 +147,7 @@ function makeFirstKey(
   path: string,
   outside: OutsideSigner | undefined,
 ): VerifierKey[] {
-  if (listCheckpointFiles(folder).length > 0)
-    throw new AppError(`${path} is missing`, { code: 'storage', hint: 'restore the folder ledger/ from a backup' });
+  refuseLostList(folder, path);
   const publicKey = outside?.publicKey ?? publicKeyOf(privateKeyOf(readOrMakeKey(dataDir, signingKeyName)));
   const key = { name: ledgerName(publicKey), publicKey };
   makeFolder(folder);

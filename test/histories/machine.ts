@@ -86,6 +86,10 @@ export function openMachine(url: string, world: { nowMs: number }): Machine {
       try {
         const isKilled = kill !== undefined && (await createKillSwitch(dataDir, kill).run(run));
         if (kill === undefined) await run();
+        if (process.env['HISTORIES_PRINT'])
+          process.stderr.write(
+            `\n$ ${new Date(world.nowMs).toISOString()} ${args.join(' ')} -> ${String(ended.code)}\n${ended.stdout.slice(0, 3000)}${ended.stderr.slice(0, 500)}`,
+          );
         return { ...ended, args, isKilled };
       } finally {
         Object.assign(systemClock, machines);

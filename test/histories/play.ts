@@ -1,9 +1,10 @@
 import { jsonOf } from '../cli/run-cli.ts';
 import type { Done } from './machine.ts';
 import { killPointOf, type Kill, type Move } from './moves.ts';
-import { checkAfter, checkAtEnd, lookBefore, type Tally } from './promises.ts';
+import { checkAfter, checkAtEnd, hasEnded, lookBefore, type Mirrored, type Tally } from './promises.ts';
 import { copyOf, type Person } from './service.ts';
 import {
+  depart,
   merge,
   namesOf,
   newWord,
@@ -39,10 +40,30 @@ export async function play(isLive: boolean, moves: readonly Move[], tally: Tally
 /** Runs a command and holds what it did against the promises. */
 async function command(world: World, args: readonly string[], kill: Kill = null): Promise<Done> {
   const before = lookBefore(world);
+  for (const asked of world.asked) if (isOpen(asked, before)) meanAll(world, asked);
   const done = await world.machine.run([...args, '--json'], killPointOf(kill));
   world.done.push(done);
+  if (args[1] === 'approve' && !done.isKilled && done.code === 0) approve(world, done);
   await checkAfter(world, before, done);
   return done;
+}
+
+function isOpen({ ids }: Asked, { requests }: Mirrored): boolean {
+  return ids.length === 0 || ids.some((id) => !hasEnded(requests.get(id)?.state ?? ''));
+}
+
+function meanAll({ service }: World, { email, people }: Asked): void {
+  if (email === undefined) return;
+  for (const { uuid, properties } of service.state.persons.values())
+    if (properties['email']?.toLowerCase() === email && !people.includes(uuid)) people.push(uuid);
+}
+
+/** Whoever approves a request that waits says of the others who have its distinct ids that they are somebody else. */
+function approve({ asked, service }: World, done: Done): void {
+  const { approved } = jsonOf(done) as { approved: string[] };
+  for (const { names, people } of asked.filter(({ ids }) => ids.some((id) => approved.includes(id))))
+    for (const { uuid, distinctIds } of service.state.persons.values())
+      if (!people.includes(uuid)) for (const name of [uuid, ...distinctIds]) names.delete(name);
 }
 
 type Act<M> = (world: World, move: M) => unknown;
@@ -62,7 +83,10 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
     const person = pick(world, who);
     if (person) person.properties['bio'] = newWord(world, person.uuid);
   },
-  delete: (world, { who }) => world.service.state.persons.delete(pick(world, who)?.uuid ?? ''),
+  delete: (world, { who }) => {
+    const person = pick(world, who);
+    if (person) depart(world, person);
+  },
   split: (world, { who, isOld }) => {
     const person = pick(world, who);
     if (person) split(world, person, isOld);
@@ -131,18 +155,19 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
   const { email } = properties;
   const value = { uuid, distinct_id: nthOf(distinctIds, who), email }[by];
   if (value === undefined) return;
-  const isAlike = (other: Person): boolean => other.properties['email']?.toLowerCase() === email?.toLowerCase();
-  const meant = by === 'email' ? [...world.service.state.persons.values()].filter(isAlike) : [person];
-  // While it is being received it may be believed. How the command ends tells whether it was.
-  const { persons } = lookBefore(world);
-  const names = new Set(meant.flatMap((each) => [...namesOf(world, each, persons.get(each.uuid)?.ids ?? [])]));
   const asked: Asked = {
-    names,
     ids: [],
-    people: meant.map((each) => each.uuid),
+    people: [uuid],
+    email: by === 'email' ? value.toLowerCase() : undefined,
+    names: new Set(),
     isVoid: false,
     atMs: world.service.nowMs(),
   };
+  meanAll(world, asked);
+  // While it is being received it may be believed. How the command ends tells whether it was.
+  const { persons } = lookBefore(world);
+  const meant = asked.people.flatMap((each) => world.service.state.persons.get(each) ?? []);
+  asked.names = new Set(meant.flatMap((each) => [...namesOf(world, each, persons.get(each.uuid)?.ids ?? [])]));
   world.asked.push(asked);
   const done = await command(world, ['erase', 'add', `--${by.replace('_', '-')}`, value, ...authority], kill);
   if (done.isKilled) return;

@@ -24,11 +24,16 @@ export function newTally(): Tally {
 }
 
 /** What stands in the mirror, as far as a promise is about it. */
-type Mirrored = {
+export type Mirrored = {
   persons: Map<string, { ids: string[]; properties: string }>;
   recordings: Set<string>;
   requests: Map<string, { state: string }>;
 };
+
+/** Whether nothing more is done for a request in such a state. */
+export function hasEnded(state: string): boolean {
+  return ['sealed', 'cancelled', 'refused'].includes(state);
+}
 
 /** What is to be known before a command. */
 export function lookBefore({ machine: { dataDir } }: World): Mirrored {
@@ -78,9 +83,14 @@ function noRowLostThatLives(world: World, before: Mirrored, after: Mirrored): vo
       throw new Fault(`a living person whom nobody asks to erase has left the mirror: ${uuid}`);
   for (const id of before.recordings) {
     const recording = recordings.get(id);
-    if (!after.recordings.has(id) && recording && !world.isAskedOut(recording.distinctId))
+    if (!after.recordings.has(id) && recording && isOfSomebodyHere(world, recording.distinctId))
       throw new Fault(`a recording that is there, of nobody who asked, has left the mirror: ${id}`);
   }
+}
+
+/** Recordings go with whom somebody asks to erase, and with whom others have deleted at the service. */
+function isOfSomebodyHere(world: World, distinctId: string): boolean {
+  return !world.isAskedOut(distinctId) && !world.isDeparted(distinctId);
 }
 
 /** A request ends by its end or by the operator's word. Where it is given up, the command that does so says it by its code. */
@@ -183,7 +193,7 @@ async function isWell(run: Run): Promise<boolean> {
 }
 
 function openIn({ requests }: Mirrored): { state: string }[] {
-  return [...requests.values()].filter(({ state }) => !['sealed', 'cancelled', 'refused'].includes(state));
+  return [...requests.values()].filter(({ state }) => !hasEnded(state));
 }
 
 /** *Who lives at the service and is asked out by nobody is in the mirror after the next complete pass, or a line says why not.* */
@@ -197,7 +207,7 @@ function everybodyIsThere(world: World, mirrored: Mirrored): void {
       throw new Fault(`a living person is mirrored otherwise than the service shows it, and no light is on: ${uuid}`);
   }
   for (const { id, distinctId } of recordings.values())
-    if (!world.isAskedOut(distinctId) && !mirrored.recordings.has(id))
+    if (isOfSomebodyHere(world, distinctId) && !mirrored.recordings.has(id))
       throw new Fault(`a recording is not in the mirror, and no light is on: ${id}`);
   for (const uuid of mirrored.persons.keys())
     if (!persons.has(uuid)) throw new Fault(`a person who is gone is in the mirror, and no light is on: ${uuid}`);

@@ -5,10 +5,12 @@ import { openMachine, type Done, type Machine } from './machine.ts';
 export type Asked = {
   /** The requests' ids; none where the command was killed, so that nobody knows. */
   ids: string[];
-  /** The people whom it means, by uuid. */
+  /** The people whom it means, by uuid. Who signs up with its address while it is open is meant, too. */
   people: string[];
+  /** The address that it names, in lower case. */
+  email: string | undefined;
   /** All names of theirs that the program could know when they asked. */
-  names: ReadonlySet<string>;
+  names: Set<string>;
   isVoid: boolean;
   atMs: number;
 };
@@ -39,6 +41,10 @@ export type World = {
   truth: Names;
   /** Who was merged into whom, by uuid. */
   merged: { loser: string; survivor: string }[];
+  /** Who was taken out of the service by others, by uuid. */
+  departed: string[];
+  /** Whether a name is of somebody who was taken out of the service by others. The recordings of those go with them. */
+  isDeparted: (name: string) => boolean;
   /** Whether people who asked for it, and still do, are meant by a name: a uuid or a distinct id. */
   isAskedOut: (name: string) => boolean;
 };
@@ -68,6 +74,8 @@ export async function openWorld(isLive: boolean): Promise<World> {
     lake: { keys: new Set(), moment: null, loadedMs: startMs, isLate: false },
     truth: newNames(),
     merged: [],
+    departed: [],
+    isDeparted: (name) => world.departed.some((one) => world.truth.isSame(one, name)),
     isAskedOut: (name) =>
       world.asked.some(({ people, isVoid }) => !isVoid && people.some((one) => world.truth.isSame(one, name))),
   };
@@ -169,8 +177,17 @@ export function record(world: World, person: Person, nth: number): void {
   service.state.recordings.set(id, { id, distinctId, startMs: service.nowMs(), url });
 }
 
+/** Others delete a person at the service. */
+export function depart(world: World, person: Person): void {
+  world.service.state.persons.delete(person.uuid);
+  world.departed.push(person.uuid);
+}
+
 /** The service puts a backup of its rows back; people who came since are gone, and numbers are given again. */
 export function restoreService(world: World, nth: number): void {
   const kept = world.kept[nth % Math.max(1, world.kept.length)];
-  if (kept) world.service.state = copyOf(kept);
+  if (!kept) return;
+  const { persons } = world.service.state;
+  world.service.state = copyOf(kept);
+  for (const uuid of persons.keys()) if (!kept.persons.has(uuid)) world.departed.push(uuid);
 }
