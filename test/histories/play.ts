@@ -161,7 +161,7 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     email: by === 'email' ? value.toLowerCase() : undefined,
     names: new Set(),
     isVoid: false,
-    atMs: world.service.nowMs(),
+    atMs: world.nowMs,
   };
   meanAll(world, asked);
   // While it is being received it may be believed. How the command ends tells whether it was.

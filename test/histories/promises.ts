@@ -222,8 +222,8 @@ async function nothingIsLeft(world: World, ended: readonly Asked[]): Promise<voi
       throw new Fault(`${text} of an erased person stands in ${places.join(', ')}, and no light is on`);
   const { persons } = world.service.state;
   for (const { names, atMs } of ended)
-    for (const { uuid, createdAtMs } of persons.values())
-      if (createdAtMs < atMs && names.has(uuid))
+    for (const { uuid, bornMs } of persons.values())
+      if (bornMs < atMs && names.has(uuid))
         throw new Fault(`an erased person lives at the service, and no light is on: ${uuid}`);
   for (const key of world.lake.isLate ? [] : world.lake.keys)
     if (isErased(key)) throw new Fault(`the lake still has a row of an erased person: ${key}`);
@@ -232,7 +232,7 @@ async function nothingIsLeft(world: World, ended: readonly Asked[]): Promise<voi
 /** *A certificate that verifies is true now, or called superseded*: whoever it is about does not live at the service as before. */
 async function certificatesAreTrue({ service, machine, asked }: World): Promise<number> {
   const back = asked.filter(({ people, atMs }) =>
-    people.some((uuid) => (service.state.persons.get(uuid)?.createdAtMs ?? atMs) < atMs),
+    people.some((uuid) => (service.state.persons.get(uuid)?.bornMs ?? atMs) < atMs),
   );
   for (const id of back.flatMap(({ ids }) => ids)) {
     const { code, stdout } = await machine.run(['audit', 'certificate', id, '--format', 'json']);

@@ -6,7 +6,9 @@ import type { AddressInfo } from 'node:net';
 export type Person = {
   uuid: string;
   id: number;
+  /** As it shows it: who came by an event that was sent late is shown as older. */
   createdAtMs: number;
+  bornMs: number;
   distinctIds: string[];
   properties: Record<string, string>;
 };

@@ -111,10 +111,10 @@ export function newWord(world: World, name: string): string {
   return text;
 }
 
-function add(world: World, person: Omit<Person, 'id'>): Person {
+function add(world: World, person: Omit<Person, 'id' | 'bornMs'>): Person {
   const { state } = world.service;
   state.lastId += 1;
-  const added = { ...person, id: state.lastId };
+  const added = { ...person, id: state.lastId, bornMs: world.nowMs };
   state.persons.set(added.uuid, added);
   for (const id of added.distinctIds) world.truth.join(id, added.uuid);
   return added;
@@ -149,6 +149,7 @@ export function merge(world: World, loser: Person, survivor: Person): void {
   world.service.state.persons.delete(loser.uuid);
   survivor.distinctIds.push(...loser.distinctIds);
   survivor.createdAtMs = Math.min(survivor.createdAtMs, loser.createdAtMs);
+  survivor.bornMs = Math.min(survivor.bornMs, loser.bornMs);
   world.truth.join(loser.uuid, survivor.uuid);
   world.merged.push({ loser: loser.uuid, survivor: survivor.uuid });
 }

@@ -1,6 +1,7 @@
 import { publishedDatasets } from '../../contract/datasets.ts';
 import { posix } from 'node:path';
 import { keyCheck, macCipher, readKey } from '../../core/secret-key.ts';
+import type { RequestHistory } from '../../ledger/request-history.ts';
 import type { FenceDigest } from '../../ledger/bound-state.ts';
 import { readLedger, type LedgerReader } from '../../ledger/ledger.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
@@ -142,9 +143,9 @@ export function requestDifferences(
       }
       if (!isAsRecorded(request, history, bound.begunFences.has(id)))
         return [differs(id, `is ${stateText(state)}; the ledger says ${stateText(history.state)}`)];
-      const unrecorded = sealedAt === null ? unrecordedResults(db, history) : [];
+      const unrecorded = sealedAt === null ? unrecordedTargets(db, history) : [];
       if (unrecorded.length === 0) return [];
-      return [differs(id, `has a result of ${unrecorded.join(', ')} that the ledger does not have`)];
+      return [differs(id, `has done something about ${unrecorded.join(', ')} that the ledger does not have`)];
     }),
     ...[...histories.all()].flatMap((history) =>
       known.has(history.request) || !['fenced', 'verified', 'certified'].includes(recordedStage(history))
@@ -154,14 +155,19 @@ export function requestDifferences(
   ];
 }
 
-/** The targets of a request that have a result in the mirror, and not the same one on the ledger. */
-export function unrecordedResults(
+/**
+ * The targets of a request about which the mirror knows more than the ledger: they have another result, or a deletion at the service
+ * was sent that the ledger was not told of.
+ */
+export function unrecordedTargets(
   db: Database,
-  { request, targets }: { request: string; targets: ReadonlyMap<string, { result: string }> },
+  { request, targets, intended }: Pick<RequestHistory, 'request' | 'targets' | 'intended'>,
 ): string[] {
-  return listTargets(db, request).flatMap(({ target, status, result }) => {
+  return listTargets(db, request).flatMap(({ target, status, result, attempts }) => {
     const name = spellTarget(target);
-    return status === 'done' && targets.get(name)?.result !== result ? [name] : [];
+    const isSent = (target === 'upstream.person' || target === 'upstream.recordings') && attempts > 0;
+    const isUnrecorded = status === 'done' ? targets.get(name)?.result !== result : isSent && !intended.includes(name);
+    return isUnrecorded ? [name] : [];
   });
 }
 

@@ -19,7 +19,7 @@ import { readEpoch, setEpoch, type FencedIdentifier } from '../../mirror/fence.t
 import { findQuarantined } from '../../mirror/quarantine.ts';
 import { endPassesThatName, prepareEraseRows, releaseQuarantined, trimRecordings } from '../../mirror/remove-rows.ts';
 import { findPersons, findRecordings } from '../../mirror/sightings.ts';
-import { listStandingManifests, unrecordedResults, type Difference } from '../bound/differences.ts';
+import { listStandingManifests, unrecordedTargets, type Difference } from '../bound/differences.ts';
 import { isFenceBehind, type Found } from '../bound/find-unbound.ts';
 import { countParts } from '../bound/hold.ts';
 import { nameAgain, reopenRequest } from '../request/reopen.ts';
@@ -213,7 +213,7 @@ function nextGeneration(history: RequestHistory | undefined): number {
 
 /**
  * Service and bucket may have changed since an older copy of the mirror was made, so every open target there begins again. So does
- * one with a result that the ledger does not have. A mirror that is not older keeps what it waits for.
+ * one of which the ledger does not have the result or the intent. A mirror that is not older keeps what it waits for.
  */
 function restartUpstream(
   { db, clock }: JobContext,
@@ -221,9 +221,9 @@ function restartUpstream(
   history: RequestHistory | undefined,
   isOlder: boolean,
 ): void {
-  const unrecorded = history ? unrecordedResults(db, history) : [];
+  const unrecorded = history ? unrecordedTargets(db, history) : [];
   for (const { target, status } of listTargets(db, id))
-    if (!isHere(target) && (status === 'done' ? unrecorded.includes(spellTarget(target)) : isOlder))
+    if (!isHere(target) && (unrecorded.includes(spellTarget(target)) || (isOlder && status !== 'done')))
       restartTarget(db, id, target, isoTime(clock.now()));
 }
 

@@ -173,13 +173,25 @@ describe('a request whose deletion waits for the service', () => {
     world.db()
       .exec(`UPDATE erasure_targets SET status = 'done', result = 'confirmed', assurance = 'asserted_by_upstream'
         WHERE target = 'upstream.events'`);
-    const told = /request \S+ has a result of upstream\.events that the ledger does not have/;
+    const told = /request \S+ has done something about upstream\.events that the ledger does not have/;
     expect((await differencesOf(world)).join('\n')).toMatch(told);
     await expect(world.sync()).rejects.toThrow(told);
     await world.reconcile();
     expect(await differencesOf(world)).toEqual([]);
     const [history] = readLedger(world.dataDir).histories.all();
     expect(history?.targets.get('upstream.events')?.result).not.toBe('confirmed');
+  });
+
+  it('is sent anew where only the mirror knows that it was sent: the ledger may be an older copy', async () => {
+    const { world } = await worldAfterErasure();
+    world.db().exec(`UPDATE erasure_targets SET status = 'waiting', result = NULL, assurance = NULL, attempts = 1
+        WHERE target = 'upstream.person'`);
+    const told = /request \S+ has done something about upstream\.person that the ledger does not have/;
+    expect((await differencesOf(world)).join('\n')).toMatch(told);
+    await world.reconcile();
+    world.pass(14);
+    await world.reconcile();
+    expect(await problemsOf(world)).toEqual([]);
   });
 
   it('that only the mirror has is not mended: the ledger has to come back', async () => {
