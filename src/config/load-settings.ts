@@ -40,11 +40,12 @@ const settingVariables: Readonly<Record<string, string>> = {
 };
 const otherVariables = ['MIRROR_CONFIG', ...secretVariables.flatMap((name) => [name, `${name}_FILE`])];
 
-const defaults = new URL('../../config/default.yaml', import.meta.url);
+const defaultsFile = new URL('../../config/default.yaml', import.meta.url);
+let defaults: JsonObject | undefined;
 
 /** Reads defaults, file, environment, flags and projects; later ones win. Throws one `usage` with every problem. */
 export function loadProjects(environment: Environment, flags: SettingsFlags = {}): LoadedProjects {
-  const tree = readYaml(defaults);
+  const tree = structuredClone((defaults ??= readYaml(defaultsFile)));
   const file = flags.configFile ?? (environment['MIRROR_CONFIG'] || undefined);
   const problems = unknownVariables(environment);
   if (file !== undefined) mergeFile(tree, readYaml(file), problems);
@@ -109,7 +110,7 @@ function mergeFile(tree: JsonObject, file: JsonObject, problems: string[]): void
 function configurationError(problems: readonly string[]): AppError {
   return new AppError(
     `the configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
-    { code: 'usage', hint: `${fileURLToPath(defaults)} explains every setting` },
+    { code: 'usage', hint: `${fileURLToPath(defaultsFile)} explains every setting` },
   );
 }
 

@@ -11,10 +11,10 @@ const folder = new URL('./migrations/', import.meta.url);
 export const applicationId = 0x61_6d_69_72;
 
 /** The migrations that a database lacks. Throws `storage` for another program's, a newer or a changed database. */
-export function pendingMigrations(db: Database): Migration[] {
-  const migrations = readMigrations();
+export function pendingMigrations(db: Database): readonly Migration[] {
+  const own = readMigrations();
   const isEmpty = db.prepare(/*sql*/ `SELECT count(*) FROM sqlite_schema`).pluck().get() === 0;
-  if (isEmpty) return migrations;
+  if (isEmpty) return own;
   if (db.pragma('application_id', { simple: true }) !== applicationId)
     throw new AppError('mirror.db belongs to another program', {
       code: 'storage',
@@ -23,7 +23,7 @@ export function pendingMigrations(db: Database): Migration[] {
   const sql = /*sql*/ `SELECT version, name, digest FROM schema_migrations ORDER BY version`;
   const applied = db.prepare<[], Migration>(sql).all();
   for (const { version, digest } of applied) {
-    const known = migrations.find((migration) => migration.version === version);
+    const known = own.find((migration) => migration.version === version);
     if (!known)
       throw new AppError('mirror.db was written by a newer version of analytics-mirror', {
         code: 'storage',
@@ -35,7 +35,7 @@ export function pendingMigrations(db: Database): Migration[] {
         hint: 'use the build that made it, or start with an empty data folder',
       });
   }
-  return migrations.slice(applied.length);
+  return own.slice(applied.length);
 }
 
 /** The version of the schema that this program writes: a project that a newer one has written cannot be taken. */
@@ -60,12 +60,15 @@ export function migrate(db: Database, at: string): void {
   }).immediate();
 }
 
-function readMigrations(): Migration[] {
-  return readdirSync(folder)
+let migrations: readonly Migration[] | undefined;
+
+/** The migrations of this program, in their order. They are read once. */
+function readMigrations(): readonly Migration[] {
+  return (migrations ??= readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))
     .toSorted()
     .map((name) => {
       const sql = readFileSync(new URL(name, folder), 'utf8');
       return { version: Number.parseInt(name, 10), name, sql, digest: sha256(sql) };
-    });
+    }));
 }

@@ -4,11 +4,14 @@ import type { Machine } from './machine.ts';
 /** The keys that a reader of the printed statements has: of persons, of recordings, and of rows whose people are erased. */
 export type Loaded = { persons: string[]; recordings: string[]; erased: { dataset: string; key: string }[] };
 
+/** One database for all: a script of statements replaces the tables that it reads. */
+let instance: DuckDBInstance | undefined;
+
 /** Loads what is published as the documentation says; undefined where nothing is, or where the statements are refused. */
 export async function load(machine: Machine): Promise<Loaded | undefined> {
   const { stdout, code } = await machine.run(['snapshots', '--sql', 'duckdb']);
   if (code !== 0) return undefined;
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  instance ??= await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
   const read = async (sql: string): Promise<string[][]> =>
     (await connection.runAndReadAll(sql)).getRowsJson() as string[][];
@@ -26,6 +29,5 @@ export async function load(machine: Machine): Promise<Loaded | undefined> {
     };
   } finally {
     connection.closeSync();
-    instance.closeSync();
   }
 }
