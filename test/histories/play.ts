@@ -1,5 +1,5 @@
 import { jsonOf } from '../cli/run-cli.ts';
-import type { Done } from './machine.ts';
+import type { Done, Part } from './machine.ts';
 import { killPointOf, type Kill, type Move } from './moves.ts';
 import { checkAfter, checkAtEnd, hasEnded, lookBefore, type Mirrored, type Tally } from './promises.ts';
 import { copyOf, type Person } from './service.ts';
@@ -111,12 +111,13 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
     world.nowMs += days * 24 * hourMs;
   },
   'back up': ({ machine }) => machine.backUp(),
-  restore: ({ machine, touched }, { part, nth }) => {
+  restore: (world, { part, nth }) => {
+    const { machine } = world;
     const backups = machine.backups();
-    if (backups > 0 && machine.restore(part, (nth % backups) + 1)) touched.push(part);
+    if (backups > 0 && machine.restore(part, (nth % backups) + 1)) touch(world, part);
   },
-  lose: ({ machine, touched }, { part }) => {
-    if (machine.restore(part, null)) touched.push(part);
+  lose: (world, { part }) => {
+    if (world.machine.restore(part, null)) touch(world, part);
   },
   sync: (world, { kill }) => command(world, ['sync'], kill),
   reconcile: (world, { kill }) => command(world, ['reconcile'], kill),
@@ -134,6 +135,12 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
 
 async function make(world: World, move: Move): Promise<void> {
   await (acts[move.do] as Act<Move>)(world, move);
+}
+
+/** Somebody has changed a part of the folder from outside. */
+function touch(world: World, part: Part): void {
+  world.touched.push(part);
+  world.lake.loaded = undefined;
 }
 
 /** One of what there is, by a number. */

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import { readLedger } from '../../src/ledger/ledger.ts';
+import { recordOrder } from '../../src/ledger/record-order.ts';
 import { jsonOf } from '../cli/run-cli.ts';
 import { findTexts } from '../erasure/find-texts.ts';
 import type { Done } from './machine.ts';
@@ -26,7 +28,7 @@ export function newTally(): Tally {
 /** What stands in the mirror, as far as a promise is about it. */
 export type Mirrored = {
   persons: Map<string, { ids: string[]; properties: string }>;
-  recordings: Set<string>;
+  recordings: Map<string, null>;
   requests: Map<string, { state: string }>;
 };
 
@@ -37,7 +39,7 @@ export function hasEnded(state: string): boolean {
 
 /** What is to be known before a command. */
 export function lookBefore({ machine: { dataDir } }: World): Mirrored {
-  const mirrored: Mirrored = { persons: new Map(), recordings: new Set(), requests: new Map() };
+  const mirrored: Mirrored = { persons: new Map(), recordings: new Map(), requests: new Map() };
   const path = join(dataDir, 'mirror.db');
   if (!existsSync(path)) return mirrored;
   const db = new Sqlite(path, { readonly: true });
@@ -48,7 +50,8 @@ export function lookBefore({ machine: { dataDir } }: World): Mirrored {
     const sql = `SELECT uuid, distinct_ids AS ids, properties FROM persons`;
     for (const { uuid, ids, properties } of db.prepare<[], Row>(sql).all())
       mirrored.persons.set(uuid, { ids: JSON.parse(ids) as string[], properties });
-    mirrored.recordings = new Set(db.prepare<[], string>(`SELECT id FROM recordings`).pluck().all());
+    for (const id of db.prepare<[], string>(`SELECT id FROM recordings`).pluck().all())
+      mirrored.recordings.set(id, null);
     for (const row of db.prepare<[], { id: string; state: string }>(`SELECT id, state FROM erasure_requests`).all())
       mirrored.requests.set(row.id, row);
     return mirrored;
@@ -64,9 +67,11 @@ export async function checkAfter(world: World, before: Mirrored, done: Done): Pr
   noRowLostThatLives(world, before, after);
   if (!done.isKilled) endsAreTold(world, before, after, done);
   if (done.args[0] === 'sync' && !done.isKilled) completeMeansAll(done);
+  ledgerIsInOrder(world);
   if (done.args[0] === 'export') await readersHoldOneMoment(world, after, done);
-  // Whoever erases, or puts files back, changes what is published.
-  else if (done.args[0] !== 'sync') world.lake.moment = null;
+  else if (done.args[0] === 'reconcile' && !done.isKilled) await othersStay(world);
+  // Whoever erases changes what is published.
+  else if (done.args[0] !== 'sync') world.lake.loaded = undefined;
 }
 
 /** *No DELETE for a person whom no open request names.* */
@@ -81,7 +86,7 @@ function noRowLostThatLives(world: World, before: Mirrored, after: Mirrored): vo
   for (const uuid of before.persons.keys())
     if (!after.persons.has(uuid) && persons.has(uuid) && !world.isAskedOut(uuid))
       throw new Fault(`a living person whom nobody asks to erase has left the mirror: ${uuid}`);
-  for (const id of before.recordings) {
+  for (const id of before.recordings.keys()) {
     const recording = recordings.get(id);
     if (!after.recordings.has(id) && recording && isOfSomebodyHere(world, recording.distinctId))
       throw new Fault(`a recording that is there, of nobody who asked, has left the mirror: ${id}`);
@@ -129,12 +134,12 @@ async function readersHoldOneMoment(world: World, after: Mirrored, { code, isKil
   const loaded = await load(world.machine);
   if (!loaded) return;
   const now = keysOf(after);
-  const text = JSON.stringify([loaded.persons, loaded.recordings]);
-  if (text !== now && !(isKilled && text === (lake.moment ?? text)))
+  const text = keysOf(loaded);
+  if (text !== now && !(isKilled && text === (lake.loaded ? keysOf(lake.loaded) : text)))
     throw new Fault(`the printed statements show ${text}, where the mirror has ${now}`);
-  for (const key of [...loaded.persons, ...loaded.recordings]) lake.keys.add(key);
+  for (const key of [...loaded.persons.keys(), ...loaded.recordings.keys()]) lake.keys.add(key);
   for (const { key } of loaded.erased) lake.keys.delete(key);
-  lake.moment = text;
+  lake.loaded = loaded;
   lake.isLate ||= world.nowMs - lake.loadedMs > feedMs;
   lake.loadedMs = world.nowMs;
 }
@@ -142,8 +147,35 @@ async function readersHoldOneMoment(world: World, after: Mirrored, { code, isKil
 /** A reader who stays away for longer than rows stay in `deletions` has to load all anew. */
 const feedMs = 25 * 86_400_000;
 
-function keysOf({ persons, recordings }: Mirrored): string {
-  return JSON.stringify([[...persons.keys()].toSorted(), [...recordings].toSorted()]);
+function keysOf({ persons, recordings }: Record<'persons' | 'recordings', ReadonlyMap<string, unknown>>): string {
+  return JSON.stringify([[...persons.keys()].toSorted(), [...recordings.keys()].toSorted()]);
+}
+
+/** An erasure changes no published row of anybody else: who lives at the service and is asked out by nobody is published as before. */
+async function othersStay(world: World): Promise<void> {
+  const { lake, service, machine } = world;
+  const before = lake.loaded;
+  const now = before && (await load(machine));
+  lake.loaded = now;
+  if (!before || !now) return;
+  for (const [uuid, row] of before.persons)
+    if (service.state.persons.has(uuid) && !world.isAskedOut(uuid) && now.persons.get(uuid) !== row)
+      throw new Fault(`reconcile has changed what is published of somebody else: ${row} is ${now.persons.get(uuid)}`);
+  for (const [id, row] of before.recordings) {
+    const recording = service.state.recordings.get(id);
+    if (recording && isOfSomebodyHere(world, recording.distinctId) && now.recordings.get(id) !== row)
+      throw new Fault(`reconcile has changed a published recording of somebody else: ${row}`);
+  }
+}
+
+/** *Anyone can check*: whatever stands on the ledger stands there in an order that its rules allow. */
+function ledgerIsInOrder({ machine: { dataDir }, touched }: World): void {
+  if (touched.length > 0) return;
+  const order = recordOrder();
+  for (const { seq, at: _at, ...record } of readLedger(dataDir).entries()) {
+    const finding = order.take(record);
+    if (finding !== undefined) throw new Fault(`entry ${seq} of the ledger: ${finding}`);
+  }
 }
 
 type Run = (args: readonly string[]) => Promise<Done>;

@@ -1,8 +1,12 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { Machine } from './machine.ts';
 
-/** The keys that a reader of the printed statements has: of persons, of recordings, and of rows whose people are erased. */
-export type Loaded = { persons: string[]; recordings: string[]; erased: { dataset: string; key: string }[] };
+/** What a reader of the printed statements has: rows by their keys, and the keys of rows whose people are erased. */
+export type Loaded = {
+  persons: Map<string, string>;
+  recordings: Map<string, string>;
+  erased: { dataset: string; key: string }[];
+};
 
 /** One database for all: a script of statements replaces the tables that it reads. */
 let instance: DuckDBInstance | undefined;
@@ -15,16 +19,20 @@ export async function load(machine: Machine): Promise<Loaded | undefined> {
   const connection = await instance.connect();
   const read = async (sql: string): Promise<string[][]> =>
     (await connection.runAndReadAll(sql)).getRowsJson() as string[][];
-  const keysOf = async (table: string, key: string): Promise<string[]> =>
-    stdout.includes(`TABLE "${table}"`) ? (await read(`SELECT ${key} FROM ${table} ORDER BY 1`)).flat() : [];
+  const rowsOf = async (table: string, columns: string): Promise<Map<string, string>> =>
+    new Map(
+      (stdout.includes(`TABLE "${table}"`) ? await read(`SELECT ${columns} FROM ${table} ORDER BY 1`) : []).map(
+        ([key = '', ...row]) => [key, JSON.stringify(row)],
+      ),
+    );
   try {
     await connection.run(stdout);
     const erased = stdout.includes('TABLE "deletions"')
       ? await read(`SELECT dataset, key FROM deletions WHERE request_id IS NOT NULL`)
       : [];
     return {
-      persons: await keysOf('persons', 'person_uuid'),
-      recordings: await keysOf('recordings', 'id'),
+      persons: await rowsOf('persons', 'person_uuid, name, properties, changed_at'),
+      recordings: await rowsOf('recordings', 'id, start_url, changed_at'),
       erased: erased.map(([dataset = '', key = '']) => ({ dataset, key })),
     };
   } finally {

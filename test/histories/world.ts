@@ -1,5 +1,6 @@
 import { copyOf, openService, uuidOf, type Deletion, type Person, type Service } from './service.ts';
 import { openMachine, type Done, type Machine } from './machine.ts';
+import type { Loaded } from './readers.ts';
 
 /** What an operator has asked for: which people are meant, and whether it still stands by the operator's own word. */
 export type Asked = {
@@ -36,7 +37,7 @@ export type World = {
   touched: string[];
   done: Done[];
   /** What a reader has loaded and not deleted since, and what was published at the last export. */
-  lake: { keys: Set<string>; moment: string | null; loadedMs: number; isLate: boolean };
+  lake: { keys: Set<string>; loaded: Loaded | undefined; loadedMs: number; isLate: boolean };
   /** Who is one person in truth, whether anybody can know it or not. */
   truth: Names;
   /** Who was merged into whom, by uuid. */
@@ -71,7 +72,7 @@ export async function openWorld(isLive: boolean): Promise<World> {
     kept: [],
     touched: [],
     done: [],
-    lake: { keys: new Set(), moment: null, loadedMs: startMs, isLate: false },
+    lake: { keys: new Set(), loaded: undefined, loadedMs: startMs, isLate: false },
     truth: newNames(),
     merged: [],
     departed: [],
