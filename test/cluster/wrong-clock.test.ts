@@ -33,10 +33,10 @@ it.each([
   900_000,
 );
 
-it('a clock that is ten minutes ahead shows on the ledger, which verifies', async () => {
+it('a clock that is two minutes ahead shows on the ledger, which verifies', async () => {
   const world = await openFaultWorld();
   const { on, worker, until, isDone } = world;
-  const fast = aheadBy(10);
+  const fast = aheadBy(1.9);
   await world.ask('fast', fast);
   const right = worker('right');
   await until('all is erased', () => isDone('right'));
