@@ -174,7 +174,8 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
   // While it is being received it may be believed. How the command ends tells whether it was.
   const { persons } = lookBefore(world);
   const meant = asked.people.flatMap((each) => world.service.state.persons.get(each) ?? []);
-  asked.names = new Set(meant.flatMap((each) => [...namesOf(world, each, persons.get(each.uuid)?.ids ?? [])]));
+  for (const each of meant)
+    for (const name of namesOf(world, each, persons.get(each.uuid)?.ids ?? [])) asked.names.add(name);
   world.asked.push(asked);
   const done = await command(world, ['erase', 'add', `--${by.replace('_', '-')}`, value, ...authority], kill);
   if (done.isKilled) return;
