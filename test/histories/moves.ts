@@ -3,11 +3,11 @@ import { anyOperation, type KillPoint } from '../kill/kill-point.ts';
 import { parts, type Part } from './machine.ts';
 import type { Proxy } from './service.ts';
 
-/** A point at the nth writing statement, or the nth operation on the disk; null: no kill. */
-export type Kill = { at: 'sql' | 'disk'; nth: number } | null;
+/** A point before or after the nth writing statement, operation on the disk, or request to the service; null: no kill. */
+export type Kill = { at: 'sql' | 'disk' | 'http'; nth: number; moment: 'before' | 'after' } | null;
 
 /** How somebody is named in a request. */
-type Named = 'uuid' | 'distinct_id' | 'email';
+type Named = 'uuid' | 'id' | 'distinct_id' | 'email';
 
 /** What can happen next. `who` picks a person out of all who have ever been; whoever is gone is left alone. */
 export type Move =
@@ -36,18 +36,17 @@ export type Move =
 
 /** The point at which a command is killed. */
 export function killPointOf(kill: Kill): KillPoint | undefined {
-  return kill === null ? undefined : { operation: anyOperation[kill.at], nth: kill.nth, moment: 'before' };
+  return kill === null ? undefined : { operation: anyOperation[kill.at], nth: kill.nth, moment: kill.moment };
 }
 
 const who = fc.nat(5);
 const nth = fc.nat(5);
-const kill: fc.Arbitrary<Kill> = fc.option(
-  fc.oneof(
-    fc.record({ at: fc.constant('sql' as const), nth: fc.integer({ min: 1, max: 120 }) }),
-    fc.record({ at: fc.constant('disk' as const), nth: fc.integer({ min: 1, max: 80 }) }),
-  ),
-  { freq: 4 },
-);
+const moment = fc.constantFrom('before' as const, 'after' as const);
+const killsAt = <A extends 'sql' | 'disk' | 'http'>(at: A, max: number) =>
+  fc.record({ at: fc.constant(at), nth: fc.integer({ min: 1, max }), moment });
+const kill: fc.Arbitrary<Kill> = fc.option(fc.oneof(killsAt('sql', 120), killsAt('disk', 80), killsAt('http', 12)), {
+  freq: 4,
+});
 
 const one = <D extends Move['do']>(...what: D[]) => fc.record({ do: fc.constantFrom(...what) });
 const toOne = <D extends Move['do']>(...what: D[]) => fc.record({ do: fc.constantFrom(...what), who });
@@ -62,7 +61,10 @@ const moves = {
   split: fc.record({ do: fc.constant('split' as const), who, isOld: fc.boolean() }),
   merge: fc.record({ do: fc.constant('merge' as const), who, into: who }),
   event: fc.record({ do: fc.constant('event' as const), who, lateHours: fc.constantFrom(0, 0, 48) }),
-  proxy: fc.record({ do: fc.constant('proxy' as const), kind: fc.constantFrom('page', 'route', 'empty', 'none') }),
+  proxy: fc.record({
+    do: fc.constant('proxy' as const),
+    kind: fc.constantFrom('page', 'route', 'empty', 'down', 'lost', 'none'),
+  }),
   rows: one('show all', 'keep rows'),
   restoreRows: nthOf('restore rows'),
   serviceClock: fc.record({ do: fc.constant('service clock' as const), minutes: fc.constantFrom(0, -2, 3, -60) }),
@@ -77,7 +79,7 @@ const moves = {
   request: fc.record({
     do: fc.constant('request' as const),
     who,
-    by: fc.constantFrom('uuid', 'distinct_id', 'email'),
+    by: fc.constantFrom('uuid', 'id', 'distinct_id', 'email'),
     kill,
   }),
   approve: one('approve'),
@@ -147,7 +149,11 @@ export const histories: fc.Arbitrary<Move[]> = fc
 /** A move in a few words. */
 export function moveText({ do: what, ...more }: Move): string {
   const details = Object.entries(more).map(([name, value]) =>
-    name === 'kill' ? (value === null ? '' : ` killed at ${value.at} ${value.nth}`) : ` ${name} ${String(value)}`,
+    name === 'kill'
+      ? value === null
+        ? ''
+        : ` killed ${value.moment} ${value.at} ${value.nth}`
+      : ` ${name} ${String(value)}`,
   );
   return `${what}${details.join('')}`;
 }

@@ -110,11 +110,18 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
   pass: (world, { days }) => {
     world.nowMs += days * 24 * hourMs;
   },
-  'back up': ({ machine }) => machine.backUp(),
+  'back up': ({ machine, voidAtBackup, asked }) => {
+    machine.backUp();
+    voidAtBackup.push(new Set(asked.filter(({ isVoid }) => isVoid)));
+  },
   restore: (world, { part, nth }) => {
     const { machine } = world;
     const backups = machine.backups();
-    if (backups > 0 && machine.restore(part, (nth % backups) + 1)) touch(world, part);
+    if (backups === 0 || !machine.restore(part, (nth % backups) + 1)) return;
+    touch(world, part);
+    // An older ledger does not know what an operator has said since.
+    if (part.endsWith('ledger'))
+      for (const each of world.asked) each.isVoid &&= world.voidAtBackup[nth % backups]?.has(each) === true;
   },
   lose: (world, { part }) => {
     if (world.machine.restore(part, null)) touch(world, part);
@@ -158,9 +165,9 @@ const authority = ['--basis', 'objection', '--by', 'dpo'];
 async function request(world: World, { who, by, kill }: Extract<Move, { do: 'request' }>): Promise<void> {
   const person = pick(world, who);
   if (!person) return;
-  const { uuid, distinctIds, properties } = person;
+  const { uuid, id, distinctIds, properties } = person;
   const { email } = properties;
-  const value = { uuid, distinct_id: nthOf(distinctIds, who), email }[by];
+  const value = { uuid, id: String(id), distinct_id: nthOf(distinctIds, who), email }[by];
   if (value === undefined) return;
   const asked: Asked = {
     ids: [],
@@ -174,7 +181,10 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
   // While it is being received it may be believed. How the command ends tells whether it was.
   const { persons } = lookBefore(world);
   const meant = asked.people.flatMap((each) => world.service.state.persons.get(each) ?? []);
-  for (const each of meant)
+  // A service compares letter by letter. It is asked for an address as given, in lower case, and in every spelling that was seen.
+  const isFound = ({ uuid: each, properties: { email: own } }: Person): boolean =>
+    by !== 'email' || own === value || own === asked.email || persons.has(each);
+  for (const each of meant.filter(isFound))
     for (const name of namesOf(world, each, persons.get(each.uuid)?.ids ?? [])) asked.names.add(name);
   world.asked.push(asked);
   const done = await command(world, ['erase', 'add', `--${by.replace('_', '-')}`, value, ...authority], kill);

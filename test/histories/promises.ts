@@ -270,8 +270,8 @@ async function nothingIsLeft(world: World, ended: readonly Asked[]): Promise<voi
 
 /** *A certificate that verifies is true now, or called superseded*: whoever it is about does not live at the service as before. */
 async function certificatesAreTrue({ service, machine, asked }: World): Promise<number> {
-  const back = asked.filter(({ people, atMs }) =>
-    people.some((uuid) => (service.state.persons.get(uuid)?.bornMs ?? atMs) < atMs),
+  const back = asked.filter(({ names, atMs }) =>
+    [...service.state.persons.values()].some(({ uuid, bornMs }) => names.has(uuid) && bornMs < atMs),
   );
   for (const id of back.flatMap(({ ids }) => ids)) {
     const { code, stdout } = await machine.run(['audit', 'certificate', id, '--format', 'json']);

@@ -18,8 +18,11 @@ type Recording = { id: string; distinctId: string; startMs: number; url: string 
 
 type State = { persons: Map<string, Person>; recordings: Map<string, Recording>; lastId: number };
 
-/** What stands before the service and answers for paths that end with an id. */
-export type Proxy = 'none' | 'page' | 'route' | 'empty';
+/**
+ * What stands before the service: it answers in its own words for paths that end with an id, for all paths where the service is
+ * `down`, and instead of the service where an answer to a change is `lost`.
+ */
+export type Proxy = 'none' | 'page' | 'route' | 'empty' | 'down' | 'lost';
 
 /** What a deletion of a person was, at the moment at which the service made it. */
 export type Deletion = { person: Person; atMs: number };
@@ -70,11 +73,10 @@ export async function openService(worldMs: () => number, isLive: boolean): Promi
   const server = createServer((request, response) => {
     const reply = async (): Promise<void> => {
       const body = await readBody(request);
-      const { status, json, html } = answer(service, queue, {
-        method: request.method ?? '',
-        url: request.url ?? '',
-        body,
-      });
+      const { method = '', url = '' } = request;
+      const { proxy } = service;
+      const said = proxy === 'down' ? proxied.down : answer(service, queue, { method, url, body });
+      const { status, json, html } = proxy === 'lost' && method !== 'GET' ? proxied.lost : said;
       response.setHeader('Date', new Date(service.nowMs()).toUTCString());
       response.setHeader('Content-Type', html === undefined ? 'application/json' : 'text/html');
       response.statusCode = status;
@@ -99,6 +101,8 @@ const proxied: Record<Exclude<Proxy, 'none'>, Answer> = {
   page: { status: 404, html: '<html><body><h1>404 Not Found</h1><hr>nginx</body></html>' },
   route: { status: 404, json: { message: 'no Route matched with those values' } },
   empty: { status: 404 },
+  down: { status: 503 },
+  lost: { status: 502 },
 };
 
 function answer(
@@ -132,7 +136,8 @@ function answer(
       return { status: 202, json: { ...counts, recordings_queued_for_deletion: false, deletion_errors: [] } };
     }
   }
-  if (service.proxy !== 'none') return proxied[service.proxy];
+  const { proxy } = service;
+  if (proxy === 'page' || proxy === 'route' || proxy === 'empty') return proxied[proxy];
   if (resource === 'session_recordings') {
     const recording = state.recordings.get(ref);
     return recording && method === 'GET' ? { status: 200, json: recordingJson(service, recording) } : notFound;

@@ -35,6 +35,8 @@ export type World = {
   /** Copies of the service's rows, and what was done to the machine's folder from outside. */
   kept: ReturnType<typeof copyOf>[];
   touched: string[];
+  /** Which requests no longer stood at each backup of the machine's folder. */
+  voidAtBackup: ReadonlySet<Asked>[];
   done: Done[];
   /** What a reader has loaded and not deleted since, and what was published at the last export. */
   lake: { keys: Set<string>; loaded: Loaded | undefined; loadedMs: number; isLate: boolean };
@@ -71,6 +73,7 @@ export async function openWorld(isLive: boolean): Promise<World> {
     deletions: [],
     kept: [],
     touched: [],
+    voidAtBackup: [],
     done: [],
     lake: { keys: new Set(), loaded: undefined, loadedMs: startMs, isLate: false },
     truth: newNames(),
