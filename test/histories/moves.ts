@@ -13,7 +13,8 @@ type Named = 'uuid' | 'id' | 'distinct_id' | 'email';
 export type Move =
   // at the service
   | { do: 'sign up' }
-  | { do: 'sign up again' | 'record' | 'change' | 'delete' | 'hide person' | 'hide recording'; who: number }
+  | { do: 'sign up again' | 'record' | 'change' | 'delete' | 'move person' | 'move recording'; who: number }
+  | { do: 'hide person' | 'hide recording'; who: number; isCounted: boolean }
   | { do: 'split'; who: number; isOld: boolean }
   | { do: 'merge'; who: number; into: number }
   | { do: 'event'; who: number; lateHours: number }
@@ -57,7 +58,9 @@ const part = fc.constantFrom(...(Object.keys(parts) as Part[]));
 const moves = {
   signUp: one('sign up'),
   toSomebody: toOne('sign up again', 'record', 'change', 'delete'),
-  hide: toOne('hide person', 'hide recording'),
+  record: toOne('record'),
+  hide: fc.record({ do: fc.constantFrom('hide person', 'hide recording'), who, isCounted: fc.boolean() }),
+  away: toOne('move person', 'move recording'),
   split: fc.record({ do: fc.constant('split' as const), who, isOld: fc.boolean() }),
   merge: fc.record({ do: fc.constant('merge' as const), who, into: who }),
   event: fc.record({ do: fc.constant('event' as const), who, lateHours: fc.constantFrom(0, 0, 48) }),
@@ -103,7 +106,7 @@ const anyMove: fc.Arbitrary<Move> = fc.oneof(
   { weight: 4, arbitrary: moves.request },
   { weight: 3, arbitrary: moves.toSomebody },
   { weight: 3, arbitrary: moves.event },
-  { weight: 2, arbitrary: fc.oneof(moves.split, moves.merge, moves.hide) },
+  { weight: 2, arbitrary: fc.oneof(moves.split, moves.merge, moves.hide, moves.away) },
   { weight: 2, arbitrary: fc.oneof(moves.proxy, moves.rows, moves.restoreRows, moves.signUp) },
   { weight: 2, arbitrary: fc.oneof(moves.machineClock, moves.serviceClock, moves.pass) },
   { weight: 2, arbitrary: fc.oneof(moves.backUp, moves.restore, moves.lose) },
@@ -111,35 +114,111 @@ const anyMove: fc.Arbitrary<Move> = fc.oneof(
   { weight: 1, arbitrary: fc.oneof(moves.rotate, moves.backUp, moves.drill) },
 );
 
-/** Moves that mean little one by one. Each chapter is what operators and people really do in a row. */
+const days = (many: number) => fc.constant({ do: 'pass' as const, days: many });
+const back = (...some: Part[]) =>
+  fc.record({ do: fc.constant('restore' as const), part: fc.constantFrom(...some), nth });
+const seen = fc.tuple(moves.record, moves.sync, moves.export);
+const erased = fc.tuple(moves.request, moves.reconcile, days(8), moves.reconcile);
+const missed = fc.tuple(moves.sync, moves.reconcile, days(0.1), moves.sync, moves.reconcile);
+
+/** Moves that mean little one by one. Each chapter is what operators, people and services really do in a row. */
 const chapters: fc.Arbitrary<Move[]> = fc.oneof(
   { weight: 8, arbitrary: fc.array(anyMove, { minLength: 1, maxLength: 6 }) },
-  {
-    weight: 2,
-    arbitrary: fc.tuple(moves.sync, moves.export, moves.request, moves.reconcile, moves.pass, moves.reconcile),
-  },
+  { weight: 2, arbitrary: inTurn(seen, erased) },
+  // A nightly copy, consent given anew, and the copy put back.
   {
     weight: 1,
-    arbitrary: fc.tuple(moves.machineClock, moves.export, moves.machineClock, moves.merge, moves.sync, moves.export),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.tuple(
+    arbitrary: inTurn(
+      moves.sync,
       moves.request,
       moves.reconcile,
       moves.backUp,
-      moves.pass,
+      days(8),
       moves.reconcile,
       moves.nth,
-      moves.restore,
+      back('mirror'),
+      moves.reconcile,
+      moves.event,
+      moves.sync,
+      moves.reconcile,
     ),
   },
+  // A clock that is put right.
   {
     weight: 1,
-    arbitrary: fc.tuple(moves.toSomebody, moves.sync, moves.pass, moves.reconcile, moves.event, moves.sync),
+    arbitrary: inTurn(
+      moves.machineClock,
+      moves.sync,
+      moves.export,
+      moves.machineClock,
+      fc.oneof(moves.merge, moves.split, moves.toSomebody),
+      moves.sync,
+      moves.export,
+    ),
   },
-  { weight: 1, arbitrary: fc.tuple(moves.hide, moves.proxy, moves.sync, moves.pass, moves.reconcile, moves.rows) },
+  { weight: 1, arbitrary: inTurn(fc.oneof(moves.machineClock, moves.serviceClock), erased, moves.event, moves.sync) },
+  // Rows that are missed for a while, and what stands before the service meanwhile.
+  {
+    weight: 2,
+    arbitrary: inTurn(
+      seen,
+      fc.oneof(moves.hide, moves.away, moves.toSomebody),
+      moves.proxy,
+      missed,
+      fc.oneof(moves.rows, moves.event),
+      moves.sync,
+    ),
+  },
+  // Who is not alone: merged, split, or with an address of others.
+  {
+    weight: 2,
+    arbitrary: inTurn(
+      seen,
+      fc.oneof(moves.merge, moves.split, toOne('sign up again')),
+      fc.option(moves.sync, { nil: undefined }),
+      moves.request,
+      moves.reconcile,
+      moves.export,
+    ),
+  },
+  // Keys and files that are older, or lost.
+  {
+    weight: 1,
+    arbitrary: inTurn(
+      seen,
+      moves.request,
+      moves.reconcile,
+      moves.backUp,
+      fc.oneof(moves.rotate, moves.drill),
+      fc.oneof(moves.restore, moves.lose),
+      moves.request,
+      moves.reconcile,
+    ),
+  },
+  // Held until it is too old.
+  {
+    weight: 1,
+    arbitrary: inTurn(
+      moves.split,
+      moves.sync,
+      moves.request,
+      moves.machineClock,
+      moves.reconcile,
+      days(70),
+      moves.reconcile,
+    ),
+  },
+  // A service that is put back, and gives ids again.
+  {
+    weight: 1,
+    arbitrary: inTurn(one('keep rows'), moves.signUp, seen, erased, moves.restoreRows, moves.signUp, moves.sync),
+  },
 );
+
+/** What happens one after the other, as one list. */
+function inTurn(...all: fc.Arbitrary<Move | Move[] | (Move | Move[])[] | undefined>[]): fc.Arbitrary<Move[]> {
+  return fc.tuple(...all).map((some) => some.flat(2).filter((move) => move !== undefined));
+}
 
 /** Histories of a few chapters: every move may stand anywhere, and those that belong together more often stand together. */
 export const histories: fc.Arbitrary<Move[]> = fc

@@ -2,7 +2,7 @@ import { jsonOf } from '../cli/run-cli.ts';
 import type { Done, Part } from './machine.ts';
 import { killPointOf, type Kill, type Move } from './moves.ts';
 import { checkAfter, checkAtEnd, hasEnded, lookBefore, type Mirrored, type Tally } from './promises.ts';
-import { copyOf, type Person } from './service.ts';
+import { copyOf, showAll, type Person } from './service.ts';
 import {
   depart,
   merge,
@@ -99,9 +99,13 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
     const name = world.distinctIds[(who * 7) % world.distinctIds.length];
     if (name !== undefined) sendEvent(world, name, lateHours * hourMs);
   },
-  'hide person': ({ service }, { who }) => service.hidden.add(nthOf(service.state.persons.keys(), who) ?? ''),
-  'hide recording': ({ service }, { who }) => service.hidden.add(nthOf(service.state.recordings.keys(), who) ?? ''),
-  'show all': ({ service }) => service.hidden.clear(),
+  'hide person': ({ service }, { who, isCounted }) =>
+    service.hidden.set(nthOf(service.state.persons.keys(), who) ?? '', { isCounted }),
+  'hide recording': ({ service }, { who, isCounted }) =>
+    service.hidden.set(nthOf(service.state.recordings.keys(), who) ?? '', { isCounted }),
+  'move person': ({ service }, { who }) => service.away.add(nthOf(service.state.persons.keys(), who) ?? ''),
+  'move recording': ({ service }, { who }) => service.away.add(nthOf(service.state.recordings.keys(), who) ?? ''),
+  'show all': ({ service }) => showAll(service),
   proxy: ({ service }, { kind }) => Object.assign(service, { proxy: kind }),
   'keep rows': ({ service, kept }) => kept.push(copyOf(service.state)),
   'restore rows': (world, { nth }) => restoreService(world, nth),

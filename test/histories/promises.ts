@@ -7,6 +7,7 @@ import { jsonOf } from '../cli/run-cli.ts';
 import { findTexts } from '../erasure/find-texts.ts';
 import type { Done } from './machine.ts';
 import { load } from './readers.ts';
+import { showAll } from './service.ts';
 import type { Asked, World } from './world.ts';
 
 // The sentences of README, as a machine can hold them against what happened. They know the service, what the operator asked for, and
@@ -82,12 +83,13 @@ function noDeleteUnasked({ deletions }: World): void {
 
 /** *No one is deleted by mistake*: who lives at the service, and is asked out by nobody, does not leave the mirror. */
 function noRowLostThatLives(world: World, before: Mirrored, after: Mirrored): void {
-  const { persons, recordings } = world.service.state;
+  const { state, away } = world.service;
+  const { persons, recordings } = state;
   for (const uuid of before.persons.keys())
-    if (!after.persons.has(uuid) && persons.has(uuid) && !world.isAskedOut(uuid))
+    if (!after.persons.has(uuid) && persons.has(uuid) && !away.has(uuid) && !world.isAskedOut(uuid))
       throw new Fault(`a living person whom nobody asks to erase has left the mirror: ${uuid}`);
   for (const id of before.recordings.keys()) {
-    const recording = recordings.get(id);
+    const recording = away.has(id) ? undefined : recordings.get(id);
     if (!after.recordings.has(id) && recording && isOfSomebodyHere(world, recording.distinctId))
       throw new Fault(`a recording that is there, of nobody who asked, has left the mirror: ${id}`);
   }
@@ -95,7 +97,8 @@ function noRowLostThatLives(world: World, before: Mirrored, after: Mirrored): vo
 
 /** Recordings go with whom somebody asks to erase, and with whom others have deleted at the service. */
 function isOfSomebodyHere(world: World, distinctId: string): boolean {
-  return !world.isAskedOut(distinctId) && !world.isDeparted(distinctId);
+  const isAway = [...world.service.away].some((uuid) => world.truth.isSame(uuid, distinctId));
+  return !isAway && !world.isAskedOut(distinctId) && !world.isDeparted(distinctId);
 }
 
 /** A request ends by its end or by the operator's word. Where it is given up, the command that does so says it by its code. */
@@ -159,10 +162,15 @@ async function othersStay(world: World): Promise<void> {
   lake.loaded = now;
   if (!before || !now) return;
   for (const [uuid, row] of before.persons)
-    if (service.state.persons.has(uuid) && !world.isAskedOut(uuid) && now.persons.get(uuid) !== row)
+    if (
+      service.state.persons.has(uuid) &&
+      !service.away.has(uuid) &&
+      !world.isAskedOut(uuid) &&
+      now.persons.get(uuid) !== row
+    )
       throw new Fault(`reconcile has changed what is published of somebody else: ${row} is ${now.persons.get(uuid)}`);
   for (const [id, row] of before.recordings) {
-    const recording = service.state.recordings.get(id);
+    const recording = service.away.has(id) ? undefined : service.state.recordings.get(id);
     if (recording && isOfSomebodyHere(world, recording.distinctId) && now.recordings.get(id) !== row)
       throw new Fault(`reconcile has changed a published recording of somebody else: ${row}`);
   }
@@ -189,7 +197,7 @@ const dayMs = 86_400_000;
 export async function checkAtEnd(world: World, run: Run, tally: Tally): Promise<void> {
   const { service, machine, touched } = world;
   Object.assign(service, { proxy: 'none', aheadMs: 0 });
-  service.hidden.clear();
+  showAll(service);
   machine.aheadMs = 0;
   const wasWell = touched.length > 0 && (await isWell(run));
   let last: Done[] = [];

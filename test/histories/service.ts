@@ -38,8 +38,10 @@ export type Service = {
   /** How far its clock is ahead of the world's. */
   aheadMs: number;
   proxy: Proxy;
-  /** Rows that its lists do not show, although they are there. */
-  hidden: Set<string>;
+  /** Rows that its lists do not show, although they are there, and whether its counts have them. */
+  hidden: Map<string, { isCounted: boolean }>;
+  /** Rows that it neither lists nor shows by their ids for now: in another storage, or not yet copied there. */
+  away: Set<string>;
   onDelete: (deletion: Deletion) => void;
   nowMs: () => number;
   close: () => Promise<void>;
@@ -56,6 +58,12 @@ export function copyOf({ persons, recordings, lastId }: State): State {
   return structuredClone({ persons, recordings, lastId });
 }
 
+/** All rows are shown again. */
+export function showAll({ hidden, away }: Service): void {
+  hidden.clear();
+  away.clear();
+}
+
 /** Serves it on loopback. `worldMs` tells the time of the world. */
 export async function openService(worldMs: () => number, isLive: boolean): Promise<Service> {
   const queue: { uuid: string; createdAtMs: number }[] = [];
@@ -65,7 +73,8 @@ export async function openService(worldMs: () => number, isLive: boolean): Promi
     state: { persons: new Map(), recordings: new Map(), lastId: 100 },
     aheadMs: 0,
     proxy: 'none',
-    hidden: new Set(),
+    hidden: new Map(),
+    away: new Set(),
     onDelete: () => undefined,
     nowMs: () => worldMs() + service.aheadMs,
     close: () => close(server),
@@ -139,14 +148,14 @@ function answer(
   const { proxy } = service;
   if (proxy === 'page' || proxy === 'route' || proxy === 'empty') return proxied[proxy];
   if (resource === 'session_recordings') {
-    const recording = state.recordings.get(ref);
+    const recording = service.away.has(ref) ? undefined : state.recordings.get(ref);
     return recording && method === 'GET' ? { status: 200, json: recordingJson(service, recording) } : notFound;
   }
   const isUuid = ref.includes('-');
   if (isUuid && !service.isLive)
     return { status: 400, json: { type: 'validation_error', code: 'invalid_input', detail: '' } };
   const person = isUuid ? state.persons.get(ref) : [...state.persons.values()].find(({ id }) => String(id) === ref);
-  if (!person) return notFound;
+  if (!person || service.away.has(person.uuid)) return notFound;
   if (method === 'GET') return { status: 200, json: personJson(person) };
   if (method !== 'DELETE') return { status: 200, json: personJson(person) };
   deletePerson(service, queue, person, query.has('delete_events'));
@@ -189,31 +198,33 @@ function listPersons(service: Service, query: URLSearchParams): Answer {
   const distinctId = query.get('distinct_id');
   const email = query.get('email');
   const rows = [...service.state.persons.values()]
-    .filter(({ uuid }) => !service.hidden.has(uuid))
     .filter(({ distinctIds }) => distinctId === null || distinctIds.includes(distinctId))
     .filter(({ properties }) => email === null || properties['email'] === email)
     .toSorted((a, b) => b.createdAtMs - a.createdAtMs || (a.uuid < b.uuid ? 1 : -1));
-  return page(service, query, rows, personJson);
+  return page(service, query, rows, { keyOf: ({ uuid }) => uuid, toJson: personJson });
 }
 
 function listRecordings(service: Service, query: URLSearchParams): Answer {
-  const rows = [...service.state.recordings.values()]
-    .filter(({ id }) => !service.hidden.has(id))
-    .toSorted((a, b) => b.startMs - a.startMs || (a.id < b.id ? 1 : -1));
-  return page(service, query, rows, (recording) => recordingJson(service, recording));
+  const rows = [...service.state.recordings.values()].toSorted(
+    (a, b) => b.startMs - a.startMs || (a.id < b.id ? 1 : -1),
+  );
+  return page(service, query, rows, { keyOf: ({ id }) => id, toJson: (row) => recordingJson(service, row) });
 }
 
 function page<Row>(
   service: Service,
   query: URLSearchParams,
-  rows: readonly Row[],
-  toJson: (row: Row) => object,
+  all: readonly Row[],
+  { keyOf, toJson }: { keyOf: (row: Row) => string; toJson: (row: Row) => object },
 ): Answer {
+  const { hidden, away } = service;
+  const counted = all.filter((row) => !away.has(keyOf(row)) && hidden.get(keyOf(row))?.isCounted !== false);
+  const rows = counted.filter((row) => !hidden.has(keyOf(row)));
   const [limit, offset] = [Number(query.get('limit') ?? 100), Number(query.get('offset') ?? 0)];
   const next =
     offset + limit < rows.length ? `${service.url}/api/environments/1/?limit=${limit}&offset=${offset + limit}` : null;
   const results = rows.slice(offset, offset + limit).map(toJson);
-  return { status: 200, json: { ...(service.isLive ? {} : { count: rows.length }), next, previous: null, results } };
+  return { status: 200, json: { ...(service.isLive ? {} : { count: counted.length }), next, previous: null, results } };
 }
 
 function personJson({ uuid, id, createdAtMs, distinctIds, properties }: Person): object {
