@@ -20,7 +20,7 @@ export type Answer =
 const distinctIdsMax = 20;
 
 /**
- * Asks for one row. It is gone after a 404 by id, if no distinct id leads to it. Unknown where no route takes its id: such a
+ * Asks for one row. It is gone after a 404 by id, or where another person has its id now, if no distinct id leads to it. Unknown where no route takes its id: such a
  * row can only be listed. Other refusals are thrown, and so is an answer about other distinct ids than the one asked for.
  */
 export async function askForRow(
@@ -47,7 +47,13 @@ async function askForPerson(
   const found = await bodyOrMissing(
     service.call('persons.retrieve', { params: personParams(id ?? key), priority: 'deletion', signal }),
   );
-  if (found !== undefined) return answerOf(rowReaders.persons(found), 'uuid', key);
+  if (found !== undefined) {
+    const read = rowReaders.persons(found);
+    // A service that was restored gives integer ids again: whoever had this one before has it no longer.
+    const isGivenAgain =
+      id !== null && read.ok && read.columns['uuid'] !== key && String(read.columns['id']) === String(id);
+    if (!isGivenAgain) return answerOf(read, 'uuid', key);
+  }
   for (const distinctId of askableDistinctIds(distinctIds, distinctIdsMax)) {
     const results = await askForDistinctId(service, distinctId, signal);
     for (const result of results) {
