@@ -57,8 +57,15 @@ describe('a person that a pass did not see', () => {
     expect(await ask(suspectWith(20_000), person(key))).toEqual({ verdict: 'alive', asked: ['9007199254740993'] });
   });
 
-  it('is not judged where its id shows somebody else', async () => {
+  it('is not judged where the service shows somebody else, with another id', async () => {
     expect(await ask(suspectWith(3), person(survivorKey))).toMatchObject({ verdict: 'unknown' });
+  });
+
+  it('has its id no longer where somebody else has it: its distinct ids tell the rest', async () => {
+    const other = { ...person(survivorKey), id: 2 };
+    const suspect = { ...suspectWith(2), id: '2' };
+    expect(await ask(suspect, other)).toEqual({ verdict: 'gone', asked: ['2', 'd0', 'd1'] });
+    expect(await ask(suspect, other, { d1: person(key) })).toMatchObject({ verdict: 'alive' });
   });
 
   it('is gone after a 404 by id and a bounded number of distinct ids that lead nowhere', async () => {
