@@ -24,6 +24,9 @@ export type Part = keyof typeof parts;
 /** How a command ended; `isKilled` where a kill ended it. */
 export type Done = Ended & { args: readonly string[]; isKilled: boolean };
 
+/** Hears how a command ended, and when, by the time of the world. */
+export type OnDone = (done: Done, nowMs: number) => void;
+
 /** A machine with the program, a data folder, a clock of its own, and copies of the folder. */
 export type Machine = {
   folder: string;
@@ -51,7 +54,7 @@ const settings = {
 };
 
 /** A fresh folder for the service at `url`. `world` is the time of the world; what waits moves it on. */
-export function openMachine(url: string, world: { nowMs: number }): Machine {
+export function openMachine(url: string, world: { nowMs: number }, onDone: OnDone = () => undefined): Machine {
   const { scan } = scanner;
   // A process for each scan would be most of what a history takes.
   scanner.scan = async (order) => scanDataFolder(await readTask(taskLines(order)));
@@ -86,11 +89,9 @@ export function openMachine(url: string, world: { nowMs: number }): Machine {
       try {
         const isKilled = kill !== undefined && (await createKillSwitch(dataDir, kill).run(run));
         if (kill === undefined) await run();
-        if (process.env['HISTORIES_PRINT'])
-          process.stderr.write(
-            `\n$ ${new Date(world.nowMs).toISOString()} ${args.join(' ')} -> ${String(ended.code)}\n${ended.stdout.slice(0, 3000)}${ended.stderr.slice(0, 500)}`,
-          );
-        return { ...ended, args, isKilled };
+        const done = { ...ended, args, isKilled };
+        onDone(done, world.nowMs);
+        return done;
       } finally {
         Object.assign(systemClock, machines);
       }

@@ -222,7 +222,7 @@ function inTurn(...all: fc.Arbitrary<Move | Move[] | (Move | Move[])[] | undefin
 
 /** Histories of a few chapters: every move may stand anywhere, and those that belong together more often stand together. */
 export const histories: fc.Arbitrary<Move[]> = fc
-  .array(chapters, { minLength: 1, maxLength: 4, size: 'max' })
+  .array(chapters, { minLength: 1, maxLength: 3, size: 'max' })
   .map((all) => all.flat());
 
 /** A move in a few words. */

@@ -1,5 +1,5 @@
 import { jsonOf } from '../cli/run-cli.ts';
-import type { Done, Part } from './machine.ts';
+import type { Done, OnDone, Part } from './machine.ts';
 import { killPointOf, type Kill, type Move } from './moves.ts';
 import { checkAfter, checkAtEnd, hasEnded, lookBefore, type Mirrored, type Tally } from './promises.ts';
 import { copyOf, showAll, type Person } from './service.ts';
@@ -20,9 +20,12 @@ import {
 
 const hourMs = 3_600_000;
 
-/** Plays a history on the real program, and adds to the tally. Rejects with the promise that it breaks. */
-export async function play(isLive: boolean, moves: readonly Move[], tally: Tally): Promise<void> {
-  const world = await openWorld(isLive);
+/**
+ * Plays a history on the real program, and adds to the tally. `onDone` hears of each command. Rejects with the promise that it
+ * breaks.
+ */
+export async function play(isLive: boolean, moves: readonly Move[], tally: Tally, onDone?: OnDone): Promise<void> {
+  const world = await openWorld(isLive, onDone);
   try {
     for (let each = 0; each < 3; each += 1) signUp(world);
     for (const move of moves) await make(world, move);

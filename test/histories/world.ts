@@ -1,5 +1,5 @@
 import { copyOf, openService, uuidOf, type Deletion, type Person, type Service } from './service.ts';
-import { openMachine, type Done, type Machine } from './machine.ts';
+import { openMachine, type Done, type Machine, type OnDone } from './machine.ts';
 import type { Loaded } from './readers.ts';
 
 /** What an operator has asked for: which people are meant, and whether it still stands by the operator's own word. */
@@ -55,7 +55,7 @@ export type World = {
 const startMs = Date.parse('2026-11-18T09:00:00.000Z');
 
 /** A service with a few people, and a machine that has seen nothing yet. */
-export async function openWorld(isLive: boolean): Promise<World> {
+export async function openWorld(isLive: boolean, onDone?: OnDone): Promise<World> {
   const clock = { nowMs: startMs };
   const service = await openService(() => clock.nowMs, isLive);
   const world: World = {
@@ -66,7 +66,7 @@ export async function openWorld(isLive: boolean): Promise<World> {
       clock.nowMs = ms;
     },
     service,
-    machine: openMachine(service.url, clock),
+    machine: openMachine(service.url, clock, onDone),
     asked: [],
     words: [],
     distinctIds: [],
