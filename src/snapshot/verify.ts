@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { publishedDatasets } from '../contract/datasets.ts';
@@ -116,13 +117,41 @@ export async function verifySnapshot(
   const { dataset, snapshotId } = snapshot;
   const manifest = soundManifest(published, snapshot);
   const problems: SnapshotProblem[] = [];
-  if (!manifest) problems.push({ dataset, snapshotId, file: manifestName, problem: 'damaged' });
+  const add = (file: string, problem: SnapshotProblem['problem']): void =>
+    void problems.push({ dataset, snapshotId, file, problem });
+  if (!manifest) add(manifestName, 'damaged');
+  const toCount: ManifestFile[] = [];
   for (const file of manifest?.files ?? []) {
     signal?.throwIfAborted();
-    const problem = await problemOf(published, snapshot, file, depthOf(file.name));
-    if (problem) problems.push({ dataset, snapshotId, file: file.name, problem });
+    const depth = depthOf(file.name);
+    const problem = await problemOf(published, snapshot, file, depth);
+    if (problem) add(file.name, problem);
+    else if (depth === 'rows') toCount.push(file);
   }
+  const counts = await countRows(
+    published,
+    toCount.map(({ name }) => published.localPath(snapshot, name)),
+  );
+  for (const { name, rows } of toCount)
+    if (counts.get(name) !== BigInt(rows)) add(name, counts.has(name) ? 'rows' : 'unreadable');
   return { manifest, problems };
+}
+
+/** The rows that the footers of parts of one folder count, by the parts' names. A part that cannot be read has none. */
+async function countRows(published: PublishedFiles, paths: readonly string[]): Promise<Map<string, unknown>> {
+  if (paths.length === 0) return new Map();
+  const sql = `SELECT file_name, num_rows FROM parquet_file_metadata(${sqlPaths(paths)})`;
+  try {
+    const footers = await queryParquet(published.localFolder, sql);
+    return new Map(footers.map((footer) => [basename(String(footer['file_name'])), footer['num_rows']]));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+  }
+  // One of them cannot be read: the others can.
+  const alone = paths.length === 1 ? [] : paths;
+  const counts = new Map<string, unknown>();
+  for (const path of alone) for (const [name, rows] of await countRows(published, [path])) counts.set(name, rows);
+  return counts;
 }
 
 type SnapshotToCheck = SnapshotName & { wasPublished: boolean };
@@ -162,16 +191,5 @@ async function problemOf(
   if (size !== file.bytes) return 'size';
   if (depth === 'size') return undefined;
   const path = published.localPath(snapshot, file.name);
-  if ((await sha256File(path)) !== file.sha256) return 'sha256';
-  if (depth === 'bytes') return undefined;
-  try {
-    const [footer] = await queryParquet(
-      published.localFolder,
-      `SELECT num_rows FROM parquet_file_metadata(${sqlPaths([path])})`,
-    );
-    return footer?.['num_rows'] === BigInt(file.rows) ? undefined : 'rows';
-  } catch (error) {
-    if (error instanceof AppError) return 'unreadable';
-    throw error;
-  }
+  return (await sha256File(path)) === file.sha256 ? undefined : 'sha256';
 }
