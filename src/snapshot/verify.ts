@@ -143,7 +143,7 @@ async function countRows(published: PublishedFiles, paths: readonly string[]): P
   const sql = `SELECT file_name, num_rows FROM parquet_file_metadata(${sqlPaths(paths)})`;
   try {
     const footers = await queryParquet(published.localFolder, sql);
-    return new Map(footers.map((footer) => [basename(String(footer['file_name'])), footer['num_rows']]));
+    return new Map(footers.map(({ file_name: path, num_rows: rows }) => [basename(path as string), rows]));
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
   }

@@ -50,8 +50,7 @@ async function askForPerson(
   if (found !== undefined) {
     const read = rowReaders.persons(found);
     // A service that was restored gives integer ids again: whoever had this one before has it no longer.
-    const isGivenAgain =
-      id !== null && read.ok && read.columns['uuid'] !== key && String(read.columns['id']) === String(id);
+    const isGivenAgain = id !== null && read.ok && read.columns['uuid'] !== key && String(read.columns['id']) === id;
     if (!isGivenAgain) return answerOf(read, 'uuid', key);
   }
   for (const distinctId of askableDistinctIds(distinctIds, distinctIdsMax)) {
