@@ -5,7 +5,7 @@ import { readLedger } from '../../src/ledger/ledger.ts';
 import { recordOrder } from '../../src/ledger/record-order.ts';
 import { jsonOf } from '../cli/run-cli.ts';
 import { findTexts } from '../erasure/find-texts.ts';
-import type { Done } from './machine.ts';
+import type { Done, Machine } from './machine.ts';
 import { load } from './readers.ts';
 import { showAll } from './service.ts';
 import type { Asked, World } from './world.ts';
@@ -30,7 +30,7 @@ export function newTally(): Tally {
 export type Mirrored = {
   persons: Map<string, { ids: string[]; properties: string }>;
   recordings: Map<string, null>;
-  requests: Map<string, { state: string }>;
+  requests: Map<string, { state: string; isVerified: number }>;
 };
 
 /** Whether nothing more is done for a request in such a state. */
@@ -53,7 +53,8 @@ export function lookBefore({ machine: { dataDir } }: World): Mirrored {
       mirrored.persons.set(uuid, { ids: JSON.parse(ids) as string[], properties });
     for (const id of db.prepare<[], string>(`SELECT id FROM recordings`).pluck().all())
       mirrored.recordings.set(id, null);
-    for (const row of db.prepare<[], { id: string; state: string }>(`SELECT id, state FROM erasure_requests`).all())
+    const requests = `SELECT id, state, verified_at IS NOT NULL AS isVerified FROM erasure_requests`;
+    for (const row of db.prepare<[], { id: string; state: string; isVerified: number }>(requests).all())
       mirrored.requests.set(row.id, row);
     return mirrored;
   } finally {
@@ -70,7 +71,10 @@ export async function checkAfter(world: World, before: Mirrored, done: Done): Pr
   if (done.args[0] === 'sync' && !done.isKilled) completeMeansAll(done);
   ledgerIsInOrder(world);
   if (done.args[0] === 'export') await readersHoldOneMoment(world, after, done);
-  else if (done.args[0] === 'reconcile' && !done.isKilled) await othersStay(world);
+  else if (done.args[0] === 'reconcile' && !done.isKilled) {
+    await othersStay(world);
+    await verifiedIsGone(world, after);
+  }
   // Whoever erases changes what is published.
   else if (done.args[0] !== 'sync') world.lake.loaded = undefined;
 }
@@ -260,13 +264,33 @@ function everybodyIsThere(world: World, mirrored: Mirrored): void {
     if (!persons.has(uuid)) throw new Fault(`a person who is gone is in the mirror, and no light is on: ${uuid}`);
 }
 
+/** An erasure that is verified here has left nothing in the data folder, whatever the service says of it. */
+async function verifiedIsGone({ asked, touched, words, machine }: World, { requests }: Mirrored): Promise<void> {
+  if (touched.some((part) => part !== 'mirror' && part !== 'snapshots')) return;
+  const verified = asked.filter(({ isVoid, ids }) => !isVoid && ids.some((id) => requests.get(id)?.isVerified === 1));
+  if (verified.length > 0) await nothingIsHere(machine, words, verified, 'is verified');
+}
+
+/** No text of erased people is in any file of the data folder. */
+async function nothingIsHere(
+  { dataDir }: Machine,
+  words: World['words'],
+  erased: readonly Asked[],
+  why: string,
+): Promise<void> {
+  const theirs = words.filter(({ name }) => erased.some(({ names }) => names.has(name)));
+  const found = await findTexts(
+    dataDir,
+    theirs.map(({ text }) => text),
+  );
+  for (const [text, places] of found)
+    if (places.length > 0) throw new Fault(`${text} of an erased person stands in ${places.join(', ')}, and ${why}`);
+}
+
 /** *Nothing of an erased person is in any file when no light is on*; nor at the service; nor in a lake that does as documented. */
 async function nothingIsLeft(world: World, ended: readonly Asked[]): Promise<void> {
   const isErased = (name: string): boolean => ended.some(({ names }) => names.has(name));
-  const texts = world.words.filter(({ name }) => isErased(name)).map(({ text }) => text);
-  for (const [text, places] of await findTexts(world.machine.dataDir, texts))
-    if (places.length > 0)
-      throw new Fault(`${text} of an erased person stands in ${places.join(', ')}, and no light is on`);
+  await nothingIsHere(world.machine, world.words, ended, 'no light is on');
   const { persons } = world.service.state;
   for (const { names, atMs } of ended)
     for (const { uuid, bornMs } of persons.values())
