@@ -6,7 +6,7 @@ import { identifierKinds, type Identity } from '../contract/identity.ts';
 import { refuseStaleHolder } from './runs.ts';
 import type { QuarantinedSighting } from './quarantine.ts';
 import { forgetSeen, seenRows } from './seen.ts';
-import { namesSought, recordingsInParts } from './sightings.ts';
+import { findFormerUuids, namesSought, recordingsInParts } from './sightings.ts';
 import { prepareFindRowKey, sideTables } from './tables.ts';
 
 /** Why a row left: the service deleted, merged or no longer keeps it; or an erasure request removed it. */
@@ -128,11 +128,7 @@ function prepareTellAgain(db: Database): (requestId: string, identity: Identity,
   const former = db.prepare<
     { uuids: string; recordings: string },
     Pick<ToldDeletion, 'dataset' | 'key'>
-  >(/*sql*/ `WITH RECURSIVE subject (uuid) AS (SELECT value FROM json_each(@uuids)
-        UNION SELECT key FROM subject JOIN deletions AS merger ON merged_into = uuid
-          WHERE NOT EXISTS (SELECT 1 FROM deletions AS later
-              WHERE later.dataset = 'persons' AND later.key = merger.key AND later.seq > merger.seq)
-            AND NOT EXISTS (SELECT 1 FROM persons WHERE persons.uuid = merger.key)),
+  >(/*sql*/ `WITH subject (uuid) AS (SELECT value FROM json_each(@uuids)),
       former (dataset, key) AS (SELECT 'persons', uuid FROM subject
         UNION SELECT 'recordings', value FROM json_each(@recordings)
         UNION SELECT dataset, key FROM subject JOIN deletions ON person_uuid = uuid AND request_id IS NULL)
@@ -146,7 +142,8 @@ function prepareTellAgain(db: Database): (requestId: string, identity: Identity,
       RETURNING person_uuid AS personUuid, reason, first_seen_pass AS firstSeenPass`);
   const tell = prepareTellDeletion(db);
   return (requestId, { person_uuid: uuids, recording_id: recordings }, at) => {
-    const found = former.all({ uuids: JSON.stringify(uuids), recordings: JSON.stringify(recordings) });
+    const all = [...uuids, ...findFormerUuids(db, uuids)];
+    const found = former.all({ uuids: JSON.stringify(all), recordings: JSON.stringify(recordings) });
     for (const { dataset, key } of found) {
       const before = forget.all(dataset, key);
       const known = before.find(({ personUuid }) => personUuid !== null)?.personUuid ?? null;

@@ -52,6 +52,19 @@ export function findPersons(db: Database, identity: Identity): (Sighting & { cre
   );
 }
 
+/** The persons, by uuid, that were merged into any of these, or into one that was, and have not come back since. */
+export function findFormerUuids(db: Database, uuids: readonly string[]): string[] {
+  const sql = /*sql*/ `WITH RECURSIVE subject (uuid) AS (SELECT value FROM json_each(?)
+      UNION SELECT key FROM subject JOIN deletions AS merger ON merged_into = uuid
+        WHERE NOT EXISTS (SELECT 1 FROM deletions AS later
+            WHERE later.dataset = 'persons' AND later.key = merger.key AND later.seq > merger.seq)
+          AND NOT EXISTS (SELECT 1 FROM persons WHERE persons.uuid = merger.key))
+    SELECT uuid FROM subject`;
+  const given = new Set(uuids);
+  const found = db.prepare<[string], string>(sql).pluck().all(JSON.stringify(uuids));
+  return found.filter((uuid) => !given.has(uuid));
+}
+
 /** What persons have lost to others: the distinct ids of these uuids, and the uuids that have lost these distinct ids. */
 export function findLostDistinctIds(db: Database, identity: Identity): Sighting[] {
   const sql = /*sql*/ `SELECT uuid, distinct_id AS distinctId

@@ -1,7 +1,7 @@
 import { pausing } from '../../core/pausing.ts';
 import { emailKey } from '../../contract/email.ts';
 import { identifierKinds, nobody, partsOf, unionOf, type Identity, type Sighting } from '../../contract/identity.ts';
-import { findLostDistinctIds, findMemberships, findPersons } from '../../mirror/sightings.ts';
+import { findFormerUuids, findLostDistinctIds, findMemberships, findPersons } from '../../mirror/sightings.ts';
 import { findQuarantined, prepareNames, type QuarantinedSighting } from '../../mirror/quarantine.ts';
 import type { FoundPart } from '../../snapshot/subject-rows.ts';
 import type { JobContext } from '../../job/job-context.ts';
@@ -73,6 +73,8 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
     }),
   );
   const begun = [...starts.values()].map(({ identity }) => identity);
+  // Rows of a person that was merged into the subject may show nothing of it: the merge has taken the distinct ids.
+  const former = new Map<string, string[]>();
   const rows = seenRows(context, begun);
   let union = unionOf(begun);
   for (let round = 1; ; round += 1) {
@@ -99,7 +101,8 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
     const others = livingOthers([...shownBy(true), ...persons, ...shownBy(false)], isSubject, holders);
     const closures = new Map(
       subjects.map(({ id, given }) => {
-        const identity = { ...fold(starts.get(id)?.identity ?? nobody), email: emailsOf(given) };
+        const begin = unionOf([starts.get(id)?.identity ?? nobody, { ...nobody, person_uuid: former.get(id) ?? [] }]);
+        const identity = { ...fold(begin), email: emailsOf(given) };
         // A request for a recording alone is not about the person in it.
         const isRecording = given.every(({ kind }) => kind === 'recording');
         const closed = closeIdentity(
@@ -111,7 +114,10 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
       }),
     );
     await pause();
-    const grown = unionOf([union, ...[...closures.values()].map(({ identity }) => identity)]);
+    for (const [id, { identity }] of closures)
+      former.set(id, [...(former.get(id) ?? []), ...findFormerUuids(db, identity.person_uuid)]);
+    const merged = { ...nobody, person_uuid: [...former.values()].flat() };
+    const grown = unionOf([union, merged, ...[...closures.values()].map(({ identity }) => identity)]);
     await pause();
     const learned = new Set<string>();
     for (const { emails } of closures.values())
