@@ -81,8 +81,8 @@ describe('a person is found and erased by an e-mail address that only history sh
 
 it('a person who was merged into the subject is found in files that were published before the merge was judged', async () => {
   const world = await openErasureWorld(5);
-  const loser = create(world, 'canary-loser', { email: 'canary-loser@x.example' });
-  const survivor = create(world, 'canary-survivor', {});
+  const loser = create(world, 'loser', { email: 'canary-words@x.example' });
+  const survivor = create(world, 'survivor', { email: 'else@x.example' });
   await world.sync();
   world.sandbox.act({ do: 'merge', loser, survivor });
   await world.sync();
@@ -94,7 +94,7 @@ it('a person who was merged into the subject is found in files that were publish
   }
   expect(await world.request([{ kind: 'uuid', value: survivor }])).toMatchObject([{ state: 'scoped' }]);
   await world.reconcile();
-  await expectGone(world, ['canary-loser', 'canary-survivor']);
+  await expectGone(world, ['canary-words']);
 });
 
 describe('a row that shows a person without any id', () => {
