@@ -46,7 +46,7 @@ async function command(world: World, args: readonly string[], kill: Kill = null)
   for (const asked of world.asked) if (isOpen(asked, before)) meanAll(world, asked);
   const done = await world.machine.run([...args, '--json'], killPointOf(kill));
   world.done.push(done);
-  if (args[1] === 'approve' && !done.isKilled && done.code === 0) approve(world, done);
+  if (args[1] === 'approve' && !done.isKilled && done.code === 0) approve(world, before, done);
   await checkAfter(world, before, done);
   return done;
 }
@@ -61,12 +61,16 @@ function meanAll({ service }: World, { email, people }: Asked): void {
     if (properties['email']?.toLowerCase() === email && !people.includes(uuid)) people.push(uuid);
 }
 
-/** Whoever approves a request that waits says of the others who have its distinct ids that they are somebody else. */
-function approve({ asked, service }: World, done: Done): void {
+/**
+ * Whoever approves a request that waits says of the others who have its distinct ids, at the service or in the mirror, that they
+ * are somebody else.
+ */
+function approve({ asked, service }: World, { persons }: Mirrored, done: Done): void {
   const { approved } = jsonOf(done) as { approved: string[] };
+  const others = new Map([...service.state.persons.values()].map(({ uuid, distinctIds }) => [uuid, distinctIds]));
+  for (const [uuid, { ids }] of persons) others.set(uuid, [...(others.get(uuid) ?? []), ...ids]);
   for (const { names, people } of asked.filter(({ ids }) => ids.some((id) => approved.includes(id))))
-    for (const { uuid, distinctIds } of service.state.persons.values())
-      if (!people.includes(uuid)) for (const name of [uuid, ...distinctIds]) names.delete(name);
+    for (const [uuid, ids] of others) if (!people.includes(uuid)) for (const name of [uuid, ...ids]) names.delete(name);
 }
 
 type Act<M> = (world: World, move: M) => unknown;

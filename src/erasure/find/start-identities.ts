@@ -210,11 +210,16 @@ async function askService(
 ): Promise<{ shown: Sighting[]; isWhole: boolean }> {
   const shown: Sighting[] = [];
   let isWhole = true;
-  /** A person that a request names by uuid, since it has a distinct id of the request's subject, is found by that id. */
-  const askForHolder = async ({ kind, value }: GivenIdentifier): Promise<Sighting[] | undefined> => {
-    const distinctId = kind === 'uuid' ? toldOf.get(value) : undefined;
-    if (distinctId === undefined) return [];
-    const asked = { kind: 'distinct_id', value: distinctId } as const;
+  /**
+   * As documented, a person's path takes no uuid. Then the person is asked for by the integer id that the mirror has, or by the
+   * distinct id because of which another request names it.
+   */
+  const askOtherwise = async ({ kind, value }: GivenIdentifier): Promise<Sighting[] | undefined> => {
+    if (kind !== 'uuid') return [];
+    const [mirrored] = findPersons(context.db, identityWith('person_uuid', [value]));
+    const known = mirrored?.person_id ?? toldOf.get(value);
+    if (known === undefined) return [];
+    const asked = { kind: mirrored?.person_id ? 'id' : 'distinct_id', value: known } as const;
     const rows = await askFor(context, service, asked);
     const found = rows === 'rejected' ? [] : readShown(asked, rows.map(readPerson));
     return found?.filter(({ person_uuid: uuid }) => uuid === value);
@@ -222,8 +227,8 @@ async function askService(
   for (const each of given) {
     if (each.kind === 'recording') continue;
     const rows = await askFor(context, service, each);
-    // A refusal is an answer, too: as documented, a person's path takes no uuid.
-    const found = rows === 'rejected' ? await askForHolder(each) : readShown(each, rows.map(readPerson));
+    // A refusal is an answer, too.
+    const found = rows === 'rejected' ? await askOtherwise(each) : readShown(each, rows.map(readPerson));
     if (found) shown.push(...found);
     else isWhole = false;
   }

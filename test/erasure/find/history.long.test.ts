@@ -79,24 +79,6 @@ describe('a person is found and erased by an e-mail address that only history sh
   });
 });
 
-it('a person who was merged into the subject is found in files that were published before the merge was judged', async () => {
-  const world = await openErasureWorld(5);
-  const loser = create(world, 'loser', { email: 'canary-words@x.example' });
-  const survivor = create(world, 'survivor', { email: 'else@x.example' });
-  await world.sync();
-  world.sandbox.act({ do: 'merge', loser, survivor });
-  await world.sync();
-  // The merge has taken the loser's distinct ids: its row shows nothing of the survivor.
-  await world.publish();
-  for (let round = 0; round < 2; round += 1) {
-    world.pass(1);
-    await world.reconcile();
-  }
-  expect(await world.request([{ kind: 'uuid', value: survivor }])).toMatchObject([{ state: 'scoped' }]);
-  await world.reconcile();
-  await expectGone(world, ['canary-words']);
-});
-
 describe('a row that shows a person without any id', () => {
   const ann = { name: 'Canary Ann', properties: { email: 'Canary-Ann@x.example', plan: 'canary-plan' } };
   const bob = { name: 'Canary Ann', properties: { email: 'canary-bob@x.example', plan: 'pro' } };

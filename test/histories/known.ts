@@ -1,0 +1,46 @@
+import type { Move } from './moves.ts';
+
+const sync: Move = { do: 'sync', kill: null };
+const reconcile: Move = { do: 'reconcile', kill: null };
+const exported: Move = { do: 'export', kind: 'full', isPart: true, kill: null };
+const hours: Move = { do: 'pass', days: 0.1 };
+const request = (who: number): Move => ({ do: 'request', who, by: 'uuid', kill: null });
+const merge: Move = { do: 'merge', who: 0, into: 1 };
+
+/** Histories of a service as documented that once broke a promise, by what was wrong. */
+export const known: Readonly<Record<string, Move[]>> = {
+  'a request was received into a ledger that could not be signed': [
+    request(0),
+    { do: 'lose', part: 'public keys' },
+    request(0),
+  ],
+  'a deletion that only the mirror knew of was recorded without an intent': [
+    { do: 'request', who: 0, by: 'distinct_id', kill: null },
+    { do: 'reconcile', kill: { at: 'disk', nth: 55, moment: 'before' } },
+    { do: 'back up' },
+    reconcile,
+    { do: 'restore', part: 'ledger', nth: 0 },
+    reconcile,
+  ],
+  'a published row of somebody who was merged into the subject stayed': [
+    sync,
+    merge,
+    sync,
+    exported,
+    hours,
+    reconcile,
+    hours,
+    reconcile,
+    request(0),
+    reconcile,
+  ],
+  'what a merge had brought to the subject since the last pass stayed': [sync, merge, request(0), reconcile],
+  'who had lost the integer id to somebody else stayed for ever': [
+    { do: 'keep rows' },
+    { do: 'sign up' },
+    sync,
+    { do: 'restore rows', nth: 0 },
+    { do: 'sign up' },
+    sync,
+  ],
+};
