@@ -2,6 +2,12 @@ import { expect, test } from 'vitest';
 import { known } from './known.ts';
 import { play } from './play.ts';
 import { newTally } from './promises.ts';
+import { playSample } from './sample.ts';
+
+test('in more histories too, README’s promises hold', async () => {
+  const tally = await playSample(40, 1);
+  expect(Object.values(tally).every((times) => times > 0)).toBe(true);
+}, 300_000);
 
 test.each(Object.entries(known))('%s; it does no more', async (_what, moves) => {
   const tally = newTally();
