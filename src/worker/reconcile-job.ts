@@ -29,7 +29,7 @@ import { replayErasures, type ReplayResult } from '../erasure/fence/restore.ts';
 import { readClockStanding, type ClockStanding } from '../job/clock-standing.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { aboveDiskFloor } from '../job/disk-floor.ts';
-import { letBack, type LetBack } from '../erasure/upstream/let-back.ts';
+import { giveUpListed, letBack, type LetBack } from '../erasure/upstream/let-back.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { reopenListed } from '../erasure/request/reopen.ts';
 import { claimMirror } from '../mirror/runs.ts';
@@ -162,6 +162,7 @@ async function reconcile(
   removeUnnamedParts(context.published);
   removeLeftDrafts(context);
   await settleUnnamed(context);
+  const givenUp = giveUpListed(context);
   const { plan, planned } = await planReconcile(context);
   const here = await eraseHere(context, planned);
   // Old metadata is gone now. A catalog that does not answer is asked once more at the end.
@@ -183,7 +184,8 @@ async function reconcile(
   const found = listRequests(db, 'open').filter(({ id }) => !requestsBefore.has(id));
   const later = found.length > 0 ? await reconcileErasure(context, new Set(found.map(({ id }) => id))) : null;
   const erasure = later ? sumOfRounds({ ...here, ...there }, later) : { ...here, ...there };
-  const listedAgain = await letBack(context);
+  const { letIn: letBackIn, staysOut } = await letBack(context);
+  const listedAgain = { letIn: letBackIn + givenUp, staysOut };
   // Last: feeds have lost rows, and files of the feeds were rewritten.
   const bucket = await keepBuckets(context);
   const catalog = await tellCatalog(context, bucket);
@@ -194,7 +196,6 @@ async function reconcile(
   const reason = behind ?? (silent > 0 ? consumersSilent : undefined);
   const clockStanding = readClockStanding(db, settings.dataDir, clock.now());
   const { held: heldRequests, attention, cancelled, unreached } = erasure;
-  const { letIn, staysOut } = listedAgain;
   const isHeld =
     absence.held.length + heldRequests + attention + cancelled + unreached + lost.length + staysOut > 0 ||
     behind !== undefined ||
@@ -206,8 +207,7 @@ async function reconcile(
     counts: {
       ...counts,
       ...erasure,
-      letIn,
-      staysOut,
+      ...listedAgain,
       ...bucketCounts(bucket),
       ...(silent > 0 ? { unacknowledged: silent } : {}),
     },
