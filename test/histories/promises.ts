@@ -26,7 +26,11 @@ export function newTally(): Tally {
   return { histories: 0, moves: 0, commands: 0, killed: 0, erased: 0, certificates: 0, loaded: 0, withoutLights: 0 };
 }
 
-type Request = { state: string; origin: string; isVerified: number };
+/** `atService`: what became of the person there. */
+type Request = { state: string; origin: string; isVerified: number; atService: string | null };
+
+/** What a request says of a person that the service no longer has. */
+const goneWords: readonly (string | null | undefined)[] = ['deleted', 'already_absent', 'absent'];
 
 /** What stands in the mirror, as far as a promise is about it. */
 export type Mirrored = {
@@ -55,7 +59,8 @@ export function lookBefore({ machine: { dataDir } }: World): Mirrored {
       mirrored.persons.set(uuid, { ids: JSON.parse(ids) as string[], properties });
     for (const id of db.prepare<[], string>(`SELECT id FROM recordings`).pluck().all())
       mirrored.recordings.set(id, null);
-    const requests = `SELECT id, state, origin, verified_at IS NOT NULL AS isVerified FROM erasure_requests`;
+    const requests = `SELECT id, state, origin, verified_at IS NOT NULL AS isVerified, result AS atService
+      FROM erasure_requests LEFT JOIN erasure_targets ON request_id = id AND target = 'upstream.person'`;
     for (const row of db.prepare<[], Request & { id: string }>(requests).all()) mirrored.requests.set(row.id, row);
     return mirrored;
   } finally {
@@ -110,10 +115,12 @@ function isOfSomebodyHere(world: World, distinctId: string): boolean {
 function endsAreTold(world: World, before: Mirrored, after: Mirrored, { args, code }: Done): void {
   const isOperators = (id: string): boolean =>
     (args[0] === 'erase' && args[1] !== 'approve') || world.asked.some(({ ids, isVoid }) => isVoid && ids.includes(id));
-  for (const [id, { state, origin }] of after.requests) {
+  for (const [id, { state, origin, atService }] of after.requests) {
     const was = before.requests.get(id)?.state ?? state;
     if (was !== state && state === 'cancelled' && code === 0 && origin !== 'upstream' && !isOperators(id))
       throw new Fault(`a request was given up, and ${args[0]} ended with 0: it was ${was}`);
+    if (was !== state && state === 'sealed' && code === 0 && origin !== 'upstream' && !goneWords.includes(atService))
+      throw new Fault(`a request has ended with ${atService} at the service, and ${args[0]} ended with 0`);
   }
   const isReceived = [...after.requests.keys()].some((id) => !before.requests.has(id));
   if (args[1] === 'add' && code !== 0 && code !== 4 && isReceived)
@@ -228,8 +235,14 @@ export async function checkAtEnd(world: World, run: Run, tally: Tally): Promise<
   for (const { state } of openIn(mirrored)) throw new Fault(`a request is ${state} for weeks, and no light is on`);
   const isSealed = (id: string): boolean => mirrored.requests.get(id)?.state === 'sealed';
   const ended = world.asked.filter(({ isVoid, ids }) => !isVoid && ids.some(isSealed));
+  const isGone = (id: string): boolean => goneWords.includes(mirrored.requests.get(id)?.atService);
   tally.erased += ended.length;
-  if (ended.length > 0) await nothingIsLeft(world, ended);
+  if (ended.length > 0)
+    await nothingIsLeft(
+      world,
+      ended,
+      ended.filter(({ ids }) => ids.some(isGone)),
+    );
   tally.loaded += world.lake.keys.size;
 }
 
@@ -289,11 +302,11 @@ async function nothingIsHere(
 }
 
 /** *Nothing of an erased person is in any file when no light is on*; nor at the service; nor in a lake that does as documented. */
-async function nothingIsLeft(world: World, ended: readonly Asked[]): Promise<void> {
+async function nothingIsLeft(world: World, ended: readonly Asked[], deleted: readonly Asked[]): Promise<void> {
   const isErased = (name: string): boolean => ended.some(({ names }) => names.has(name));
   await nothingIsHere(world.machine, world.words, ended, 'no light is on');
   const { persons } = world.service.state;
-  for (const { names, atMs } of ended)
+  for (const { names, atMs } of deleted)
     for (const { uuid, bornMs } of persons.values())
       if (bornMs < atMs && names.has(uuid))
         throw new Fault(`an erased person lives at the service, and no light is on: ${uuid}`);
@@ -308,7 +321,9 @@ async function certificatesAreTrue({ service, machine, asked }: World): Promise<
   );
   for (const id of back.flatMap(({ ids }) => ids)) {
     const { code, stdout } = await machine.run(['audit', 'certificate', id, '--format', 'json']);
-    if (code === 0 && stdout.includes('certified_at'))
+    if (code !== 0) continue;
+    const { targets } = JSON.parse(stdout) as { targets: { target: string; result: string }[] };
+    if (targets.some(({ target, result }) => target === 'upstream.person' && goneWords.includes(result)))
       throw new Fault(`a certificate stands, and the person lives at the service as before: request ${id}`);
   }
   return back.length;
