@@ -121,18 +121,16 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
   pass: (world, { days }) => {
     world.nowMs += days * 24 * hourMs;
   },
-  'back up': ({ machine, voidAtBackup, asked }) => {
+  'back up': ({ machine, askedAtBackup, asked }) => {
     machine.backUp();
-    voidAtBackup.push(new Set(asked.filter(({ isVoid }) => isVoid)));
+    askedAtBackup.push(new Map(asked.map((each) => [each, { isVoid: each.isVoid }])));
   },
   restore: (world, { part, nth }) => {
     const { machine } = world;
     const backups = machine.backups();
     if (backups === 0 || !machine.restore(part, (nth % backups) + 1)) return;
     touch(world, part);
-    // An older ledger does not know what an operator has said since.
-    if (part.endsWith('ledger'))
-      for (const each of world.asked) each.isVoid &&= world.voidAtBackup[nth % backups]?.has(each) === true;
+    if (part.endsWith('ledger')) forget(world, world.askedAtBackup[nth % backups]);
   },
   lose: (world, { part }) => {
     if (world.machine.restore(part, null)) touch(world, part);
@@ -153,6 +151,14 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
 
 async function make(world: World, move: Move): Promise<void> {
   await (acts[move.do] as Act<Move>)(world, move);
+}
+
+/** An older ledger does not know what an operator has said since. */
+function forget({ asked }: World, known: World['askedAtBackup'][number] | undefined): void {
+  for (const each of asked) {
+    each.isForgotten ||= known?.has(each) !== true;
+    each.isVoid &&= known?.get(each)?.isVoid === true;
+  }
 }
 
 /** Somebody has changed a part of the folder from outside. */
@@ -186,6 +192,8 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     email: by === 'email' ? value.toLowerCase() : undefined,
     names: new Set(),
     isVoid: false,
+    wasSealed: false,
+    isForgotten: false,
     atMs: world.nowMs,
   };
   meanAll(world, asked);

@@ -71,6 +71,7 @@ export function lookBefore({ machine: { dataDir } }: World): Mirrored {
 /** The promises that hold after every single command. */
 export async function checkAfter(world: World, before: Mirrored, done: Done): Promise<void> {
   const after = lookBefore(world);
+  for (const each of world.asked) each.wasSealed ||= each.ids.some((id) => after.requests.get(id)?.state === 'sealed');
   noDeleteUnasked(world);
   noRowLostThatLives(world, before, after);
   if (!done.isKilled) endsAreTold(world, before, after, done);
@@ -233,8 +234,7 @@ export async function checkAtEnd(world: World, run: Run, tally: Tally): Promise<
   const mirrored = lookBefore(world);
   everybodyIsThere(world, mirrored);
   for (const { state } of openIn(mirrored)) throw new Fault(`a request is ${state} for weeks, and no light is on`);
-  const isSealed = (id: string): boolean => mirrored.requests.get(id)?.state === 'sealed';
-  const ended = world.asked.filter(({ isVoid, ids }) => !isVoid && ids.some(isSealed));
+  const ended = world.asked.filter(({ isVoid, isForgotten, wasSealed }) => !isVoid && !isForgotten && wasSealed);
   const isGone = (id: string): boolean => goneWords.includes(mirrored.requests.get(id)?.atService);
   tally.erased += ended.length;
   if (ended.length > 0)

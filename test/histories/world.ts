@@ -13,6 +13,9 @@ export type Asked = {
   /** All names of theirs that the program could know when they asked. */
   names: Set<string>;
   isVoid: boolean;
+  /** Whether it has ever ended as done, and whether an older ledger, put back since, has never had it. */
+  wasSealed: boolean;
+  isForgotten: boolean;
   atMs: number;
 };
 
@@ -35,8 +38,8 @@ export type World = {
   /** Copies of the service's rows, and what was done to the machine's folder from outside. */
   kept: ReturnType<typeof copyOf>[];
   touched: string[];
-  /** Which requests no longer stood at each backup of the machine's folder. */
-  voidAtBackup: ReadonlySet<Asked>[];
+  /** Which requests there were at each backup of the machine's folder, and whether they still stood. */
+  askedAtBackup: ReadonlyMap<Asked, { isVoid: boolean }>[];
   done: Done[];
   /** What a reader has loaded and not deleted since, and what was published at the last export. */
   lake: { keys: Set<string>; loaded: Loaded | undefined; loadedMs: number; isLate: boolean };
@@ -73,7 +76,7 @@ export async function openWorld(isLive: boolean, onDone?: OnDone): Promise<World
     deletions: [],
     kept: [],
     touched: [],
-    voidAtBackup: [],
+    askedAtBackup: [],
     done: [],
     lake: { keys: new Set(), loaded: undefined, loadedMs: startMs, isLate: false },
     truth: newNames(),
