@@ -4,12 +4,13 @@ import { isAgreed, presentOf } from '../core/present.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { expireDeletionFeed } from '../mirror/feeds.ts';
 import { listRequests, hasBox, type ErasureRequest, updateRequest, withoutWords } from '../mirror/erasure-requests.ts';
+import { isUpstream } from '../ledger/target.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { purgeOwed } from '../mirror/purge.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
 import { feedEnd } from './plan.ts';
 import { issueCertificate } from './proof/certificate-file.ts';
-import { planLife } from './request/life-plan.ts';
+import { lateResults, lifeEndsAtMs, planLife } from './request/life-plan.ts';
 import { callAttention, settle } from './request/target-journal.ts';
 import { eachTogether } from './request/together.ts';
 
@@ -37,7 +38,6 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   const ends = await eachTogether(context, open, endLongLife);
   const unproved = new Set(open.flatMap(({ id }, index) => (ends[index] === 'unproved' ? id : [])));
   result.cancelled = ends.filter((end) => end === 'cancelled').length;
-  result.unreached = ends.filter((end) => end === 'unproved' || end === 'unreached').length;
   result.certified = (await eachTogether(context, open, certify)).filter(Boolean).length;
   const expired = feedEnd(context);
   result.feedExpired = expireDeletionFeed(db, expired);
@@ -52,10 +52,21 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
       updateRequest(db, id, { sealedAt: isoTime(clock.now()) });
     });
     result.sealed = sealing.length;
+    // Not before: a run that is killed in between has told nobody.
+    result.unreached = sealing.filter((request) => unproved.has(request.id) || isUnreached(context, request)).length;
   }
   // Last, so that a published file which cannot be read does not keep identifiers from being destroyed.
   await expireDeletions(published, expired, { epoch: context.ledger().epoch(), signal });
   return result;
+}
+
+/** Whether a request has ended by its age, and the service has not said that it reached all there. */
+function isUnreached(context: JobContext, request: ErasureRequest): boolean {
+  const endsAtMs = lifeEndsAtMs(request, context.settings.erasure.maxRequestDays);
+  if (presentOf(context).latestMs < endsAtMs) return false;
+  return listTargets(context.db, request.id).some(
+    ({ target, result }) => isUpstream(target) && lateResults.includes(result),
+  );
 }
 
 function certify(context: JobContext, { id, generation, verifiedAt, certifiedAt }: ErasureRequest): boolean {
@@ -69,10 +80,10 @@ function certify(context: JobContext, { id, generation, verifiedAt, certifiedAt 
 }
 
 /**
- * Ends a request that is too old, as planned. Returns how, where it does: `unproved` ends without a certificate, and of `unreached`
- * the certificate says what the service has not confirmed.
+ * Ends a request that is too old, as planned. Returns how, where it does without a certificate. Of the others the certificate says
+ * what the service has not confirmed.
  */
-function endLongLife(context: JobContext, request: ErasureRequest): 'cancelled' | 'unproved' | 'unreached' | undefined {
+function endLongLife(context: JobContext, request: ErasureRequest): 'cancelled' | 'unproved' | undefined {
   const { db, ledger, settings, clock } = context;
   const { id, generation } = request;
   const targets = listTargets(db, id);
@@ -91,7 +102,7 @@ function endLongLife(context: JobContext, request: ErasureRequest): 'cancelled' 
         callAttention(context, request, target, 'life_exceeded');
         settle(context, [request], target, { result, assurance });
       }
-      if (step.isProved) return step.settled.length > 0 ? 'unreached' : undefined;
+      if (step.isProved) return undefined;
       // Recorded once: where a reader delays the purge, the request comes here again, without its box.
       if (!hasBox(db, id) && ledger().histories.of(id)?.reason === 'life_exceeded') return 'unproved';
       for (const target of step.unproved) callAttention(context, request, target, 'life_exceeded');

@@ -53,6 +53,9 @@ export function planLife(
   };
 }
 
+/** How targets at the service end by age. */
+export const lateResults: readonly (TargetResult | null)[] = ['not_queued', 'not_verifiable', 'still_present'];
+
 /** Where the service showed the person when it was last asked, or no deletion of the events, the result says so. */
 function settledEnd({ target, seenAt, reason }: Pick<ErasureTarget, 'target' | 'seenAt' | 'reason'>): SettledTarget {
   if (reason === 'events_not_queued') return { target, result: 'not_queued', assurance: 'not_verifiable' };
