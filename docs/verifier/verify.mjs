@@ -68,8 +68,8 @@ const fields = {
   refused_reason: oneOf('unknown_subject already_erased'),
   attention_reason: oneOf(
     'events_unconfirmed events_overdue events_queued_before events_not_queued reader_holds_wal residue_found outcome_unknown ' +
-      'distinct_id_elsewhere upstream_refuses playlist_refused recreated life_exceeded restored listed_again file_differs ' +
-      'bucket_unreachable bucket_refuses bucket_locked copy_elsewhere',
+      'distinct_id_elsewhere upstream_refuses playlist_refused recreated life_exceeded restored listed_again shown_wider ' +
+      'file_differs bucket_unreachable bucket_refuses bucket_locked copy_elsewhere',
   ),
   fence: someOf((value) => hasFields(value, 'kind encrypted') || hasFields(value, 'kind mac')),
   kind: oneOf('person_uuid person_id distinct_id recording_id'),

@@ -15,6 +15,7 @@ import { planErasure } from './plan.ts';
 import { isUpstream } from '../ledger/target.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { openSubjects, type Subject } from './request/box.ts';
+import { reopenWider } from './request/reopen.ts';
 import { together } from './request/together.ts';
 import { openTarget, type FailedStep, type UpstreamContext } from './upstream/context.ts';
 import { advanceEvents } from './upstream/events.ts';
@@ -96,11 +97,13 @@ async function askService(context: JobContext): Promise<number> {
   }
   const { histories } = context.ledger();
   const withEarlier = subjects.map((subject) => ({ ...subject, ...earlierEnd(histories.of(subject.id)) }));
-  const { awaiting, failed } = await advanceUpstream({ ...context, service }, withEarlier).catch((error: unknown) => {
-    if (error instanceof AppError && error.code !== 'interrupted')
-      together(context, (own) => subjects.forEach(({ id }) => noteWait(own, id, waitReasonOf(error))));
-    throw error;
-  });
+  const { awaiting, failed, wider } = await advanceUpstream({ ...context, service }, withEarlier).catch(
+    (error: unknown) => {
+      if (error instanceof AppError && error.code !== 'interrupted')
+        together(context, (own) => subjects.forEach(({ id }) => noteWait(own, id, waitReasonOf(error))));
+      throw error;
+    },
+  );
   const errors = new Map(failed.map(({ requestId, error }) => [requestId, error]));
   together(context, (own) => {
     for (const { id } of subjects) noteWait(own, id, errors.has(id) ? waitReasonOf(errors.get(id)) : null);
@@ -113,6 +116,7 @@ async function askService(context: JobContext): Promise<number> {
         .append([{ type: 'awaiting_upstream', request: requestId, generation, events_expected_by: eventsExpectedBy }]);
       updateRequest(db, requestId, { eventsExpectedBy });
     }
+    for (const { requestId, distinctIds } of wider) reopenWider(own, requestId, distinctIds);
   });
   return failed.length;
 }
@@ -130,6 +134,8 @@ export type UpstreamReport = {
   awaiting: { requestId: string; eventsExpectedBy: string }[];
   /** Steps at which the service failed; their targets are taken up again the next time. */
   failed: FailedStep[];
+  /** Requests that have to be fenced once more, with these distinct ids, before their persons are deleted. */
+  wider: UpstreamContext['wider'];
 };
 
 /**
@@ -138,7 +144,7 @@ export type UpstreamReport = {
  * no connection, a ledger that cannot be written), after all calls that had begun have ended.
  */
 export async function advanceUpstream(
-  job: Omit<UpstreamContext, 'paths' | 'failed' | 'refusedPlaylists' | 'recordingCalls' | 'control'>,
+  job: Omit<UpstreamContext, 'paths' | 'failed' | 'wider' | 'refusedPlaylists' | 'recordingCalls' | 'control'>,
   subjects: readonly Subject[],
 ): Promise<UpstreamReport> {
   const context: UpstreamContext = {
@@ -147,6 +153,7 @@ export async function advanceUpstream(
     refusedPlaylists: new Set(),
     recordingCalls: { isMissing: false, isManyRefused: false },
     failed: [],
+    wider: [],
     control: controlOf(job.service, job.signal),
   };
   await advancePersons(context, subjects);
@@ -161,5 +168,6 @@ export async function advanceUpstream(
       return [{ requestId: subject.id, eventsExpectedBy: events.notBefore }];
     }),
     failed: context.failed,
+    wider: context.wider,
   };
 }

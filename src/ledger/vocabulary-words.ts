@@ -188,6 +188,8 @@ const advice: Readonly<Record<RequestReason, string>> = {
   restored: 'an older copy of the mirror had brought the person back. Reconcile, and the person is erased again',
   listed_again:
     'the service lists the person or a recording again, although it had said that it is gone. `erase readmit` lets the person in again. To erase the person at the service, `erase add` the person by uuid. `erase approve` ends this request without a new certificate',
+  shown_wider:
+    'the service shows the person with more distinct ids than were known. Reconcile, and the person is erased with them',
   file_differs:
     'a published file is not the one that the ledger has. Reconcile, and the person is taken out of it again',
   bucket_unreachable:

@@ -123,6 +123,7 @@ export const attentionReasons = [
   'life_exceeded',
   'restored',
   'listed_again',
+  'shown_wider',
   'file_differs',
   'bucket_unreachable',
   'bucket_refuses',

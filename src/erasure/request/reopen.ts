@@ -104,6 +104,28 @@ export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger'
 }
 
 /**
+ * Opens a request again whose person the service shows with more distinct ids than were known when it was fenced, before the person
+ * is deleted there. Call it inside a transaction (`together`).
+ */
+export function reopenWider(
+  context: Pick<JobContext, 'db' | 'clock' | 'ledger' | 'settings'>,
+  id: string,
+  distinctIds: readonly string[],
+): void {
+  const { db, ledger, clock } = context;
+  const request = findRequest(db, id);
+  if (!request) return;
+  nameAgain(context, id, { ...nobody, distinct_id: [...distinctIds] });
+  const record = reopenRequest(context, { id, generation: request.generation + 1 }, 'shown_wider');
+  for (const { target } of listTargets(db, id))
+    if (target === 'upstream.recordings' || target === 'upstream.playlists')
+      restartTarget(db, id, target, isoTime(clock.now()));
+  // The service is asked for the person once more.
+  updateRequest(db, id, { scopedAt: null });
+  ledger().append([record]);
+}
+
+/**
  * Gives a request identifiers again, and texts of its subject, beside those that it still has. Where it had none, its life
  * begins again. Call it inside a transaction.
  */

@@ -31,6 +31,8 @@ export type UpstreamContext = JournalContext & {
   /** Whether the service has no call that deletes a recording, and whether the one for many is refused or fails. */
   recordingCalls: { isMissing: boolean; isManyRefused: boolean };
   failed: FailedStep[];
+  /** Requests whose persons the service shows with more distinct ids than were known, and these. They are not deleted yet. */
+  wider: { requestId: string; distinctIds: string[] }[];
   /** What a 404 by id is held against. */
   control: Control;
 };

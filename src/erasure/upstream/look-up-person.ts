@@ -25,6 +25,8 @@ export type PersonLook = {
   holders: readonly Holder[];
   /** Whether the service could be asked by id or by uuid, and not only by its lists. */
   isAskedById: boolean;
+  /** The distinct ids that the living persons are shown with. */
+  shown: ReadonlySet<string>;
 };
 
 /** A person as a row shows it. Uuid and integer id tell which person it is, also where the rest cannot be read. */
@@ -143,7 +145,7 @@ export async function lookUpPerson(
     if (living.size === 0 && look.isAskedById && !isTold) await context.control('persons');
     if (living.size + asked.length === 0 && !isTold) await askForProject(service, 'persons', signal);
   }
-  return { ...look, holders: [...holders.values()] };
+  return { ...look, holders: [...holders.values()], shown };
 }
 
 function createdAtOf({ columns }: { columns: Columns }): string | null {

@@ -36,7 +36,12 @@ type KnownFacts = {
  * Decides by what the service says of a subject, and by what was done before. `attempts` counts the deletions that were
  * sent and not refused; `waiting` means that the last one was accepted.
  */
-export function planPerson(target: TargetFacts, look: PersonLook, known: KnownFacts, limits: PersonLimits): PersonStep {
+export function planPerson(
+  target: TargetFacts,
+  look: Omit<PersonLook, 'shown'>,
+  known: KnownFacts,
+  limits: PersonLimits,
+): PersonStep {
   const { status, attempts, confirmations, notBefore } = target;
   const { living, leadsElsewhere, holders, isAskedById } = look;
   const { createdAt, persons } = known;

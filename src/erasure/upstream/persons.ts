@@ -134,6 +134,14 @@ function hasComeBack({ goneAt }: Subject, { living }: Looked['look']): boolean {
   return goneAt !== undefined && [...living.values()].some(({ createdAt }) => isLater(createdAt, goneAt));
 }
 
+/** The distinct ids that the service shows a subject's living persons with, and had not shown when it was searched for. */
+function learnedIds({ identity, shown, sharedWith = [] }: Subject, look: Looked['look']): string[] {
+  // An operator has left the others to other persons.
+  if (sharedWith.length > 0) return [];
+  const known = new Set([...identity.distinct_id, ...(shown ?? []).flatMap(({ distinct_ids: ids }) => ids)]);
+  return [...look.shown].filter((distinctId) => !known.has(distinctId));
+}
+
 /** Takes the step that follows, except a deletion. Returns the deletion that is to be sent. */
 function takeStep(
   context: UpstreamContext,
@@ -146,6 +154,12 @@ function takeStep(
   const { length: persons } = subject.identity.person_uuid;
   const seenAt = look.living.size > 0 ? isoTime(context.clock.now()) : null;
   if (seenAt !== person.seenAt) note(context, subject, target, { seenAt });
+  const learned = person.attempts === 0 ? learnedIds(subject, look) : [];
+  if (learned.length > 0) {
+    context.wider.push({ requestId: subject.id, distinctIds: learned });
+    resting.add(subject.id);
+    return [];
+  }
   const limits = {
     attemptsMax: context.settings.retry.attemptsMax,
     confirmations: context.settings.deletions.confirmations,
