@@ -138,7 +138,7 @@ function hasComeBack({ goneAt }: Subject, { living }: Looked['look']): boolean {
 function learnedIds({ identity, shown, sharedWith = [] }: Subject, look: Looked['look']): string[] {
   // An operator has left the others to other persons.
   if (sharedWith.length > 0) return [];
-  const known = new Set([...identity.distinct_id, ...(shown ?? []).flatMap(({ distinct_ids: ids }) => ids)]);
+  const known = new Set([...identity.distinct_id, ...shown.flatMap(({ distinct_ids: ids }) => ids)]);
   return [...look.shown].filter((distinctId) => !known.has(distinctId));
 }
 
