@@ -44,6 +44,7 @@ export async function play(isLive: boolean, moves: readonly Move[], tally: Tally
 async function command(world: World, args: readonly string[], kill: Kill = null): Promise<Done> {
   const before = lookBefore(world);
   for (const asked of world.asked) if (isOpen(asked, before)) meanAll(world, asked);
+  for (const asked of world.asked) if (isUnfenced(asked, before)) learn(world, asked, before);
   const done = await world.machine.run([...args, '--json'], killPointOf(kill));
   world.done.push(done);
   if (args[1] === 'approve' && !done.isKilled && done.code === 0) approve(world, before, done);
@@ -53,6 +54,17 @@ async function command(world: World, args: readonly string[], kill: Kill = null)
 
 function isOpen({ ids }: Asked, { requests }: Mirrored): boolean {
   return ids.length === 0 || ids.some((id) => !hasEnded(requests.get(id)?.state ?? ''));
+}
+
+function isUnfenced({ ids }: Asked, { requests }: Mirrored): boolean {
+  return ids.some((id) => ['received', 'scoped', 'held'].includes(requests.get(id)?.state ?? ''));
+}
+
+/** Until a request is fenced, whoever asks the service learns all names that the person has there. */
+function learn(world: World, { names, people }: Asked, { persons }: Mirrored): void {
+  if (world.service.proxy === 'down') return;
+  const meant = people.flatMap((uuid) => (names.has(uuid) ? (world.service.state.persons.get(uuid) ?? []) : []));
+  for (const each of meant) for (const name of namesOf(world, each, persons.get(each.uuid)?.ids ?? [])) names.add(name);
 }
 
 function meanAll({ service }: World, { email, people }: Asked): void {
@@ -203,8 +215,12 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
   // A service compares letter by letter. It is asked for an address as given, in lower case, and in every spelling that was seen.
   const isFound = ({ uuid: each, properties: { email: own } }: Person): boolean =>
     by !== 'email' || own === value || own === asked.email || persons.has(each);
-  for (const each of meant.filter(isFound))
-    for (const name of namesOf(world, each, persons.get(each.uuid)?.ids ?? [])) asked.names.add(name);
+  for (const each of meant.filter(isFound)) {
+    const mirrored = persons.get(each.uuid)?.ids ?? [];
+    // Of a service that is down, nobody learns more than the mirror has.
+    const known = world.service.proxy === 'down' ? [each.uuid, ...mirrored] : namesOf(world, each, mirrored);
+    for (const name of known) asked.names.add(name);
+  }
   world.asked.push(asked);
   const done = await command(world, ['erase', 'add', `--${by.replace('_', '-')}`, value, ...authority], kill);
   if (done.isKilled) return;

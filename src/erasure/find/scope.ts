@@ -216,15 +216,10 @@ function livingOthers(
   isSubject: ReadonlySet<string>,
   holders: ReadonlyMap<string, readonly string[]>,
 ): LivingOthers {
+  const living = new Set(current.flatMap(({ person_uuid: uuid }) => uuid ?? []));
   const owners = new Map(
     current.flatMap(({ person_uuid: uuid, distinct_ids: distinctIds }) =>
       uuid === null ? [] : distinctIds.map((distinctId): [string, string] => [distinctId, uuid]),
-    ),
-  );
-  // A person all of whose distinct ids are somebody else's by now was merged, even if the mirror has not seen it yet.
-  const living = new Set(
-    current.flatMap(({ person_uuid: uuid, distinct_ids: distinctIds }) =>
-      uuid !== null && (distinctIds.length === 0 || distinctIds.some((id) => owners.get(id) === uuid)) ? uuid : [],
     ),
   );
   return {

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
+import { readLedger } from '../../src/ledger/ledger.ts';
+import { fencedBy } from '../../src/mirror/fence.ts';
+import { openErasureWorld } from './erasure-world.ts';
+
+it('a person is fenced with what a merge has brought while the service was down, before it is deleted there', async () => {
+  const world = await openErasureWorld(5);
+  const create = (id: string): string =>
+    world.sandbox.act({ do: 'create', distinct_ids: [id], properties: { email: `${id}@x.example` } }).created[0] ?? '';
+  const [loser, survivor] = [create('loser'), create('survivor')];
+  await world.sync();
+  world.sandbox.act({ do: 'merge', loser, survivor });
+  world.intercept(() => Promise.reject(new AppError('down', { code: 'unreachable' })));
+  const [added] = await world.request([{ kind: 'uuid', value: survivor }]);
+  await expect(world.reconcile()).rejects.toMatchObject({ code: 'unreachable' });
+  const isFenced = (id: string): boolean =>
+    fencedBy(world.db(), [{ kind: 'distinct_id', value: id }]).includes(added?.id ?? '');
+  expect([isFenced('survivor'), isFenced('loser')]).toEqual([true, false]);
+  world.intercept((_asked, send) => send());
+  await world.reconcile();
+  expect(readLedger(world.dataDir).histories.of(added?.id ?? '')).toMatchObject({
+    generation: 2,
+    reopenedFor: 'shown_wider',
+  });
+  expect([...world.sandbox.living()].map(({ uuid }) => uuid)).toContain(survivor);
+  await world.reconcile();
+  expect([isFenced('survivor'), isFenced('loser')]).toEqual([true, true]);
+  expect([...world.sandbox.living()].map(({ uuid }) => uuid)).not.toContain(survivor);
+});
