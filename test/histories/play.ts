@@ -74,15 +74,17 @@ function meanAll({ service }: World, { email, people }: Asked): void {
 }
 
 /**
- * Whoever approves a request that waits says of the others who have its distinct ids, at the service or in the mirror, that they
+ * Whoever approves a request means everybody who has the integer id that it names, and says of the others who have its distinct ids, at the service or in the mirror, that they
  * are somebody else.
  */
 function approve({ asked, service }: World, { persons }: Mirrored, done: Done): void {
   const { approved } = jsonOf(done) as { approved: string[] };
   const others = new Map([...service.state.persons.values()].map(({ uuid, distinctIds }) => [uuid, distinctIds]));
   for (const [uuid, { ids }] of persons) others.set(uuid, [...(others.get(uuid) ?? []), ...ids]);
-  for (const { names, people } of asked.filter(({ ids }) => ids.some((id) => approved.includes(id))))
+  for (const { names, people, id: given } of asked.filter(({ ids }) => ids.some((id) => approved.includes(id)))) {
+    for (const { uuid, id } of service.state.persons.values()) if (id === given) people.push(uuid);
     for (const [uuid, ids] of others) if (!people.includes(uuid)) for (const name of [uuid, ...ids]) names.delete(name);
+  }
 }
 
 type Act<M> = (world: World, move: M) => unknown;
@@ -202,6 +204,7 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     ids: [],
     people: [uuid],
     email: by === 'email' ? value.toLowerCase() : undefined,
+    id: by === 'id' ? id : undefined,
     names: new Set(),
     isVoid: false,
     wasSealed: false,

@@ -10,6 +10,8 @@ export type Asked = {
   people: string[];
   /** The address that it names, in lower case. */
   email: string | undefined;
+  /** The integer id that it names. A service that was restored may give it to somebody else: then an operator decides. */
+  id: number | undefined;
   /** All names of theirs that the program could know when they asked. */
   names: Set<string>;
   isVoid: boolean;
