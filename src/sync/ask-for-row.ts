@@ -20,8 +20,9 @@ export type Answer =
 const distinctIdsMax = 20;
 
 /**
- * Asks for one row. It is gone after a 404 by id, or where another person has its id now, if no distinct id leads to it. Unknown where no route takes its id: such a
- * row can only be listed. Other refusals are thrown, and so is an answer about other distinct ids than the one asked for.
+ * Asks for one row. It is gone after a 404 by id, or where another person has its id now, if no distinct id leads to it. Unknown
+ * where no route takes its id: such a row can only be listed. Other refusals are thrown, and so is an answer about other distinct
+ * ids than the one asked for.
  */
 export async function askForRow(
   service: Service,

@@ -1,18 +1,16 @@
 import { bodyOrMissing, isSingleCase } from '../../client/service.ts';
 import { personParams } from '../../contract/endpoints.ts';
-import { nobody } from '../../contract/identity.ts';
 import { rowReaders } from '../../contract/row-readers.ts';
 import { resultsByBatch } from '../../core/batches.ts';
 import { AppError } from '../../core/errors.ts';
 import { reasonMac } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { endedStates, listRequests, updateRequest, type ErasureRequest } from '../../mirror/erasure-requests.ts';
-import type { Database } from '../../mirror/database.ts';
 import { boxKeyName, liftFence } from '../../mirror/fence.ts';
 import { forgetUnlisted, type StaysOut } from '../../mirror/listed-again.ts';
-import { findPersons, findRecordings } from '../../mirror/sightings.ts';
+import { prepareFindRowKey } from '../../mirror/tables.ts';
 import { cancelRequest } from '../receive.ts';
-import { boxOf, listedIdentity, type GivenIdentifier } from '../request/box.ts';
+import { boxOf, listedIdentity } from '../request/box.ts';
 import { together } from '../request/together.ts';
 
 /** The reason of a readmission that nobody has asked for. The ledger has an HMAC of it. */
@@ -27,19 +25,15 @@ export type LetBack = { letIn: number; staysOut: number };
  */
 export function giveUpListed(context: JobContext): number {
   const { db } = context;
+  const findRowKey = { persons: prepareFindRowKey(db, 'persons'), recordings: prepareFindRowKey(db, 'recordings') };
   const given = listRequests(db, 'open').filter(({ id, origin, fencedAt, generation }) => {
     if (origin !== 'upstream' || fencedAt !== null || generation > 1) return false;
     const [subject] = boxOf(context, id)?.given ?? [];
-    return subject !== undefined && isMirrored(db, subject);
+    if (subject === undefined) return false;
+    return findRowKey[subject.kind === 'recording' ? 'recordings' : 'persons'](subject.value) !== undefined;
   });
   together(context, (own) => given.forEach(({ id }) => cancelRequest(own, id)));
   return given.length;
-}
-
-function isMirrored(db: Database, { kind, value }: GivenIdentifier): boolean {
-  return kind === 'recording'
-    ? findRecordings(db, { ...nobody, recording_id: [value] }).length > 0
-    : findPersons(db, { ...nobody, person_uuid: [value] }).length > 0;
 }
 
 /**
