@@ -56,8 +56,8 @@ function isOpen({ ids }: Asked, { requests }: Mirrored): boolean {
   return ids.length === 0 || ids.some((id) => !hasEnded(requests.get(id)?.state ?? ''));
 }
 
-function isUnfenced({ ids }: Asked, { requests }: Mirrored): boolean {
-  return ids.some((id) => ['received', 'scoped', 'held'].includes(requests.get(id)?.state ?? ''));
+function isUnfenced({ ids, isApproved }: Asked, { requests }: Mirrored): boolean {
+  return !isApproved && ids.some((id) => ['received', 'scoped', 'held'].includes(requests.get(id)?.state ?? ''));
 }
 
 /** Until a request is fenced, whoever asks the service learns all names that the person has there. */
@@ -81,7 +81,9 @@ function approve({ asked, service }: World, { persons }: Mirrored, done: Done): 
   const { approved } = jsonOf(done) as { approved: string[] };
   const others = new Map([...service.state.persons.values()].map(({ uuid, distinctIds }) => [uuid, distinctIds]));
   for (const [uuid, { ids }] of persons) others.set(uuid, [...(others.get(uuid) ?? []), ...ids]);
-  for (const { names, people, id: given } of asked.filter(({ ids }) => ids.some((id) => approved.includes(id)))) {
+  for (const each of asked.filter(({ ids }) => ids.some((id) => approved.includes(id)))) {
+    const { names, people, id: given } = each;
+    each.isApproved = true;
     for (const { uuid, id } of service.state.persons.values()) if (id === given) people.push(uuid);
     for (const [uuid, ids] of others) if (!people.includes(uuid)) for (const name of [uuid, ...ids]) names.delete(name);
   }
@@ -207,6 +209,7 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     id: by === 'id' ? id : undefined,
     names: new Set(),
     isVoid: false,
+    isApproved: false,
     wasSealed: false,
     isForgotten: false,
     atMs: world.nowMs,

@@ -15,6 +15,8 @@ export type Asked = {
   /** All names of theirs that the program could know when they asked. */
   names: Set<string>;
   isVoid: boolean;
+  /** Whether an operator has said who is not meant. */
+  isApproved: boolean;
   /** Whether it has ever ended as done, and whether an older ledger, put back since, has never had it. */
   wasSealed: boolean;
   isForgotten: boolean;
