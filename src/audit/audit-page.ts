@@ -49,7 +49,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 .table { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; margin: .4rem 0; font-size: .93rem; }
 caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
-th, td { text-align: left; vertical-align: top; padding: .35rem 1rem .35rem 0; border-bottom: 1px solid var(--line); font-weight: 400; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); font-weight: 400; }
 thead th, thead td { color: var(--soft); vertical-align: bottom; font-weight: 600; }
 tbody tr { break-inside: avoid; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }

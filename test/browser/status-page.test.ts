@@ -171,6 +171,7 @@ it('is used with the keyboard alone, from the top down', async () => {
   expect(await press(6)).toEqual(['Skip to the details', 'analytics-mirror', 'staging', 'staging', 'to-p0', 'to-p1']);
   show(worlds.fresh);
   await page.goto(page.url());
+  await expect.poll(() => page.locator('html').getAttribute('data-live')).toBe('on');
   expect(await press(10)).toEqual([
     'Skip to the details',
     'analytics-mirror',
