@@ -4,6 +4,7 @@ import { emailKey } from '../contract/email.ts';
 import { identifierKinds, nobody, type IdentifierKind, type Identity, type Sighting } from '../contract/identity.ts';
 import { sightingsOf } from '../contract/row-readers.ts';
 import type { Columns, ColumnValue } from '../contract/tolerant-reader.ts';
+import { prepared } from './prepared.ts';
 import { columnsOf } from './tables.ts';
 
 /**
@@ -61,7 +62,7 @@ export function findFormerUuids(db: Database, uuids: readonly string[]): string[
           AND NOT EXISTS (SELECT 1 FROM persons WHERE persons.uuid = merger.key))
     SELECT uuid FROM subject`;
   const given = new Set(uuids);
-  const found = db.prepare<[string], string>(sql).pluck().all(JSON.stringify(uuids));
+  const found = prepared<[string], string>(db, sql).pluck().all(JSON.stringify(uuids));
   return found.filter((uuid) => !given.has(uuid));
 }
 

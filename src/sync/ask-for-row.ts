@@ -50,7 +50,7 @@ async function askForPerson(
   );
   if (found !== undefined) {
     const read = rowReaders.persons(found);
-    // A service that was restored gives integer ids again: whoever had this one before has it no longer.
+    // A service that was restored gives an integer id to a second person: the first person has lost it.
     const isGivenAgain = id !== null && read.ok && read.columns['uuid'] !== key && String(read.columns['id']) === id;
     if (!isGivenAgain) return answerOf(read, 'uuid', key);
   }

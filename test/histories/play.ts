@@ -74,8 +74,8 @@ function meanAll({ service }: World, { email, people }: Asked): void {
 }
 
 /**
- * Whoever approves a request means everybody who has the integer id that it names, and says of the others who have its distinct ids, at the service or in the mirror, that they
- * are somebody else.
+ * Whoever approves a request means everybody who has the integer id that it names. Of the others who have its distinct ids, at the
+ * service or in the mirror, the approval says that they are somebody else.
  */
 function approve({ asked, service }: World, { persons }: Mirrored, done: Done): void {
   const { approved } = jsonOf(done) as { approved: string[] };
