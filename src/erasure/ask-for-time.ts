@@ -7,16 +7,21 @@ import { beginWaitsAnew, noteServiceClock } from '../mirror/service-clock.ts';
 
 /**
  * Asks the service for its time, and brings in line with it what an earlier run has set by a clock that was wrong. Without an
- * answer nothing is changed, and no time is over for good in this run.
+ * answer in a minute nothing is changed, and no time is over for good in this run.
  */
 export async function askForTime(context: JobContext): Promise<void> {
   const { db, service, clock, signal } = context;
   if (service === null) return;
-  await askForProject(service, 'persons', signal).catch((error: unknown) => {
-    if (!(error instanceof AppError) || error.code === 'interrupted') throw error;
+  // The erasure here must not wait as long as retries would wait for a service that is down.
+  const patience = AbortSignal.timeout(patienceMs);
+  await askForProject(service, 'persons', AbortSignal.any([signal, patience])).catch((error: unknown) => {
+    signal.throwIfAborted();
+    if (!(error instanceof AppError) && !patience.aborted) throw error;
   });
   const present = presentOf(context);
   if (present.aheadMs === null) return;
   noteServiceClock(db, present, isoTime(clock.now()));
   beginWaitsAnew(db, isoTime(present.latestMs), isAgreed(present.aheadMs) ? isoTime(present.earliestMs) : null);
 }
+
+const patienceMs = 60_000;

@@ -1,4 +1,5 @@
 import { controlOf } from '../client/control.ts';
+import { nobody } from '../contract/identity.ts';
 import { AppError } from '../core/errors.ts';
 import { noteWait, waitReasonOf } from './request/waits.ts';
 import type { JobContext } from '../job/job-context.ts';
@@ -14,6 +15,7 @@ import { finishRequests, type FinishResult } from './finish.ts';
 import { planErasure } from './plan.ts';
 import { isUpstream } from '../ledger/target.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
+import { findFormerUuids } from '../mirror/sightings.ts';
 import { openSubjects, type Subject } from './request/box.ts';
 import { reopenWider } from './request/reopen.ts';
 import { together } from './request/together.ts';
@@ -116,7 +118,13 @@ async function askService(context: JobContext): Promise<number> {
         .append([{ type: 'awaiting_upstream', request: requestId, generation, events_expected_by: eventsExpectedBy }]);
       updateRequest(db, requestId, { eventsExpectedBy });
     }
-    for (const { requestId, distinctIds } of wider) reopenWider(own, requestId, distinctIds);
+    for (const { requestId, distinctIds } of wider)
+      reopenWider(own, requestId, { ...nobody, distinct_id: distinctIds });
+    // A merge can be recognised after the fence has risen. Whom an operator has called somebody else stays somebody else.
+    for (const { id, identity, sharedWith = [] } of subjects) {
+      const former = findFormerUuids(db, identity.person_uuid).filter((uuid) => !sharedWith.includes(uuid));
+      if (former.length > 0) reopenWider(own, id, { ...nobody, person_uuid: former });
+    }
   });
   return failed.length;
 }

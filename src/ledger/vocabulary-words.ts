@@ -189,7 +189,7 @@ const advice: Readonly<Record<RequestReason, string>> = {
   listed_again:
     'the service lists the person or a recording again, although it had said that it is gone. `erase readmit` lets the person in again. To erase the person at the service, `erase add` the person by uuid. `erase approve` ends this request without a new certificate',
   shown_wider:
-    'the service shows the person with more distinct ids than were known. Reconcile, and the person is erased with them',
+    'the service shows that more belongs to the person than was known: distinct ids, or a person that was merged into it. Reconcile, and all of it is erased',
   file_differs:
     'a published file is not the one that the ledger has. Reconcile, and the person is taken out of it again',
   bucket_unreachable:

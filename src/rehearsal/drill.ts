@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createApp, type App } from '../app.ts';
 import { verifyDataFolder } from '../audit/verify-data-folder.ts';
 import { isoTime, systemClock, type Clock } from '../core/clock.ts';
@@ -60,7 +61,8 @@ async function eraseCanary(app: App, signal: AbortSignal, sandbox: Sandbox): Pro
   const reconcile = () => runReconcileJob(job, undefined);
   const source = app.databaseReadOnly;
 
-  const canary = `canary-${sandbox.clock.now()}`;
+  // Not after the time: files of the same moment are named after it, and would hold a part of the name.
+  const canary = `canary-${randomUUID()}`;
   const distinctId = `${canary}@drill.example`;
   const { created } = sandbox.act({
     do: 'create',

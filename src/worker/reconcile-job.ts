@@ -13,7 +13,7 @@ import { eraseBucket } from '../erasure/erase-bucket.ts';
 import { eraseCopies } from '../erasure/erase-copies.ts';
 import { eraseHere } from '../erasure/erase-here.ts';
 import { settleUnnamed } from '../erasure/settle-unnamed.ts';
-import { restoreCertificates } from '../erasure/proof/certificate-file.ts';
+import { removeUnrecorded, restoreCertificates } from '../erasure/proof/certificate-file.ts';
 import { planErasure, type ErasurePlan } from '../erasure/plan.ts';
 import {
   askServiceAndFinish,
@@ -161,6 +161,7 @@ async function reconcile(
   // A killed run may have left drafts, and whole files that no manifest names.
   removeUnnamedParts(context.published);
   removeLeftDrafts(context);
+  removeUnrecorded(context);
   await settleUnnamed(context);
   const givenUp = giveUpListed(context);
   const { plan, planned } = await planReconcile(context);

@@ -77,7 +77,11 @@ export function openMachine(url: string, world: { nowMs: number }, onDone: OnDon
     aheadMs: 0,
     run: async (args, kill) => {
       world.nowMs += 60_000;
-      systemClock.now = () => world.nowMs + machine.aheadMs;
+      // Time passes while it works: two things seldom happen in the same millisecond.
+      systemClock.now = () => {
+        world.nowMs += 1;
+        return world.nowMs + machine.aheadMs;
+      };
       systemClock.sleep = (ms) => {
         world.nowMs += ms;
         return Promise.resolve();

@@ -7,7 +7,7 @@ import type { Proxy } from './service.ts';
 export type Kill = { at: 'sql' | 'disk' | 'http'; nth: number; moment: 'before' | 'after' } | null;
 
 /** How somebody is named in a request. */
-type Named = 'uuid' | 'id' | 'distinct_id' | 'email';
+type Named = 'uuid' | 'id' | 'distinct_id' | 'email' | 'lower email';
 
 /** What can happen next. `who` picks a person out of all who have ever been; whoever is gone is left alone. */
 export type Move =
@@ -82,7 +82,7 @@ const moves = {
   request: fc.record({
     do: fc.constant('request' as const),
     who,
-    by: fc.constantFrom('uuid', 'id', 'distinct_id', 'email'),
+    by: fc.constantFrom('uuid', 'id', 'distinct_id', 'email', 'lower email'),
     kill,
   }),
   approve: one('approve'),
@@ -114,6 +114,7 @@ const anyMove: fc.Arbitrary<Move> = fc.oneof(
   { weight: 1, arbitrary: fc.oneof(moves.rotate, moves.backUp, moves.drill) },
 );
 
+const lost = (...some: Part[]) => fc.record({ do: fc.constant('lose' as const), part: fc.constantFrom(...some) });
 const days = (many: number) => fc.constant({ do: 'pass' as const, days: many });
 const back = (...some: Part[]) =>
   fc.record({ do: fc.constant('restore' as const), part: fc.constantFrom(...some), nth });
@@ -152,7 +153,7 @@ const chapters: fc.Arbitrary<Move[]> = fc.oneof(
       moves.export,
       moves.machineClock,
       fc.oneof(moves.merge, moves.split, moves.toSomebody),
-      moves.sync,
+      missed,
       moves.export,
     ),
   },
@@ -161,12 +162,31 @@ const chapters: fc.Arbitrary<Move[]> = fc.oneof(
   {
     weight: 2,
     arbitrary: inTurn(
+      moves.record,
       seen,
       fc.oneof(moves.hide, moves.away, moves.toSomebody),
-      moves.proxy,
+      maybe(moves.proxy),
       missed,
       fc.oneof(moves.rows, moves.event),
       moves.sync,
+    ),
+  },
+  // Who is deleted by others, or by request, and comes back; or whose ids come to somebody else.
+  { weight: 1, arbitrary: inTurn(moves.sync, toOne('delete'), missed, moves.event, moves.event, moves.sync) },
+  {
+    weight: 1,
+    arbitrary: inTurn(
+      moves.split,
+      moves.sync,
+      moves.request,
+      maybe(moves.request),
+      erased,
+      maybe(moves.nth),
+      moves.event,
+      moves.event,
+      maybe(moves.merge),
+      moves.sync,
+      moves.reconcile,
     ),
   },
   // Who is not alone: merged, split, or with an address of others.
@@ -175,7 +195,7 @@ const chapters: fc.Arbitrary<Move[]> = fc.oneof(
     arbitrary: inTurn(
       seen,
       fc.oneof(moves.merge, moves.split, toOne('sign up again')),
-      fc.option(moves.sync, { nil: undefined }),
+      maybe(fc.oneof(moves.sync, missed)),
       moves.request,
       moves.reconcile,
       moves.export,
@@ -195,6 +215,7 @@ const chapters: fc.Arbitrary<Move[]> = fc.oneof(
       moves.reconcile,
     ),
   },
+  { weight: 1, arbitrary: inTurn(seen, erased, lost('ledger', 'mirror and ledger'), moves.sync) },
   // Held until it is too old.
   {
     weight: 1,
@@ -214,6 +235,11 @@ const chapters: fc.Arbitrary<Move[]> = fc.oneof(
     arbitrary: inTurn(one('keep rows'), moves.signUp, seen, erased, moves.restoreRows, moves.signUp, moves.sync),
   },
 );
+
+/** It happens, or it does not. */
+function maybe<M>(some: fc.Arbitrary<M>): fc.Arbitrary<M | undefined> {
+  return fc.option(some, { nil: undefined, freq: 1 });
+}
 
 /** What happens one after the other, as one list. */
 function inTurn(...all: fc.Arbitrary<Move | Move[] | (Move | Move[])[] | undefined>[]): fc.Arbitrary<Move[]> {

@@ -95,8 +95,8 @@ type Act<M> = (world: World, move: M) => unknown;
 const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
   'sign up': (world) => signUp(world),
   'sign up again': (world, { who }) => {
-    const person = pick(world, who);
-    if (person) signUp(world, person);
+    const { email } = pick(world, who)?.properties ?? {};
+    if (email !== undefined) signUp(world, who % 2 === 0 ? email : email.toUpperCase());
   },
   record: (world, { who }) => {
     const person = pick(world, who);
@@ -166,6 +166,8 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
 };
 
 async function make(world: World, move: Move): Promise<void> {
+  // Nothing happens at the very moment of something else.
+  world.nowMs += 1000;
   await (acts[move.do] as Act<Move>)(world, move);
 }
 
@@ -200,12 +202,13 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
   if (!person) return;
   const { uuid, id, distinctIds, properties } = person;
   const { email } = properties;
-  const value = { uuid, id: String(id), distinct_id: nthOf(distinctIds, who), email }[by];
+  const lower = email?.toLowerCase();
+  const value = { uuid, id: String(id), distinct_id: nthOf(distinctIds, who), email, 'lower email': lower }[by];
   if (value === undefined) return;
   const asked: Asked = {
     ids: [],
     people: [uuid],
-    email: by === 'email' ? value.toLowerCase() : undefined,
+    email: by.endsWith('email') ? lower : undefined,
     id: by === 'id' ? id : undefined,
     names: new Set(),
     isVoid: false,
@@ -219,8 +222,9 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
   const { persons } = lookBefore(world);
   const meant = asked.people.flatMap((each) => world.service.state.persons.get(each) ?? []);
   // A service compares letter by letter. It is asked for an address as given, in lower case, and in every spelling that was seen.
+  const spellings = [value, asked.email, ...[...persons.values()].map(({ properties: seen }) => emailIn(seen))];
   const isFound = ({ uuid: each, properties: { email: own } }: Person): boolean =>
-    by !== 'email' || own === value || own === asked.email || persons.has(each);
+    asked.email === undefined || persons.has(each) || spellings.includes(own);
   for (const each of meant.filter(isFound)) {
     const mirrored = persons.get(each.uuid)?.ids ?? [];
     // Of a service that is down, nobody learns more than the mirror has.
@@ -228,7 +232,11 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     for (const name of known) asked.names.add(name);
   }
   world.asked.push(asked);
-  const done = await command(world, ['erase', 'add', `--${by.replace('_', '-')}`, value, ...authority], kill);
+  const done = await command(
+    world,
+    ['erase', 'add', `--${by.replace('_', '-').replace('lower ', '')}`, value, ...authority],
+    kill,
+  );
   if (done.isKilled) return;
   if (done.code !== 0 && done.code !== 4) asked.isVoid = true;
   else {
@@ -236,6 +244,10 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     asked.ids = requests.map(({ id }) => id);
     asked.isVoid = requests.every(({ state }) => state === 'refused');
   }
+}
+
+function emailIn(properties: string): string | undefined {
+  return (JSON.parse(properties) as Person['properties'])['email'];
 }
 
 /** Ends a request by the operator's word: `voided` are those that no longer stand if the command ends well. */

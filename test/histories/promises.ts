@@ -75,6 +75,8 @@ export async function checkAfter(world: World, before: Mirrored, done: Done): Pr
   noDeleteUnasked(world);
   noRowLostThatLives(world, before, after);
   if (!done.isKilled) endsAreTold(world, before, after, done);
+  if (done.args[1] === 'drill' && !done.isKilled && done.code !== 0 && world.touched.length === 0)
+    throw new Fault(`a drill ends with ${done.code}, and nobody has touched the folder: ${done.stdout.slice(0, 1500)}`);
   if (done.args[0] === 'sync' && !done.isKilled) completeMeansAll(done);
   ledgerIsInOrder(world);
   if (done.args[0] === 'export') await readersHoldOneMoment(world, after, done);
@@ -212,7 +214,7 @@ export async function checkAtEnd(world: World, run: Run, tally: Tally): Promise<
   Object.assign(service, { proxy: 'none', aheadMs: 0 });
   showAll(service);
   machine.aheadMs = 0;
-  const wasWell = touched.length > 0 && (await isWell(run));
+  const wasWell = touched.length > 0 && (await lookAtAll(run)).isWell;
   let last: Done[] = [];
   for (const days of [0, 0.1, 0.1, 8, 8]) {
     const open = openIn(lookBefore(world));
@@ -222,14 +224,17 @@ export async function checkAtEnd(world: World, run: Run, tally: Tally): Promise<
     last = [await run(['sync']), await run(['reconcile'])];
   }
   last.push(await run(['sync']), await run(['export']));
-  const isWellNow = await isWell(run);
-  if (wasWell && !isWellNow)
+  const { isQuiet, isWell } = await lookAtAll(run);
+  if (wasWell && !isWell)
     throw new Fault('doctor and audit verify were content, and the program’s own work has changed that');
+  if (touched.length === 0 && !isWell)
+    throw new Fault('doctor or audit verify is not content, and nobody has touched the folder');
   const failed = last.find(({ code }) => code === 1);
   if (failed && touched.length === 0)
     throw new Fault(`${failed.args[0]} fails, and nobody has touched the folder: ${failed.stderr.slice(0, 300)}`);
   tally.certificates += await certificatesAreTrue(world);
-  if (!isWellNow || last.some(({ code }) => code !== 0)) return;
+  // Nobody has to look at the proofs to be told.
+  if (!isQuiet || last.some(({ code }) => code !== 0)) return;
   tally.withoutLights += 1;
   const mirrored = lookBefore(world);
   everybodyIsThere(world, mirrored);
@@ -253,8 +258,10 @@ function isSettled(done: Done): boolean {
   return absence.asked + absence.waiting === 0;
 }
 
-async function isWell(run: Run): Promise<boolean> {
-  return (await run(['doctor'])).code === 0 && (await run(['audit', 'verify'])).code === 0;
+/** Whether doctor is content, and whether the proofs are, too. */
+async function lookAtAll(run: Run): Promise<{ isQuiet: boolean; isWell: boolean }> {
+  const isQuiet = (await run(['doctor'])).code === 0;
+  return { isQuiet, isWell: (await run(['audit', 'verify'])).code === 0 && isQuiet };
 }
 
 function openIn({ requests }: Mirrored): { state: string }[] {

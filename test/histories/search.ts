@@ -4,6 +4,7 @@ import v8 from 'node:v8';
 import fc from 'fast-check';
 import type { Done } from './machine.ts';
 import { histories, moveText, type Move } from './moves.ts';
+import { reuseDuckDb } from './one-duckdb.ts';
 import { play } from './play.ts';
 import { newTally } from './promises.ts';
 
@@ -15,6 +16,7 @@ const heapOf = v8.getHeapStatistics;
 v8.getHeapStatistics = () => ({ ...heapOf(), total_heap_size: 0 });
 syncBuiltinESMExports();
 
+reuseDuckDb();
 const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '100' },

@@ -228,8 +228,8 @@ function page<Row>(
 }
 
 function personJson({ uuid, id, createdAtMs, distinctIds, properties }: Person): object {
-  // A person without properties is shown by its distinct id.
-  const name = properties['name'] ?? properties['email'] ?? distinctIds[0] ?? '';
+  // A person without properties is shown by its newest distinct id.
+  const name = properties['name'] ?? properties['email'] ?? distinctIds.at(-1) ?? '';
   return { id, uuid, name, distinct_ids: distinctIds, properties, created_at: new Date(createdAtMs).toISOString() };
 }
 

@@ -131,14 +131,16 @@ function add(world: World, person: Omit<Person, 'id' | 'bornMs'>): Person {
   return added;
 }
 
-/** Somebody new signs up, with an address and two distinct ids; or with another's address in capital letters. */
-export function signUp(world: World, sharing?: Person): void {
+/** Somebody new signs up, with two distinct ids and an address: an own one, or one that another has, as it is or in capital letters. */
+export function signUp(world: World, sharing?: string): void {
   const first = newWord(world, '');
   const second = newWord(world, '');
   const uuid = uuidOf(first);
   for (const word of world.words.slice(-2)) word.name = word.text;
   world.distinctIds.push(first, second);
-  const email = sharing?.properties['email']?.toUpperCase() ?? `${newWord(world, uuid)}@x.example`;
+  // What two have is nobody's own.
+  for (const word of world.words) if (sharing?.startsWith(word.text)) word.name = '';
+  const email = sharing ?? `${newWord(world, uuid)}@X.example`;
   const properties = { email, bio: newWord(world, uuid) };
   add(world, { uuid, createdAtMs: world.service.nowMs(), distinctIds: [first, second], properties });
 }

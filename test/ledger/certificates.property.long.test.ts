@@ -95,7 +95,12 @@ const lives = fc.record({
   boast: fc.nat({ max: 60 }),
 });
 
-const knownFrom: Partial<Record<Result['result'], number>> = { locked: 5, partly_deleted: 6, not_queued: 6 };
+const knownFrom: Partial<Record<Result['result'], number>> = {
+  locked: 5,
+  partly_deleted: 6,
+  not_queued: 6,
+  not_deletable_by_key: 6,
+};
 
 /** The same with one field changed; which field, `pick` says. */
 function boasting(certificate: Certificate, pick: number): string {

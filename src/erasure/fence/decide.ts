@@ -29,12 +29,13 @@ export async function decideRequests(
   for (;;) {
     const { scopes, searched } = await scopeSubjects(
       context,
-      found.map(({ request: { id, scopedAt }, box: { given, identity, shown } }) => ({
+      found.map(({ request: { id, scopedAt, origin }, box: { given, identity, shown } }) => ({
         id,
         given,
         identity,
         shown: scopedAt === null ? null : shown,
         isStaying: staying.has(id),
+        isUnasked: origin === 'upstream',
       })),
     );
     const decided = decideAll(context, found, scopes);

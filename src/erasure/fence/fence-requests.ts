@@ -15,6 +15,7 @@ import { makeRestoreKey } from '../../mirror/restore-key.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
 import { closingBox, type Box, type OpenedBox } from '../request/box.ts';
 import { bindKeys } from '../bound/hold.ts';
+import { askForTime } from '../ask-for-time.ts';
 import { settle } from '../request/target-journal.ts';
 import { eachTogether } from '../request/together.ts';
 import { scanForSubjects } from '../scan/run-scan.ts';
@@ -37,6 +38,8 @@ export async function fenceRequests(
   const going = decided.filter(({ decision }) => decision.decision === 'fence').map(withWholeBox);
   if (going.length === 0) return result;
   await controlScan(context, going);
+  // Who comes back is told by the service's time of this moment: the machine's own may be wrong.
+  if (context.service?.heard?.() === undefined) await askForTime(context);
   result.rowsErased = await raiseFence(context, going);
   result.fenced = going.length;
   return result;

@@ -68,11 +68,13 @@ function leadsTo(sighting: Sighting): Lead[] {
  * history held. An identifier that another living person has now, or had before, is left to that person. An e-mail address
  * proves less: two persons can have the same one. It leads only to nameless rows, and to no row while another living person
  * has it or had it. Of a recording that it leads to, the distinct id that it was made under is not the subject's for that.
+ * `isUnasked`: nobody has asked for it; then a recording that any row shows with another living person is left to that person.
  */
 export function closeIdentity<Seen extends Sighting>(
   start: Identity & { email?: readonly string[] },
   seenWith: SightingIndex<Seen>,
   { isLiving, ownerOf, holdersOf }: LivingOthers,
+  isUnasked = false,
 ): Closure<Seen> {
   const known: Record<Lead['kind'], Set<string>> = {
     person_uuid: new Set(start.person_uuid),
@@ -101,8 +103,16 @@ export function closeIdentity<Seen extends Sighting>(
     if (owner !== undefined && isOther(owner)) sharedWith.add(owner);
     else learn({ kind: 'distinct_id', value });
   };
+  const isLeft = ({ recording_id: value }: Seen): boolean =>
+    isUnasked &&
+    value !== null &&
+    seenWith({ kind: 'recording_id', value }).some(({ person_uuid: uuid }) => uuid !== null && isOther(uuid));
   const follow = (lead: Identifier): void => {
     for (const sighting of seenWith(lead)) {
+      if (isLeft(sighting)) {
+        naming.add(sighting);
+        continue;
+      }
       if (own.has(sighting) && !(anonymous.has(sighting) && lead.kind !== 'recording_id')) continue;
       if (sighting.person_uuid !== null && isOther(sighting.person_uuid)) {
         sharedWith.add(sighting.person_uuid);

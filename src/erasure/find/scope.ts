@@ -100,7 +100,7 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
     // The mirror knows better than what the service once said, and less well than what it says now.
     const others = livingOthers([...shownBy(true), ...persons, ...shownBy(false)], isSubject, holders);
     const closures = new Map(
-      subjects.map(({ id, given }) => {
+      subjects.map(({ id, given, isUnasked }) => {
         const begin = unionOf([starts.get(id)?.identity ?? nobody, { ...nobody, person_uuid: former.get(id) ?? [] }]);
         const identity = { ...fold(begin), email: emailsOf(given) };
         // A request for a recording alone is not about the person in it.
@@ -109,6 +109,7 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
           identity,
           isRecording ? (of) => seenWith(of).map(withoutPerson) : seenWith,
           others,
+          isUnasked,
         );
         return [id, { ...closed, identity: unfold(closed.identity) }];
       }),

@@ -31,6 +31,8 @@ export type SoughtSubject = Pick<Subject, 'id' | 'identity'> & {
   shown: readonly Sighting[] | null;
   /** Whether the person stays for now, so that it is a living person to the other subjects. */
   isStaying?: boolean;
+  /** Whether nobody has asked for it: the service has deleted the person by itself. */
+  isUnasked?: boolean;
 };
 
 /**

@@ -1,4 +1,5 @@
 import packageJson from '../../../package.json' with { type: 'json' };
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isDraft, replaceFile, syncToDisk } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
@@ -104,6 +105,17 @@ export function restoreCertificates({ ledger, settings }: Pick<JobContext, 'ledg
     const text = issuedText(settings, history, { origin: ledgerOrigin(dataDir, read), digest: issued });
     if (text !== undefined) writeCertificateFile(dataDir, about, text, () => false);
   }
+}
+
+/**
+ * Removes files of generations that the ledger has left without a certificate: a kill came before it was recorded, and the request
+ * was opened again since. Throws the system's error.
+ */
+export function removeUnrecorded({ ledger, settings }: Pick<JobContext, 'ledger' | 'settings'>): void {
+  for (const { request, generation, certified } of ledger().histories.all())
+    for (let earlier = 1; earlier < generation; earlier += 1)
+      if (!certified.some((each) => each.generation === earlier))
+        rmSync(certificatePath(settings.dataDir, request, earlier), { force: true });
 }
 
 /**

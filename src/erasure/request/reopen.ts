@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
-import { elsewhereTargets } from '../../ledger/target.ts';
+import { elsewhereTargets, type FixedTarget } from '../../ledger/target.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { nobody, unionOf, type Identity } from '../../contract/identity.ts';
 import { findRequest, listRequests, type ErasureRequest, updateRequest } from '../../mirror/erasure-requests.ts';
@@ -72,14 +72,13 @@ export function reopenUnnamed(
  * a recording, an operator has to decide. Returns how many were opened.
  */
 export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger' | 'settings'>): number {
-  const { db, ledger, clock, settings } = context;
+  const { db, ledger, settings } = context;
   const { histories } = ledger();
   const listed = listRequests(db, 'all').filter(
     ({ origin, listedAgainAt }) => origin !== 'upstream' && listedAgainAt !== null,
   );
   for (const request of listed) {
     const { id } = request;
-    const at = isoTime(clock.now());
     db.transaction(() => {
       const identity = listedIdentity(settings.dataDir, db, id);
       const target = identity?.person_uuid.length === 0 ? 'upstream.recordings' : 'upstream.person';
@@ -94,34 +93,39 @@ export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger'
         return;
       }
       nameAgain(context, id, identity);
-      const record = reopenRequest(context, { id, generation: request.generation + 1 }, 'listed_again');
-      for (const target of ['upstream.person', 'upstream.events'] as const) restartTarget(db, id, target, at);
-      updateRequest(db, id, { scopedAt: null, eventsExpectedBy: null });
-      ledger().append([record]);
+      seekAgain(context, request, 'listed_again', ['upstream.person', 'upstream.events']);
     }).immediate();
   }
   return listed.length;
 }
 
 /**
- * Opens a request again whose person the service shows with more distinct ids than were known when it was fenced, before the person
- * is deleted there. Call it inside a transaction (`together`).
+ * Opens a request again where more is known of its person than when it was fenced: distinct ids that the service shows before it
+ * deletes the person, or somebody who was merged into it. Call it inside a transaction (`together`).
  */
 export function reopenWider(
   context: Pick<JobContext, 'db' | 'clock' | 'ledger' | 'settings'>,
   id: string,
-  distinctIds: readonly string[],
+  found: Identity,
+): void {
+  const request = findRequest(context.db, id);
+  if (!request) return;
+  nameAgain(context, id, found);
+  seekAgain(context, request, 'shown_wider', ['upstream.recordings', 'upstream.playlists']);
+}
+
+/** Opens a request again, and the service is asked for its person once more. Some of what it has answered counts no more. */
+function seekAgain(
+  context: Pick<JobContext, 'db' | 'clock' | 'ledger'>,
+  { id, generation }: ErasureRequest,
+  reason: AttentionReason,
+  targets: readonly FixedTarget[],
 ): void {
   const { db, ledger, clock } = context;
-  const request = findRequest(db, id);
-  if (!request) return;
-  nameAgain(context, id, { ...nobody, distinct_id: [...distinctIds] });
-  const record = reopenRequest(context, { id, generation: request.generation + 1 }, 'shown_wider');
-  for (const { target } of listTargets(db, id))
-    if (target === 'upstream.recordings' || target === 'upstream.playlists')
-      restartTarget(db, id, target, isoTime(clock.now()));
-  // The service is asked for the person once more.
-  updateRequest(db, id, { scopedAt: null });
+  const record = reopenRequest(context, { id, generation: generation + 1 }, reason);
+  for (const target of targets) restartTarget(db, id, target, isoTime(clock.now()));
+  updateRequest(db, id, { scopedAt: null, ...(targets.includes('upstream.events') ? { eventsExpectedBy: null } : {}) });
+  // If the ledger cannot be written, the transaction is undone.
   ledger().append([record]);
 }
 
@@ -154,24 +158,13 @@ export function nameAgain(
  * Opens a request again that is in attention because its person has come back at the service: the same person is requested
  * once more, so the person who is there now is looked up and deleted. Returns whether the request was such a one.
  */
-export function reopenIfRecreated(
-  { db, ledger, clock }: Pick<JobContext, 'db' | 'clock' | 'ledger'>,
-  id: string,
-): boolean {
+export function reopenIfRecreated(context: Pick<JobContext, 'db' | 'clock' | 'ledger'>, id: string): boolean {
+  const { db } = context;
   const request = findRequest(db, id);
   const isBack = listTargets(db, id).some(
     ({ target, status, reason }) => target === 'upstream.person' && status === 'attention' && reason === 'recreated',
   );
   if (!request || !isBack) return false;
-  const at = isoTime(clock.now());
-  db.transaction(() => {
-    const generation = request.generation + 1;
-    const record = reopenRequest({ db, clock }, { id, generation }, 'recreated');
-    for (const target of ['upstream.person', 'upstream.events'] as const) restartTarget(db, id, target, at);
-    // The service is asked for the person once more: the new one may have other identifiers.
-    updateRequest(db, id, { scopedAt: null });
-    // Within the transaction: if the ledger cannot be written, nothing is done.
-    ledger().append([record]);
-  }).immediate();
+  db.transaction(() => seekAgain(context, request, 'recreated', ['upstream.person', 'upstream.events'])).immediate();
   return true;
 }

@@ -56,6 +56,15 @@ describe('a subject is known by all that was ever seen together', () => {
     });
   });
 
+  it('but no recording that is another’s now, where nobody has asked for it', () => {
+    const rows = [recording('r', 'loser', ['b']), { ...recording('now', 'survivor', ['b']), recording_id: 'r' }];
+    const others = living({ survivor: ['a', 'b'] });
+    const start = of({ person_uuid: ['loser'], distinct_id: ['b'] });
+    const left = closeIdentity(start, indexSightings(rows), others, true);
+    expect([left.identity.recording_id, names(left.own), names(left.naming)]).toEqual([[], [], ['now', 'r']]);
+    expect(closeIdentity(start, indexSightings(rows), others).identity.recording_id).toEqual(['r']);
+  });
+
   it('and by nothing that was never seen with it', () => {
     const rows = [person('1', 'u1', ['a']), person('2', 'u2', ['b']), recording('r', 'u2', ['b'])];
     expect(close({ person_uuid: ['u1'] }, rows).own).toEqual(['1']);
