@@ -1,13 +1,16 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { alertKinds } from '../src/config/alert-kinds.ts';
 import { dataset, datasets, mirroredDatasets, pagedDatasets, publishedDatasets } from '../src/contract/datasets.ts';
 import { identifierKinds } from '../src/contract/identity.ts';
 import { Person, RecordingPerson } from '../src/contract/resources.ts';
 import { alertOf } from '../src/worker/alerts.ts';
-import { repository, wordsOf } from './pages.ts';
+import { wordsOf } from './pages.ts';
 
-const schema = readFileSync(new URL('test/golden/schema.sql', repository), 'utf8');
+const migrations = new URL('../src/mirror/migrations/', import.meta.url);
+const schema = readdirSync(migrations)
+  .map((name) => readFileSync(new URL(name, migrations), 'utf8'))
+  .join('\n');
 
 /** The rows of a page's tables of which the first cell is these words in code. */
 function rowsOf(page: string, first: string): string[] {

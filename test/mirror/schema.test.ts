@@ -5,15 +5,6 @@ import { databasePath, openDatabase, openDatabaseReadOnly } from '../../src/mirr
 import { datasets, mirroredDatasets } from '../../src/contract/datasets.ts';
 import { freshFolder, openTestMirror, stillClock } from './open-test-mirror.ts';
 
-it('ends, after all migrations, in the committed schema', async () => {
-  const { db } = openTestMirror();
-  const objects = db
-    .prepare<[], string>(`SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name`)
-    .pluck()
-    .all();
-  await expect(`${objects.join(';\n\n')};\n`).toMatchFileSnapshot('../golden/schema.sql');
-});
-
 it.each(mirroredDatasets)('has a column for every field of the contract: %s', (table) => {
   const { db } = openTestMirror();
   const names = db.prepare<[string], string>(`SELECT name FROM pragma_table_info(?)`).pluck().all(table);

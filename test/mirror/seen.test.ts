@@ -1,6 +1,4 @@
 import fc from 'fast-check';
-import { readFileSync } from 'node:fs';
-import Sqlite from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/mirror/database.ts';
 import { forgetSeen, prepareSeen, seenPass, seenRows } from '../../src/mirror/seen.ts';
@@ -79,24 +77,5 @@ it('keeps a pass over a whole list in one range', () => {
     for (const pass of [1, 2]) for (let first = 1; first < 20_000; first += 1000) markSeen(page(first), pass);
   })();
   expect(db.prepare(`SELECT * FROM persons_seen`).raw().all()).toEqual([[1, 20_000, 2]]);
-  db.close();
-});
-
-it('takes over what an older mirror noted of each row', () => {
-  const db = new Sqlite(':memory:');
-  const tables = ['persons_seen', 'recordings_seen', 'playlists_seen'];
-  for (const table of tables) {
-    db.exec(`CREATE TABLE ${table} (row_key INTEGER PRIMARY KEY, pass_id INTEGER NOT NULL) STRICT`);
-    db.exec(`INSERT INTO ${table} VALUES (1, 2), (2, 2), (3, 1), (4, 2), (5, 2), (7, 2), (8, 1), (9, 1)`);
-  }
-  db.exec(readFileSync(new URL('../../src/mirror/migrations/0021-seen-ranges.sql', import.meta.url), 'utf8'));
-  for (const table of tables)
-    expect(db.prepare(`SELECT * FROM ${table} ORDER BY 1`).raw().all()).toEqual([
-      [1, 2, 2],
-      [3, 3, 1],
-      [4, 5, 2],
-      [7, 7, 2],
-      [8, 9, 1],
-    ]);
   db.close();
 });
