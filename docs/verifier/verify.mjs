@@ -686,7 +686,7 @@ function judgeAnchors({ claims, times, timeStamps, policy, now }, report) {
 
 // ---- Certificates (CERTIFICATES.md) ----
 
-const plainSentences = {
+const said = {
   service_event_store:
     "It is not proven that the service's event store no longer holds the person's events. This program cannot read that store.",
   service_backups:
@@ -703,23 +703,20 @@ const plainSentences = {
   observed:
     'It is not proven that this target was reached. This program saw it from outside only: it read no stored bytes that show it.',
   not_deletable_via_api:
-    'This target was not reached. The service still holds the data, and it offers no way to delete them.',
-  kept: 'This target was not reached. The request said that the data have to stay.',
+    'This target was not reached. The service still holds the data. It offers no way to delete them, or the settings of this program say not to ask for it.',
+  not_deletable_by_key:
+    'This target was not reached. The service still holds the data, or did when this program last asked. It does not let the key of this program delete them.',
+  kept: 'This target was not reached. The request left these data at the service.',
   still_present:
     'This target was not reached. The service still had the person when this program last asked, and the time of the request is over.',
-};
-
-const laterSentences = {
-  ...plainSentences,
-  not_deletable_via_api:
-    'This target was not reached. The service still holds the data. It offers no way to delete them, or the settings of this program say not to ask for it.',
   deletion_requested:
     'It is not proven that this target was reached. The service was asked to delete the session recordings together with the person, and this program has not seen that they are gone.',
-};
-
-const regulatorSentences = {
-  ...laterSentences,
-  kept: 'This target was not reached. The request left these data at the service.',
+  locked:
+    'This target was not reached. A lock in the bucket keeps old versions of the published files until the given time, or until it is lifted.',
+  partly_deleted:
+    'This target was reached in part only. The service says that it deleted events up to the given time. It showed no deletion of the other events for this request. The person is gone there, so none can be requested any more.',
+  not_queued:
+    'This target was not reached, as far as the service shows. It took the request to delete the events, and then showed no deletion of them for this request. The person is gone there, so none can be requested any more.',
   summary: {
     here: 'Erased here on {day}',
     'upstream.person deleted': 'deleted at the service on {day}',
@@ -731,6 +728,8 @@ const regulatorSentences = {
     'upstream.events confirmed': 'events deleted, as the service says',
     'upstream.events not_verifiable': 'deletion of the events not verifiable',
     'upstream.events unconfirmed': 'deletion of the events not confirmed',
+    'upstream.events partly_deleted': 'only a part of the events was deleted, as the service says',
+    'upstream.events not_queued': 'no deletion of the events shown by the service',
     'upstream.recordings deleted': 'session recordings deleted at the service on {day}',
     'upstream.recordings not_deletable_via_api': 'session recordings still at the service',
     'upstream.recordings not_deletable_by_key': 'session recordings still at the service',
@@ -775,59 +774,13 @@ const regulatorSentences = {
   identity_check: 'Identity: how the identity of the person was checked is not recorded.',
   recipients:
     'Recipients (Art. 19 GDPR): none is recorded as told. The dataset deletions names the rows to delete to the recipients that read it.',
+  consumers:
+    'Recipients (Art. 19 GDPR): "consumers" names those that load the published files and had to delete the person too, and when an operator recorded that each of them has. Where it has no time, nothing was recorded before this certificate. The ledger holds what was recorded later. This program has not seen the copies of consumers.',
   retention:
     'Retention: the program keeps this certificate and the ledger without a time limit. The operator decides how long they stay.',
 };
 
-const bucketSentences = {
-  ...regulatorSentences,
-  locked:
-    'This target was not reached. A lock in the bucket keeps old versions of the published files until the given time, or until it is lifted.',
-};
-
-/** The sentences of each format version, by what they are about: a code, an assurance or a result. */
-const sentences = {
-  1: {
-    service_event_store: "That the service's event store no longer holds the person's events.",
-    service_backups: "That the service's own backups no longer hold the person.",
-    operator_backups:
-      'That backups of the data folder, which whoever runs this program has made, no longer hold the person.',
-    block_device:
-      'That no remnant is left on the storage device below the files: on flash memory, and where the file system keeps copies, overwriting does not reach the old place.',
-    downstream_copies:
-      'That copies which others took of the published files no longer hold the person. The dataset deletions tells them until the time given; after it, nothing does.',
-    not_verifiable: 'That this target is reached: nobody here can tell.',
-    asserted_by_upstream: 'That this target is reached: the service says so, and nobody here can look.',
-    observed: 'That this target is reached: it looked so from outside, and no stored bytes were read that show it.',
-    not_deletable_via_api:
-      'This target is not reached: the service still has it, and offers no way to delete it.',
-    kept: 'This target is not reached: it was left in place, as the request said.',
-    still_present:
-      'This target is not reached: the person was still there when the service was last asked, and the time of the request was over.',
-  },
-  2: plainSentences,
-  3: laterSentences,
-  4: regulatorSentences,
-  5: bucketSentences,
-  6: {
-    ...bucketSentences,
-    not_deletable_by_key:
-      'This target was not reached. The service still holds the data, or did when this program last asked. It does not let the key of this program delete them.',
-    partly_deleted:
-      'This target was reached in part only. The service says that it deleted events up to the given time. It showed no deletion of the other events for this request. The person is gone there, so none can be requested any more.',
-    not_queued:
-      'This target was not reached, as far as the service shows. It took the request to delete the events, and then showed no deletion of them for this request. The person is gone there, so none can be requested any more.',
-    summary: {
-      ...bucketSentences.summary,
-      'upstream.events partly_deleted': 'only a part of the events was deleted, as the service says',
-      'upstream.events not_queued': 'no deletion of the events shown by the service',
-    },
-    consumers:
-      'Recipients (Art. 19 GDPR): "consumers" names those that load the published files and had to delete the person too, and when an operator recorded that each of them has. Where it has no time, nothing was recorded before this certificate. The ledger holds what was recorded later. This program has not seen the copies of consumers.',
-  },
-};
-
-/** Results of a target that was left as it was, where a version has a sentence for them. */
+/** Results of a target that was left as it was. */
 const notReached = words(
   'not_deletable_via_api not_deletable_by_key kept still_present deletion_requested locked partly_deleted not_queued',
 );
@@ -835,7 +788,7 @@ const notReached = words(
 /** Of these, results that are said together with a time. */
 const dated = words('locked partly_deleted');
 
-/** Results of a target that version 4, and later ones, say was not reached. */
+/** Of these, results that say that a target was not reached. */
 const left = words('not_deletable_via_api not_deletable_by_key kept still_present locked partly_deleted not_queued');
 const evidences = words('not_reached not_verifiable asserted_by_upstream observed verified');
 const methods = words('clear below_clear by_service');
@@ -905,8 +858,8 @@ function requestHistories() {
   };
 }
 
-/** What version 4 says of a target: its own rows, the method, and whether it was not reached. */
-function regulated(end, own) {
+/** What a certificate says of a target: its own rows, the method, and whether it was not reached. */
+function endOf(end, own) {
   const { target, result, assurance } = end;
   const isHere = words('purged rewritten file_gone').includes(result);
   const isThere = words('deleted removed confirmed deletion_requested').includes(result);
@@ -916,21 +869,22 @@ function regulated(end, own) {
 
 const clause = (part, at) => part.replace('{day}', at.slice(0, 10));
 
-/** The summary of a certificate of version 4. */
-function summaryOf({ origin, targets, dropped, is_late, due_at, locally_verified_at, deleted_upstream_at }, said) {
-  const parts = [clause(said.here, locally_verified_at)];
+/** The summary of a certificate. */
+function summaryOf({ origin, targets, dropped, is_late, due_at, locally_verified_at, deleted_upstream_at }) {
+  const { summary } = said;
+  const parts = [clause(summary.here, locally_verified_at)];
   const told = [];
   for (const name of words('upstream.person upstream.events upstream.recordings')) {
     const end = targets.find(({ target }) => target === name);
     const key = end?.result === 'kept' && origin !== 'manual' ? 'kept_unasked' : `${name} ${end?.result}`;
-    if (!end || !Object.hasOwn(said, key)) continue;
+    if (!end || !Object.hasOwn(summary, key)) continue;
     told.push(name);
     const isBefore = key === 'upstream.person already_absent' && deleted_upstream_at;
-    parts.push(isBefore ? clause(said.deleted_before, deleted_upstream_at) : clause(said[key], end.ended_at));
+    parts.push(isBefore ? clause(summary.deleted_before, deleted_upstream_at) : clause(summary[key], end.ended_at));
   }
-  if (targets.some(({ target, result }) => left.includes(result) && !told.includes(target))) parts.push(said.not_reached);
-  if (dropped) parts.push(clause(said.wait_dropped, dropped));
-  if (is_late) parts.push(clause(said.late, due_at));
+  if (targets.some(({ target, result }) => left.includes(result) && !told.includes(target))) parts.push(summary.not_reached);
+  if (dropped) parts.push(clause(summary.wait_dropped, dropped));
+  if (is_late) parts.push(clause(summary.late, due_at));
   return `${parts.join('; ')}.`;
 }
 
@@ -948,12 +902,10 @@ function isStated(stated) {
   );
 }
 
-/** The certificate of a version that follows from a history; undefined where that is not whole. */
-function deriveCertificate(history, { version, until, origin, stated }) {
-  const said = sentences[version];
-  const isRegulated = version >= 4;
+/** The certificate that follows from a history; undefined where that is not whole. */
+function deriveCertificate(history, { until, origin, stated }) {
   const targets = [...history.targets.values()]
-    .map((end) => (isRegulated ? regulated(end, history.own.get(end.target)) : end))
+    .map((end) => endOf(end, history.own.get(end.target)))
     .sort(
       (a, b) => evidences.indexOf(a.assurance) - evidences.indexOf(b.assurance) || (a.target < b.target ? -1 : 1),
     );
@@ -964,7 +916,7 @@ function deriveCertificate(history, { version, until, origin, stated }) {
   const { request, generation, origin: cause, basis, subject, events_expected_by = null } = history;
   const { authorisation, deleted_upstream_at = null } = history;
   const ofTarget = ({ target, result, assurance }) => {
-    if (notReached.includes(result) && said[result])
+    if (notReached.includes(result))
       return [
         {
           ...{ code: 'target_not_reached', target, result, says: said[result] },
@@ -979,9 +931,9 @@ function deriveCertificate(history, { version, until, origin, stated }) {
   const wasGone = targets.some(({ target, result }) => target === 'upstream.person' && result === 'already_absent');
   const isUnasked = wasGone && deleted_upstream_at === null;
   const isUnsure = !isUnasked && words('not_verifiable unconfirmed').includes(events?.result);
-  const isDropped = isRegulated && isUnsure && events_expected_by !== null && events.ended_at < events_expected_by;
+  const isDropped = isUnsure && events_expected_by !== null && events.ended_at < events_expected_by;
   const certificate = {
-    ...{ format_version: version, request, generation, origin: cause, basis, subject, received_at, due_at },
+    ...{ format_version: 1, request, generation, origin: cause, basis, subject, received_at, due_at },
     ...{ fenced_at, locally_verified_at, certified_at, days: Math.max(0, days) },
     is_late: certified_at > due_at,
     weakest_assurance: targets[0].assurance,
@@ -1000,7 +952,6 @@ function deriveCertificate(history, { version, until, origin, stated }) {
       never('block_device'),
     ],
   };
-  if (!isRegulated) return certificate;
   const used = methods.filter((method) => targets.some((target) => target.method === method));
   const dropped = isDropped ? events_expected_by : null;
   const consumers = [...history.consumers]
@@ -1015,11 +966,11 @@ function deriveCertificate(history, { version, until, origin, stated }) {
       { code: 'authorised_by', says: said.authorised_by[cause] },
       never('identity_check'),
       ...used.map((method) => ({ code: 'method', method, says: said.method[method] })),
-      { code: 'recipients', says: (consumers.length > 0 && said.consumers) || said.recipients },
+      { code: 'recipients', says: consumers.length > 0 ? said.consumers : said.recipients },
       never('retention'),
     ],
-    summary: summaryOf({ ...certificate, deleted_upstream_at, dropped }, said.summary),
-    ...(said.consumers ? { consumers } : {}),
+    summary: summaryOf({ ...certificate, deleted_upstream_at, dropped }),
+    consumers,
   };
 }
 
@@ -1033,16 +984,16 @@ function certificateJudge(certificates, origin) {
   const differing = new Map();
   const given = Object.entries(certificates).map(([name, bytes]) => {
     const named = attempt(() => JSON.parse(String(bytes)));
-    const isOne = isObject(named) && isUuid(named.request) && Object.hasOwn(sentences, named.format_version);
+    const isOne = isObject(named) && isUuid(named.request) && named.format_version === 1;
     return { name, bytes, named: isOne ? named : undefined, certified: [] };
   });
   const follows = ({ named, bytes }, history) => {
     const until = attempt(() => named.not_proven.find(({ code }) => code === 'downstream_copies').until);
-    const { format_version: version, stated } = named;
-    if (!history || !isTime(until) || (version >= 4 && !isStated(stated))) return false;
+    const { stated } = named;
+    if (!history || !isTime(until) || !isStated(stated)) return false;
     // Where entries are damaged, what is derived may be no certificate.
     const derived = attempt(() =>
-      canonicalJson(deriveCertificate(history, { version, until, origin, stated })),
+      canonicalJson(deriveCertificate(history, { until, origin, stated })),
     );
     return derived !== undefined && Buffer.from(derived).equals(bytes);
   };
@@ -1260,7 +1211,7 @@ export function verify({ folder, publicKey, checkpoint, receipt, certificates = 
   };
 }
 
-// ---- Bundles (CERTIFICATES.md, "Bundles") ----
+// ---- Bundles (BUNDLES.md) ----
 
 /** Whether a line is in the tree of a checkpoint, as a proof says (https://c2sp.org/tlog-proof, RFC 9162, 2.1.3.2). */
 function isIncluded(line, { index, hashes }, { size, root }) {
@@ -1319,7 +1270,7 @@ function readReceipt(text) {
   if (!isObject(receipt) || `${JSON.stringify(receipt, null, 2)}\n` !== text) return undefined;
   const { answer, ...rest } = receipt;
   const names = 'entries format_version how ledger public_keys received_at request subject_key';
-  if (!has(rest, names) || rest.format_version !== 2 || rest.how !== howOfReceipt) return undefined;
+  if (!has(rest, names) || rest.format_version !== 1 || rest.how !== howOfReceipt) return undefined;
   if (!Array.isArray(rest.entries) || !rest.entries.every(isEntry) || typeof rest.public_keys !== 'string') return undefined;
   if (!isUuid(rest.request) || !isTime(rest.received_at) || !isHex(rest.subject_key)) return undefined;
   if (!Object.hasOwn(receipt, 'answer')) return receipt;

@@ -152,9 +152,8 @@ function supersededPanel(later: readonly LaterWord[]): Markup {
   </section>`;
 }
 
-/** What certificates say for regulators from version 4 on. */
+/** What a certificate says for regulators. */
 function statements(certificate: Certificate): Markup {
-  if (!('stated' in certificate)) return html``;
   const { controller, program, service } = certificate.stated;
   return html`<section aria-labelledby="regulators">
     <h2 id="regulators">Ground, method and responsibility</h2>
@@ -178,9 +177,9 @@ function statements(certificate: Certificate): Markup {
   </section>`;
 }
 
-/** The consumers of the published files that a certificate names, from version 6 on. */
+/** The consumers of the published files that a certificate names. */
 function consumers(certificate: Certificate): Markup {
-  if (!('consumers' in certificate) || certificate.consumers.length === 0) return html``;
+  if (certificate.consumers.length === 0) return html``;
   return html`<section aria-labelledby="consumers">
     <h2 id="consumers">Those that load the published files</h2>
     ${table(
@@ -210,6 +209,11 @@ function weakestTargets({ targets }: { targets: readonly CertifiedTarget[] }, we
   return [...new Set(ends)].join('; ');
 }
 
+function untilText(item: Certificate['not_proven'][number]): Markup {
+  const until = 'until' in item ? item.until : null;
+  return typeof until === 'string' ? html` <b>Until ${minuteText(until)}.</b>` : html``;
+}
+
 function notProvenPanel({ not_proven: notProven }: Certificate): Markup {
   const general = notProven.filter((item) => !('target' in item));
   const below = Map.groupBy(
@@ -223,12 +227,10 @@ function notProvenPanel({ not_proven: notProven }: Certificate): Markup {
         ([says, items]) =>
           html`<li>
             <b>${[...new Set(items.map(({ target }) => nameOf(target)))].join('; ')}.</b>
-            ${says}${items.map((item) => ('until' in item && item.until !== null ? html` <b>Until ${minuteText(item.until)}.</b>` : ''))}
+            ${says}${items.map(untilText)}
           </li>`,
       )}
-      ${general.map(
-        (item) => html`<li>${item.says}${'until' in item ? html` <b>Until ${minuteText(item.until)}.</b>` : ''}</li>`,
-      )}
+      ${general.map((item) => html`<li>${item.says}${untilText(item)}</li>`)}
     </ul>
   </section>`;
 }

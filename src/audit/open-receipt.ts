@@ -64,7 +64,6 @@ function promiseProblem(
   const { answer } = receipt;
   const isAnswer = answer === undefined || (answer.refused_at === refused?.at && answer.reason === reason);
   if (receipt.received_at !== received.at || !isAnswer) return 'not_proved';
-  if (receipt.format_version === 1) return null;
   const proofs = receipt.entries.map(({ line, proof }) => ({ line, read: readProof(proof) }));
   const own = [received, ...(answer && refused ? [refused] : [])];
   if (!own.every(({ entry }) => proofs.some(({ read }) => read?.index === entry))) return 'not_proved';

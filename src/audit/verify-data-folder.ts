@@ -156,7 +156,7 @@ function openMirror(dataDir: string, notes: string[]): Database | null {
   }
 }
 
-/** What can be wrong with a certificate, as CERTIFICATES.md names it. */
+/** What can be wrong with a certificate, as BUNDLES.md names it. */
 const certificateSentences = {
   missing:
     'it is on the ledger, but its file is missing; restore reports/; where version and settings are those of its day, `audit certificate --format json` derives it again',
@@ -223,7 +223,7 @@ function follows(text: string, history: RequestHistory | undefined, ledgerOrigin
   const present = readCertificate(text);
   const facts = present && statedFacts(present);
   if (!history || !facts) return false;
-  const derived = deriveCertificate(history, { ledgerOrigin, ...facts }, present.format_version);
+  const derived = deriveCertificate(history, { ledgerOrigin, ...facts });
   return derived !== undefined && certificateText(derived) === text;
 }
 

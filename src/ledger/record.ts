@@ -99,7 +99,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('intent'), requests, target: TargetName }),
   /**
    * Result of what was intended. Rows before, and how many were taken out. `rows_each`: of a file, how many of each of the
-   * requests; earlier versions gave the sum of all requests in `rows_removed`.
+   * requests; `rows_removed` is the sum of all requests.
    */
   z.strictObject({
     type: z.literal('result'),

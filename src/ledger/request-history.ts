@@ -12,8 +12,6 @@ export type EndedTarget = {
   result: TargetResult;
   assurance: Assurance;
   rowsBefore: number | null;
-  /** As the record says: of a file, those of all requests together where `rowsOwn` is null. */
-  rowsRemoved: number | null;
   /** Those of this request alone. */
   rowsOwn: number | null;
   /** When the lock ends that keeps it; null where none does, or no end is known. */
@@ -216,11 +214,11 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       if (history.stateOtherwise === 'fenced') become('executing');
       return;
     case 'result': {
-      const { target, result, assurance, rows_before: rowsBefore = null, rows_removed: rowsRemoved = null } = entry;
+      const { target, result, assurance, rows_before: rowsBefore = null, rows_removed: removed = null } = entry;
       const { until = null, machines = null } = entry;
-      const rowsOwn = entry.rows_each ?? (target.startsWith('snapshot:') ? null : rowsRemoved);
+      const rowsOwn = entry.rows_each ?? (target.startsWith('snapshot:') ? null : removed);
       history.intended = history.intended.filter((intended) => intended !== target);
-      const ended = { target, result, assurance, rowsBefore, rowsRemoved, rowsOwn, until, machines, endedAt: entry.at };
+      const ended = { target, result, assurance, rowsBefore, rowsOwn, until, machines, endedAt: entry.at };
       history.targets.set(target, ended);
       if (target === 'upstream.person' && result === 'deleted') history.deletedUpstreamAt = entry.at;
       return goOn(target);

@@ -5,7 +5,6 @@ import { pathToFileURL } from 'node:url';
 import { fileURLToPath } from 'node:url';
 import { bundleText } from '../../src/audit/bundle.ts';
 import { sha256 } from '../../src/core/digest.ts';
-import { formatVersions, type FormatVersion } from '../../src/erasure/proof/certificate-sentences.ts';
 import { certificateText } from '../../src/erasure/proof/certificate.ts';
 import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
 import { subjectMac } from '../../src/erasure/request/box.ts';
@@ -91,7 +90,7 @@ function within<T>(make: (dataDir: string) => T): T {
 }
 
 /** The bundle of a request that was certified with what `issue` makes of its true certificate; after a rotation of the key. */
-function bundle(version: FormatVersion, records: LedgerRecord[], issue: (own: Json) => Json = (own) => own): string {
+function bundle(records: LedgerRecord[], issue: (own: Json) => Json = (own) => own): string {
   return within((dataDir) => {
     const ledger = openLedger(dataDir, tickingClock());
     const facts = { ledgerOrigin: ledgerOrigin(dataDir, ledger), feedUntil: '2026-12-20T12:00:00.000Z', stated };
@@ -101,7 +100,7 @@ function bundle(version: FormatVersion, records: LedgerRecord[], issue: (own: Js
       if (record.type !== 'certified') ledger.append([record]);
       else {
         const history = ledger.histories.of(requestId(1));
-        const certificate = history && deriveCertificate(history, facts, version);
+        const certificate = history && deriveCertificate(history, facts);
         if (!certificate) throw new Error('a history that is not whole');
         text = canonicalJson(issue(JSON.parse(certificateText(certificate)) as Json));
         ledger.append([{ ...record, certificate: sha256(text) }]);
@@ -167,17 +166,13 @@ export function writeProofVectors(target: string): void {
   const refused: LedgerRecord = { type: 'refused', request: requestId(1), generation: 1, reason: 'unknown_subject' };
   const [plain, answered] = [receipt(), receipt([refused])];
   const files: [name: string, text: string, problem: string | null][] = [
-    ...formatVersions.map((version): [string, string, null] => [
-      `bundle-version-${version}`,
-      bundle(version, life()),
-      null,
-    ]),
-    ['bundle-bucket', bundle(5, lifeWithBucket({})), null],
-    ['bundle-bucket-locked', bundle(5, lifeWithBucket(locked)), null],
-    ['bundle-bucket-held', bundle(5, lifeWithBucket({ result: 'locked' })), null],
+    ['bundle', bundle(life()), null],
+    ['bundle-bucket', bundle(lifeWithBucket({})), null],
+    ['bundle-bucket-locked', bundle(lifeWithBucket(locked)), null],
+    ['bundle-bucket-held', bundle(lifeWithBucket({ result: 'locked' })), null],
     [
       'bundle-boasting-bucket',
-      bundle(5, lifeWithBucket(locked), (own) => ({
+      bundle(lifeWithBucket(locked), (own) => ({
         ...own,
         not_proven: (own['not_proven'] as Json[]).map((one) =>
           one['result'] === 'locked' ? Object.assign(one, { until: null }) : one,
@@ -185,12 +180,10 @@ export function writeProofVectors(target: string): void {
       })),
       'says_otherwise',
     ],
-    ['bundle-consumers', bundle(6, lifeWithConsumers()), null],
-    ['bundle-consumers-version-5', bundle(5, lifeWithConsumers()), null],
+    ['bundle-consumers', bundle(lifeWithConsumers()), null],
     [
       'bundle-boasting-consumers',
       bundle(
-        6,
         lifeWithConsumers(),
         withConsumers((all) => all.map((one) => ({ ...one, acknowledged_at: '2026-11-20T12:00:14.000Z' }))),
       ),
@@ -199,31 +192,25 @@ export function writeProofVectors(target: string): void {
     [
       'bundle-boasting-silent-consumer',
       bundle(
-        6,
         lifeWithConsumers(),
         withConsumers((all) => all.filter((one) => one['acknowledged_at'] !== null)),
       ),
       'says_otherwise',
     ],
-    ['bundle-events-kept', bundle(4, life({}, true)), null],
-    ['bundle-other-ground', bundle(4, life({ basis: 'consumer_request', origin: 'manual' })), null],
-    ['bundle-of-a-restore', bundle(4, life({ basis: 'restored_backup', origin: 'restore' }, true)), null],
+    ['bundle-events-kept', bundle(life({}, true)), null],
+    ['bundle-other-ground', bundle(life({ basis: 'consumer_request', origin: 'manual' })), null],
+    ['bundle-of-a-restore', bundle(life({ basis: 'restored_backup', origin: 'restore' }, true)), null],
     ...boasts.map(([name, issue]): [string, string, string] => [
       `bundle-boasting-${name}`,
-      bundle(4, life({}, true), issue),
-      'says_otherwise',
-    ]),
-    ...([1, 2, 3] as const).map((version): [string, string, string] => [
-      `bundle-boasting-version-${version}`,
-      bundle(version, life(), (own) => ({ ...own, days: 0 })),
+      bundle(life({}, true), issue),
       'says_otherwise',
     ]),
     ...Object.entries(laterRecords).map(([name, later]): [string, string, string] => [
       `bundle-superseded-${name}`,
-      bundle(6, [...life(), ...later]),
+      bundle([...life(), ...later]),
       'superseded',
     ]),
-    ['bundle-other-certificate', replaced(bundle(4, life()), '\\"days\\":1', '\\"days\\":2'), 'other_certificate'],
+    ['bundle-other-certificate', replaced(bundle(life()), '\\"days\\":1', '\\"days\\":2'), 'other_certificate'],
     ['receipt', plain, null],
     ['receipt-after-rotation', receipt([], true), null],
     ['receipt-refused', answered, null],

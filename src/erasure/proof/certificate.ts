@@ -6,7 +6,6 @@ import { canonicalJson } from '../../ledger/canonical-json.ts';
 import { Time } from '../../ledger/record.ts';
 import { TargetName, type FixedTarget } from '../../ledger/target.ts';
 import {
-  assurances,
   bases,
   evidenceOf,
   evidences,
@@ -18,11 +17,10 @@ import {
 } from '../../ledger/vocabulary.ts';
 import {
   certificateSentences,
+  certificateVersion,
   datedResults,
   methods,
-  type CertificateSentences,
   type DatedResult,
-  type FormatVersion,
 } from './certificate-sentences.ts';
 
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
@@ -39,42 +37,38 @@ const scan = z.strictObject({
 /** A line of text, as an operator gives it in the settings. */
 const statedText = z.string().regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u);
 
-/** What a certificate of a format version does not prove: a code, and the fixed sentence of that version. */
-function notProvenIn({
+const {
   neverProven,
   downstreamCopies,
   belowVerified,
   notReached,
-  forRegulators: regulated,
-}: CertificateSentences) {
-  const fieldsOf = ([result, says]: ReturnType<typeof entriesOf<keyof typeof notReached>>[number]) => ({
-    code: z.literal('target_not_reached'),
-    target: TargetName,
-    result: z.literal(result),
-    says,
-  });
-  const left = entriesOf(notReached);
-  return z.union([
-    ...(regulated
-      ? [z.strictObject({ code: z.literal('wait_dropped'), says: z.literal(regulated.waitDropped), until: Time })]
-      : []),
-    ...entriesOf(neverProven).map(([code, says]) => z.strictObject({ code: z.literal(code), says })),
-    z.strictObject({ code: z.literal('downstream_copies'), says: z.literal<string>(downstreamCopies), until: Time }),
-    ...entriesOf(belowVerified).map(([assurance, says]) =>
-      z.strictObject({
-        code: z.literal('target_below_verified'),
-        target: TargetName,
-        assurance: z.literal(assurance),
-        says,
-      }),
-    ),
-    ...left.filter(([result]) => !isDated(result)).map((entry) => z.strictObject(fieldsOf(entry))),
-    ...left
-      .filter(([result]) => isDated(result))
-      // Null where it is unknown.
-      .map((entry) => z.strictObject({ ...fieldsOf(entry), until: Time.nullable() })),
-  ]);
-}
+  waitDropped,
+  summary: written,
+  legalGround,
+  authorisedBy,
+  method: methodSentences,
+  ...plain
+} = certificateSentences;
+
+/** What a certificate does not prove: a code, and its fixed sentence. */
+const NotProven = z.union([
+  z.strictObject({ code: z.literal('wait_dropped'), says: z.literal(waitDropped), until: Time }),
+  ...entriesOf(neverProven).map(([code, says]) => z.strictObject({ code: z.literal(code), says })),
+  z.strictObject({ code: z.literal('downstream_copies'), says: z.literal(downstreamCopies), until: Time }),
+  ...entriesOf(belowVerified).map(([assurance, says]) =>
+    z.strictObject({
+      code: z.literal('target_below_verified'),
+      target: TargetName,
+      assurance: z.literal(assurance),
+      says,
+    }),
+  ),
+  ...entriesOf(notReached).map(([result, says]) => {
+    const fields = { code: z.literal('target_not_reached'), target: TargetName, result: z.literal(result), says };
+    // Null where it is unknown.
+    return isDated(result) ? z.strictObject({ ...fields, until: Time.nullable() }) : z.strictObject(fields);
+  }),
+]);
 
 /** Whether a result is said together with a time. */
 export function isDated(result: TargetResult): result is DatedResult {
@@ -87,40 +81,62 @@ function entriesOf<K extends string>(sentences: Readonly<Partial<Record<K, strin
   );
 }
 
-const endedTarget = z.strictObject({
-  target: TargetName,
-  result: z.enum(targetResults),
-  assurance: z.enum(assurances),
-  rows_before: count.nullable(),
-  /** Until version 3, of a file, those of all requests that were erased together; from version 4 on, of this request alone. */
-  rows_removed: count.nullable(),
-  ended_at: Time,
-  /** Of `copies`: the machines that had one since the request was received. */
-  machines: z.array(MachineName).min(1).optional(),
+/** What the operator says of itself. No ledger shows it. */
+const Stated = z.strictObject({
+  controller: z.strictObject({ name: statedText, contact: statedText.nullable() }).nullable(),
+  /** The version of the program. */
+  program: z.string().regex(/^\d+\.\d+\.\d+$/),
+  service: z.strictObject({ url: statedText, project: z.string().regex(/^[\w-]{1,200}$/) }).nullable(),
 });
+export type Stated = z.infer<typeof Stated>;
 
-const certificateIn = (version: FormatVersion) =>
-  z.strictObject({
-    format_version: z.literal(version),
+const says = (sentences: readonly string[]) => z.enum(sentences as [string, ...string[]]);
+
+/**
+ * What was done for a request, and what that does not prove. A public format: enums, integers, times, uuids, hex and fixed sentences,
+ * so that no personal data can enter, but by what the operator says of itself. All of it but that and `until` follows from the ledger.
+ */
+export const Certificate = z
+  .strictObject({
+    format_version: z.literal(certificateVersion),
     request: z.guid().lowercase(),
     generation: z.int().min(1),
     origin: z.enum(origins),
     basis: z.enum(bases),
     /** HMAC-SHA-256 of the subject's identifier under the request's own key; the requester has that key. */
     subject: hex,
+    /** HMAC-SHA-256 of the reference under which an operator authorised the request, under the request's own key. */
+    authorisation: hex,
     received_at: Time,
     due_at: Time,
     fenced_at: Time,
     /** When a scan found nothing here any more. */
     locally_verified_at: Time,
+    /** When this program last deleted the person at the service. */
+    deleted_upstream_at: Time.nullable(),
     /** When the last target was reached. */
     certified_at: Time,
     /** Days of 24 hours, begun ones included, from `received_at` to `certified_at`. */
     days: count,
     is_late: z.boolean(),
-    weakest_assurance: z.enum(assurances),
+    weakest_assurance: z.enum(evidences),
     /** Weakest first. */
-    targets: z.array(endedTarget).min(1),
+    targets: z
+      .array(
+        z.strictObject({
+          target: TargetName,
+          result: z.enum(targetResults),
+          assurance: z.enum(evidences),
+          rows_before: count.nullable(),
+          /** Of this request alone, also where others were erased with it. */
+          rows_removed: count.nullable(),
+          ended_at: Time,
+          /** Of `copies`: the machines that had one since the request was received. */
+          machines: z.array(MachineName).min(1).optional(),
+          method: z.enum(methods).nullable(),
+        }),
+      )
+      .min(1),
     /**
      * The `control` scan before the purge had to find the person; the `verify` scan after it must not. `passed_over`: published
      * files that this scan did not read again, because a search of all their rows had just not found the person. `left_out`:
@@ -134,72 +150,31 @@ const certificateIn = (version: FormatVersion) =>
     }),
     /** When the service's weekly batch should have run; null where none was waited for. */
     events_expected_by: Time.nullable(),
-    not_proven: z
-      .array(notProvenIn(certificateSentences[version]))
-      .min(Object.keys(certificateSentences[version].neverProven).length + 1),
-  });
-
-const { legalGround, authorisedBy, method: methodSentences, ...plain } = certificateSentences[6].forRegulators;
-
-/** What the operator says of itself. No ledger shows it. */
-const Stated = z.strictObject({
-  controller: z.strictObject({ name: statedText, contact: statedText.nullable() }).nullable(),
-  /** The version of the program. */
-  program: z.string().regex(/^\d+\.\d+\.\d+$/),
-  service: z.strictObject({ url: statedText, project: z.string().regex(/^[\w-]{1,200}$/) }).nullable(),
-});
-export type Stated = z.infer<typeof Stated>;
-
-const says = (sentences: readonly string[]) => z.enum(sentences as [string, ...string[]]);
-
-/** The consumers of the published files, and when it was recorded that each has deleted too; null: not by then. */
-const Consumers = z.array(z.strictObject({ consumer: ConsumerName, acknowledged_at: Time.nullable() }));
-
-const regulatorCertificate = (version: 4 | 5 | 6) =>
-  certificateIn(version)
-    .extend({
-      /** HMAC-SHA-256 of the reference under which an operator authorised the request, under the request's own key. */
-      authorisation: hex,
-      /** When this program last deleted the person at the service. */
-      deleted_upstream_at: Time.nullable(),
-      weakest_assurance: z.enum(evidences),
-      targets: z.array(endedTarget.extend({ assurance: z.enum(evidences), method: z.enum(methods).nullable() })).min(1),
-      stated: Stated,
-      statements: z
-        .array(
-          z.union([
-            z.strictObject({ code: z.literal('legal_ground'), says: says(Object.values(legalGround)) }),
-            z.strictObject({ code: z.literal('authorised_by'), says: says(Object.values(authorisedBy)) }),
-            z.strictObject({ code: z.literal('identity_check'), says: z.literal(plain.identityCheck) }),
-            z.strictObject({ code: z.literal('exception'), says: z.literal(plain.exception) }),
-            z.strictObject({
-              code: z.literal('method'),
-              method: z.enum(methods),
-              says: says(Object.values(methodSentences)),
-            }),
-            z.strictObject({ code: z.literal('recipients'), says: z.enum([plain.recipients, plain.consumers]) }),
-            z.strictObject({ code: z.literal('retention'), says: z.literal(plain.retention) }),
-          ]),
-        )
-        .min(5),
-      /** What was done, in one sentence. */
-      summary: z.string(),
-    })
-    .refine((certificate) => certificate.summary === summaryOf(certificate));
-
-/**
- * What was done for a request, and what that does not prove, in any format version. A public format: enums, integers, times,
- * uuids, hex and fixed sentences, so that no personal data can enter, but by what the operator says of itself. All of it but
- * that and `until` follows from the ledger.
- */
-export const Certificate = z.union([
-  regulatorCertificate(6).safeExtend({ consumers: Consumers }),
-  regulatorCertificate(5),
-  regulatorCertificate(4),
-  certificateIn(1),
-  certificateIn(2),
-  certificateIn(3),
-]);
+    /** The consumers of the published files, and when it was recorded that each has deleted too; null: not by then. */
+    consumers: z.array(z.strictObject({ consumer: ConsumerName, acknowledged_at: Time.nullable() })),
+    not_proven: z.array(NotProven).min(Object.keys(neverProven).length + 1),
+    stated: Stated,
+    statements: z
+      .array(
+        z.union([
+          z.strictObject({ code: z.literal('legal_ground'), says: says(Object.values(legalGround)) }),
+          z.strictObject({ code: z.literal('authorised_by'), says: says(Object.values(authorisedBy)) }),
+          z.strictObject({ code: z.literal('identity_check'), says: z.literal(plain.identityCheck) }),
+          z.strictObject({ code: z.literal('exception'), says: z.literal(plain.exception) }),
+          z.strictObject({
+            code: z.literal('method'),
+            method: z.enum(methods),
+            says: says(Object.values(methodSentences)),
+          }),
+          z.strictObject({ code: z.literal('recipients'), says: z.enum([plain.recipients, plain.consumers]) }),
+          z.strictObject({ code: z.literal('retention'), says: z.literal(plain.retention) }),
+        ]),
+      )
+      .min(5),
+    /** What was done, in one sentence. */
+    summary: z.string(),
+  })
+  .refine((certificate) => certificate.summary === summaryOf(certificate));
 export type Certificate = z.infer<typeof Certificate>;
 
 /** A certificate as its bytes: canonical JSON (RFC 8785), so that the ledger's SHA-256 is of these and no others. */
@@ -207,7 +182,7 @@ export function certificateText(certificate: Certificate): string {
   return canonicalJson(certificate);
 }
 
-/** The certificate in a text, of any format version; undefined when the text is none, or is not canonical JSON. */
+/** The certificate in a text; undefined when the text is none, or is not canonical JSON. */
 export function readCertificate(text: string): Certificate | undefined {
   const read = Certificate.safeParse(readJson(text));
   return read.success && certificateText(read.data) === text ? read.data : undefined;
@@ -217,29 +192,27 @@ export function readCertificate(text: string): Certificate | undefined {
 export function statedFacts(certificate: Certificate): { feedUntil: string; stated: Stated } | undefined {
   const copies = certificate.not_proven.find((item) => item.code === 'downstream_copies');
   const feedUntil = copies && 'until' in copies ? copies.until : undefined;
-  const stated = 'stated' in certificate ? certificate.stated : { controller: null, program: '0.0.0', service: null };
-  return feedUntil === undefined ? undefined : { feedUntil, stated };
+  return feedUntil === undefined ? undefined : { feedUntil, stated: certificate.stated };
 }
 
-/** What a summary is made of: the fields of a certificate of any version. */
+/** What a summary is made of: fields of a certificate. */
 export type Summarised = {
   origin: Origin;
   locally_verified_at: string;
   due_at: string;
   is_late: boolean;
-  deleted_upstream_at?: string | null;
+  deleted_upstream_at: string | null;
   events_expected_by: string | null;
   targets: readonly { target: TargetName; result: TargetResult; assurance: Evidence; ended_at: string }[];
 };
 
 const inOrder = ['upstream.person', 'upstream.events', 'upstream.recordings'] as const satisfies FixedTarget[];
-const written = certificateSentences[6].forRegulators.summary;
 const parts: Readonly<Record<string, string>> = written;
 
 /** What was done for a request, in one sentence. It names each target at the service, and says where one was not reached. */
 export function summaryOf(certificate: Summarised): string {
   const { origin, locally_verified_at: here, due_at: dueAt, is_late: isLate, targets } = certificate;
-  const deletedAt = certificate.deleted_upstream_at ?? null;
+  const { deleted_upstream_at: deletedAt } = certificate;
   const clauses = [clause(written.here, here)];
   const told = new Set<TargetName>();
   for (const name of inOrder) {
@@ -264,7 +237,7 @@ export function summaryOf(certificate: Summarised): string {
  * has not deleted, it has deleted no events either: it waited for a deletion of somebody else, which covers a part at most.
  */
 export function droppedWait(certificate: Summarised): string | null {
-  const { targets, events_expected_by: expectedBy, deleted_upstream_at: deletedAt = null } = certificate;
+  const { targets, events_expected_by: expectedBy, deleted_upstream_at: deletedAt } = certificate;
   const endOf = (name: FixedTarget) => targets.find(({ target }) => target === name);
   const events = endOf('upstream.events');
   if (endOf('upstream.person')?.result === 'already_absent' && deletedAt === null) return null;

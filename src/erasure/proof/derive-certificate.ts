@@ -2,15 +2,7 @@ import { sha256 } from '../../core/digest.ts';
 import { reachedAt, type EndedTarget, type RequestHistory } from '../../ledger/request-history.ts';
 import type { TargetName } from '../../ledger/target.ts';
 import { evidenceOf, evidences, type TargetResult } from '../../ledger/vocabulary.ts';
-import {
-  certificateSentences,
-  formatVersions,
-  methods,
-  newestVersion,
-  type CertificateSentences,
-  type FormatVersion,
-  type Method,
-} from './certificate-sentences.ts';
+import { certificateSentences, certificateVersion, methods, type Method } from './certificate-sentences.ts';
 import { Certificate, certificateText, type Stated, droppedWait, isDated, summaryOf } from './certificate.ts';
 
 /** The facts of a certificate that its request's history does not hold: the ledger's name, and when its row leaves the feed. */
@@ -20,14 +12,12 @@ export type IssueFacts = { ledgerOrigin: string; feedUntil: string; stated: Stat
 export function deriveCertificate(
   history: RequestHistory,
   { ledgerOrigin, feedUntil, stated }: IssueFacts,
-  version: FormatVersion = newestVersion,
 ): Certificate | undefined {
-  const { neverProven, downstreamCopies, forRegulators, ...ofTargets }: CertificateSentences =
-    certificateSentences[version];
+  const { neverProven, downstreamCopies, waitDropped } = certificateSentences;
   const { fence, verified, verify, control, received, dueAt } = history;
   const certifiedAt = reachedAt(history);
   const targets = [...history.targets.values()]
-    .map((end) => Object.assign({}, end, { evidence: forRegulators ? evidenceOf(end) : end.assurance }))
+    .map((end) => Object.assign({}, end, { evidence: evidenceOf(end) }))
     .toSorted(
       (a, b) => evidences.indexOf(a.evidence) - evidences.indexOf(b.evidence) || (a.target < b.target ? -1 : 1),
     );
@@ -37,32 +27,33 @@ export function deriveCertificate(
   const about = {
     origin,
     locally_verified_at: verified.at,
+    deleted_upstream_at: history.deletedUpstreamAt,
     due_at: dueAt,
     is_late: certifiedAt > dueAt,
     events_expected_by: history.eventsExpectedBy,
-    targets: targets.map(({ target, result, evidence, rowsBefore, rowsRemoved, rowsOwn, machines, endedAt }) => ({
+    targets: targets.map(({ target, result, evidence, rowsBefore, rowsOwn, machines, endedAt }) => ({
       target,
       result,
       assurance: evidence,
       rows_before: rowsBefore,
-      rows_removed: forRegulators ? rowsOwn : rowsRemoved,
+      rows_removed: rowsOwn,
       ended_at: endedAt,
       ...(machines === null ? {} : { machines: [...machines] }),
-      ...(forRegulators ? { method: methodOf(target, result) } : {}),
+      method: methodOf(target, result),
     })),
   };
-  const regulated = { ...about, deleted_upstream_at: history.deletedUpstreamAt };
-  const droppedUntil = droppedWait(regulated);
+  const droppedUntil = droppedWait(about);
   const consumers = [...history.consumers]
     .map(([consumer, at]) => ({ consumer, acknowledged_at: at }))
     .toSorted((a, b) => (a.consumer < b.consumer ? -1 : 1));
   return Certificate.parse({
     ...about,
-    format_version: version,
+    format_version: certificateVersion,
     request,
     generation,
     basis,
     subject,
+    authorisation: history.authorisation,
     received_at: received.at,
     fenced_at: fence.at,
     certified_at: certifiedAt,
@@ -75,26 +66,18 @@ export function deriveCertificate(
       entries: { received: received.entry, fenced: fence.entry, locally_verified: verified.entry },
     },
     not_proven: [
-      ...targets.flatMap((target) => notProvenOf(target, ofTargets)),
-      ...(forRegulators && droppedUntil !== null
-        ? [{ code: 'wait_dropped', says: forRegulators.waitDropped, until: droppedUntil }]
-        : []),
+      ...targets.flatMap(notProvenOf),
+      ...(droppedUntil === null ? [] : [{ code: 'wait_dropped', says: waitDropped, until: droppedUntil }]),
       { code: 'service_event_store', says: neverProven.service_event_store },
       { code: 'service_backups', says: neverProven.service_backups },
       { code: 'downstream_copies', says: downstreamCopies, until: feedUntil },
       { code: 'operator_backups', says: neverProven.operator_backups },
       { code: 'block_device', says: neverProven.block_device },
     ],
-    ...(forRegulators
-      ? {
-          authorisation: history.authorisation,
-          deleted_upstream_at: history.deletedUpstreamAt,
-          stated,
-          statements: statementsOf({ ...history, consumers }, about.targets, forRegulators),
-          summary: summaryOf(regulated),
-          ...(forRegulators.consumers === undefined ? {} : { consumers }),
-        }
-      : {}),
+    consumers,
+    stated,
+    statements: statementsOf({ ...history, consumers }, about.targets),
+    summary: summaryOf(about),
   });
 }
 
@@ -108,9 +91,9 @@ function methodOf(target: TargetName, result: TargetResult): Method | null {
 /** What a certificate states beside what was reached: fixed sentences that the request's entries choose. */
 function statementsOf(
   { basis, origin, consumers }: Pick<RequestHistory, 'basis' | 'origin'> & { consumers: readonly object[] },
-  targets: readonly { result: TargetResult; method?: Method | null }[],
-  said: NonNullable<CertificateSentences['forRegulators']>,
+  targets: readonly { result: TargetResult; method: Method | null }[],
 ): { code: string; method?: Method; says: string }[] {
+  const said = certificateSentences;
   const used = methods.filter((method) => targets.some((target) => target.method === method));
   return [
     { code: 'legal_ground', says: said.legalGround[basis] },
@@ -118,17 +101,16 @@ function statementsOf(
     { code: 'authorised_by', says: said.authorisedBy[origin] },
     { code: 'identity_check', says: said.identityCheck },
     ...used.map((method) => ({ code: 'method', method, says: said.method[method] })),
-    { code: 'recipients', says: (consumers.length > 0 ? said.consumers : undefined) ?? said.recipients },
+    { code: 'recipients', says: consumers.length > 0 ? said.consumers : said.recipients },
     { code: 'retention', says: said.retention },
   ];
 }
 
-/** The certificate that was issued with this SHA-256, in its format version; undefined if nothing gives that hash. */
+/** The text of the certificate that was issued with this SHA-256; undefined if nothing gives that hash. */
 export function deriveIssuedText(history: RequestHistory, facts: IssueFacts, digest: string): string | undefined {
-  return formatVersions
-    .flatMap((version) => deriveCertificate(history, facts, version) ?? [])
-    .map(certificateText)
-    .find((text) => sha256(text) === digest);
+  const certificate = deriveCertificate(history, facts);
+  const text = certificate && certificateText(certificate);
+  return text !== undefined && sha256(text) === digest ? text : undefined;
 }
 
 function scanOf({
@@ -139,10 +121,8 @@ function scanOf({
   return { ...rest, passed_over: passedOver, ...(leftOut === undefined ? {} : { left_out: leftOut }) };
 }
 
-function notProvenOf(
-  { target, result, assurance, until }: EndedTarget,
-  { belowVerified, notReached }: Pick<CertificateSentences, 'belowVerified' | 'notReached'>,
-): Record<string, string | null>[] {
+function notProvenOf({ target, result, assurance, until }: EndedTarget): Record<string, string | null>[] {
+  const { belowVerified, notReached } = certificateSentences;
   const says = Object.hasOwn(notReached, result) ? notReached[result as keyof typeof notReached] : undefined;
   if (says !== undefined)
     return [{ code: 'target_not_reached', target, result, says, ...(isDated(result) ? { until } : {}) }];

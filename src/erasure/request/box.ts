@@ -212,15 +212,9 @@ function requestMac({ subjectKey }: Pick<Box, 'subjectKey'>, text: string): stri
   return createHmac('sha256', Buffer.from(subjectKey, 'hex')).update(text).digest('hex');
 }
 
-/**
- * Whether an HMAC is that of a subject. Earlier versions wrote `<kind>,<value>` and a newline, the value compared or as given;
- * a newline can stand in a value, so such a text tells one identifier only. No request has named its subject by several.
- */
+/** Whether an HMAC is that of a subject. */
 export function isSubject(subject: string, box: Pick<Box, 'subjectKey' | 'given'>): boolean {
-  const [one, ...others] = box.given;
-  const earlier =
-    one && others.length === 0 ? [comparedValue(one), one.value].map((value) => `${one.kind},${value}\n`) : [];
-  return subjectMac(box) === subject || earlier.some((text) => requestMac(box, text) === subject);
+  return subjectMac(box) === subject;
 }
 
 /** A key by which identifiers are compared: e-mail addresses by their `emailKey`, everything else byte for byte. */

@@ -14,24 +14,24 @@ import { refusalReasons } from '../../ledger/vocabulary.ts';
 import { findRequest } from '../../mirror/erasure-requests.ts';
 import { besidesOf, isSubject, type GivenIdentifier } from './box.ts';
 
-const earlierHow =
-  'Keep this file. The ledger holds of this request only an HMAC under the key below, which is destroyed here once the request is sealed. `analytics-mirror audit open` with this file and the identifier that the request was made with shows which entry and which certificate are about it; nobody can without both.';
-
 const how =
   'Keep this file, and keep it secret. It proves that the request was received: the entries below are in the ledger, as their proofs and the signed checkpoint show, and `node verify.mjs` with this file checks them. The ledger holds only an HMAC of the identifier, under the key below, which is destroyed here once the request is sealed. `analytics-mirror audit open` with this file and the identifier that the request was made with shows which entry and which certificate are about it. Every holder of this file can find the identifier in a list of identifiers.';
 
 const nothingHeld =
   'Nothing is held about a person of this identifier: not in the mirror, not in the published files that were searched, and the service was asked and knows no such person.';
 
-/** What a requester was given by earlier versions: the request's own key, and nothing that is signed. */
-const UnsignedReceipt = z.strictObject({
+/**
+ * What a requester is given: the request's own key, with which the ledger's entry can be held against an identifier; and the
+ * proof that its entries are on the ledger, with the entries that hand over its keys. This can be held against the operator.
+ */
+export const Receipt = z.strictObject({
   format_version: z.literal(1),
   request: z.guid(),
   received_at: Time,
   /** The name of the ledger. */
   ledger: z.string(),
   subject_key: z.string().regex(/^[0-9a-f]{64}$/),
-  how: z.literal(earlierHow),
+  how: z.literal(how),
   /** Of a refused request: what was searched, and that nothing was found. */
   answer: z
     .strictObject({
@@ -42,21 +42,9 @@ const UnsignedReceipt = z.strictObject({
       erased_by: z.guid().nullable(),
     })
     .optional(),
-});
-
-/**
- * What a requester is given: the request's own key, with which the ledger's entry can be held against an identifier; and the
- * proof that its entries are on the ledger, with the entries that hand over its keys. This can be held against the operator.
- */
-const SignedReceipt = UnsignedReceipt.extend({
-  format_version: z.literal(2),
-  how: z.literal(how),
   entries: z.array(z.strictObject({ line: z.string(), proof: z.string() })).min(1),
   public_keys: z.string(),
 });
-
-/** A receipt of any version. */
-export const Receipt = z.discriminatedUnion('format_version', [UnsignedReceipt, SignedReceipt]);
 export type Receipt = z.infer<typeof Receipt>;
 
 /** The key of a request, as long as it is kept. */
@@ -95,7 +83,7 @@ export function signReceipts(context: JobContext, keys: readonly KeptKey[]): Rec
     .split('\n')
     .slice(0, rotations.length + 1);
   return about.map(({ request, subjectKey, history, own }) => ({
-    format_version: 2,
+    format_version: 1,
     request,
     received_at: history.received.at,
     ledger: origin,

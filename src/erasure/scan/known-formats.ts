@@ -121,7 +121,7 @@ function keysContent(bytes: Buffer): KnownContent | undefined {
 function certificateContent(bytes: Buffer): KnownContent | undefined {
   const certificate = readCertificate(bytes.toString());
   if (!certificate || !ledgerName.test(certificate.ledger.origin)) return undefined;
-  const controller = 'stated' in certificate ? certificate.stated.controller : null;
+  const { controller } = certificate.stated;
   return {
     ...nothing,
     texts: controller ? [controller.name, controller.contact ?? ''] : [],

@@ -40,7 +40,7 @@ it('a certificate counts its own rows alone, and begins with what was kept', asy
   expect(rowsOf('persons')).toEqual([1, 1, 1]);
   expect(rowsOf('distinct_ids')).toEqual([1, 2, 3]);
   expect(told[0]).toMatchObject({
-    format_version: 6,
+    format_version: 1,
     consumers: [
       { consumer: 'crm-team', acknowledged_at: null },
       { consumer: 'warehouse', acknowledged_at: null },

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -47,21 +46,15 @@ function received({ boxOfItsOwn = false } = {}) {
   return { dataDir, ledger, context: { db, ledger: () => ledger, settings: { dataDir } } as never };
 }
 
-/** The HMAC of a text as earlier versions made it. */
-function earlierMac({ subjectKey }: Box, text: string): string {
-  return createHmac('sha256', Buffer.from(subjectKey, 'hex')).update(text).digest('hex');
-}
-
-it('a distinct id with a newline passes for no list of two identifiers, in receipts of any version', () => {
+it('a distinct id with a newline passes for no list of two identifiers', () => {
   const victim: GivenIdentifier = { kind: 'email', value: 'victim@example.com' };
   const hostile: GivenIdentifier = { kind: 'distinct_id', value: 'a\nemail,victim@example.com' };
   const box = newBox([hostile], nobody);
   const receipt = { subject_key: box.subjectKey };
-  for (const subject of [subjectMac(box), earlierMac(box, 'distinct_id,a\nemail,victim@example.com\n')]) {
-    expect(isAbout(receipt, subject, [hostile])).toBe(true);
-    expect(isAbout(receipt, subject, [{ kind: 'distinct_id', value: 'a' }, victim])).toBe(false);
-    expect(isAbout(receipt, subject, [victim])).toBe(false);
-  }
+  const subject = subjectMac(box);
+  expect(isAbout(receipt, subject, [hostile])).toBe(true);
+  expect(isAbout(receipt, subject, [{ kind: 'distinct_id', value: 'a' }, victim])).toBe(false);
+  expect(isAbout(receipt, subject, [victim])).toBe(false);
   const quoted = newBox([{ kind: 'distinct_id', value: 'a"],["email","victim@example.com' }], nobody);
   const two = { ...quoted, given: [{ kind: 'distinct_id', value: 'a' } as const, victim] };
   expect(subjectMac(quoted)).not.toBe(subjectMac(two));
@@ -71,10 +64,8 @@ it('a receipt is opened by any spelling of the address, and by none of another d
   const box = newBox([{ kind: 'email', value: 'Zo\u00eb@X.example' }], nobody);
   const receipt = { subject_key: box.subjectKey };
   const subject = subjectMac(box);
-  const asGivenBefore = earlierMac(box, 'email,Zo\u00eb@X.example\n');
   for (const value of ['Zo\u00eb@X.example', 'zoe\u0308@x.example', ' ZO\u00cb@x.example\u00a0'])
     expect(isAbout(receipt, subject, [{ kind: 'email', value }])).toBe(true);
-  expect(isAbout(receipt, asGivenBefore, box.given)).toBe(true);
   expect(isAbout(receipt, subject, [{ kind: 'email', value: 'zoe@x.example' }])).toBe(false);
   const id = newBox([{ kind: 'distinct_id', value: 'abc ' }], nobody);
   const macOfId = subjectMac(id);
@@ -153,7 +144,7 @@ it('a receipt of a request after a rotation proves the key too', () => {
 it('both verifiers refuse a receipt of which anything was changed, and each of its bytes is covered', () => {
   const { dataDir, ledger, receipts } = signed();
   const [receipt] = receipts;
-  if (receipt?.format_version !== 2) throw new Error('no signed receipt');
+  if (!receipt) throw new Error('no receipt');
   const later = new Date(Date.parse(receipt.received_at) - 365 * 86_400_000).toISOString();
   const [entry] = receipt.entries;
   const others: Receipt[] = [
@@ -199,7 +190,7 @@ it('a receipt shows that the ledger lost its entry, though the ledger was signed
   const anew = openLedger(dataDir, tickingClock(Date.parse(receipt.received_at) - 1000));
   const [record] = lifeOf(1, 1)[0] ?? [];
   if (record?.type !== 'received') throw new Error('a life that begins otherwise');
-  const [own] = receipt.format_version === 2 ? receipt.entries : [];
+  const [own] = receipt.entries;
   const { subject } = JSON.parse(own?.line ?? '{}') as { subject: string };
   anew.append([{ ...record, subject, basis: 'other' }]);
   anew.checkpoint();
