@@ -38,6 +38,8 @@ export type World = {
   words: Word[];
   /** Every distinct id that a device has ever had. */
   distinctIds: string[];
+  /** Who has come by an event that was sent late, by distinct id and uuid: shown as older than it is. */
+  late: Set<string>;
   deletions: (Deletion & { isAsked: boolean })[];
   /** Copies of the service's rows, and what was done to the machine's folder from outside. */
   kept: ReturnType<typeof copyOf>[];
@@ -77,6 +79,7 @@ export async function openWorld(isLive: boolean, onDone?: OnDone): Promise<World
     asked: [],
     words: [],
     distinctIds: [],
+    late: new Set(),
     deletions: [],
     kept: [],
     touched: [],
@@ -152,6 +155,7 @@ export function sendEvent(world: World, distinctId: string, lateMs: number): voi
   if (isHeld) return;
   const uuid = uuidOf(distinctId);
   const bio = newWord(world, distinctId);
+  if (lateMs > 0) for (const name of [distinctId, uuid]) world.late.add(name);
   if (!service.state.persons.has(uuid))
     add(world, { uuid, createdAtMs: service.nowMs() - lateMs, distinctIds: [distinctId], properties: { bio } });
 }
