@@ -155,13 +155,9 @@ const attempt = (act) => {
   }
 };
 
-/** The entry in a line's bytes, or what is wrong with them. Earlier versions wrote a list of any length in one line. */
+/** The entry in a line's bytes, or what is wrong with them. */
 function readEntry(line) {
-  const entry = readLine(line);
-  return typeof entry === 'string' && line.length > 2 ** 20 ? 'too_long' : entry;
-}
-
-function readLine(line) {
+  if (line.length > 2 ** 20) return 'too_long';
   const entry = attempt(() => JSON.parse(line.toString('utf8')));
   if (entry === undefined) return 'not_json';
   const canonical = attempt(() => Buffer.from(canonicalJson(entry)));

@@ -2,7 +2,7 @@ import { AppError, systemCode } from '../core/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import { checkpointOfSize, listCheckpointSizes, type Checkpoint } from '../ledger/checkpoint.ts';
 import { entriesPath, readLines } from '../ledger/entry-file.ts';
-import { entriesIn } from '../ledger/entry.ts';
+import { readEntry } from '../ledger/entry.ts';
 import { cosignedAt, readVkey } from '../ledger/note.ts';
 import { askAuthority } from './ask-authority.ts';
 import { askWitness } from './ask-witness.ts';
@@ -77,18 +77,14 @@ export function reachOf(folder: string, anchors: readonly Anchor[]): Reach[] {
   const dates = new Map<number, string>();
   let seq = 0;
   for (const line of readLines(entriesPath(folder))) {
-    if (covered.includes(seq)) for (const { at } of entriesOf(line)) dates.set(seq, at);
+    const entry = covered.includes(seq) ? readEntry(line) : undefined;
+    if (typeof entry === 'object') dates.set(seq, entry.at);
     seq += 1;
   }
   return anchors.map((anchor, index) => {
     const reached = covered[index] ?? 0;
     return { anchor, covered: reached, waitingSince: dates.get(reached) ?? null };
   });
-}
-
-function entriesOf(line: Buffer): Iterable<{ at: string }> {
-  const entries = entriesIn(line);
-  return typeof entries === 'string' ? [] : entries;
 }
 
 /** The size of the newest checkpoint for which a condition holds; 0 for none. */

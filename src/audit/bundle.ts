@@ -4,7 +4,7 @@ import { readJson } from '../core/exact-json.ts';
 import { canonicalJson } from '../ledger/canonical-json.ts';
 import { publicKeysPath } from '../ledger/checkpoint.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
-import { entriesIn } from '../ledger/entry.ts';
+import { readEntry } from '../ledger/entry.ts';
 import { laterWords, type LaterWord } from '../ledger/later-words.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 import { proveEntries, type ProvedEntry } from '../ledger/prove-entries.ts';
@@ -49,8 +49,8 @@ export function bundleText(
 /** The later words that a bundle carries about its own certificate. */
 export function laterWordsIn({ entries, certificate }: Bundle, request: string): LaterWord[] {
   const read = entries.flatMap(({ line }) => {
-    const own = entriesIn(Buffer.from(line));
-    return typeof own === 'string' ? [] : [...own];
+    const own = readEntry(Buffer.from(line));
+    return typeof own === 'string' ? [] : [own];
   });
   return laterWords(read, request, sha256(certificate));
 }

@@ -12,7 +12,7 @@ import { deriveCertificate } from '../erasure/proof/derive-certificate.ts';
 import { readLedgerOrigin, readTimeStampFiles } from '../ledger/checkpoint.ts';
 import { collectHistories, type RequestHistory } from '../ledger/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
-import { entriesIn, type LedgerEntry } from '../ledger/entry.ts';
+import { readEntry, type LedgerEntry } from '../ledger/entry.ts';
 import { collectLaterWords } from '../ledger/later-words.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import type { OutsideSigner } from '../ledger/outside-signer.ts';
@@ -230,7 +230,7 @@ function follows(text: string, history: RequestHistory | undefined, ledgerOrigin
 /** The entries that can be read, also of a ledger that is damaged elsewhere. */
 function* soundEntries(dataDir: string): Generator<LedgerEntry> {
   for (const line of readLines(entriesPath(ledgerFolder(dataDir)))) {
-    const entries = entriesIn(line);
-    if (typeof entries !== 'string') yield* entries;
+    const entry = readEntry(line);
+    if (typeof entry !== 'string') yield entry;
   }
 }

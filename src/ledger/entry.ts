@@ -11,7 +11,7 @@ export type LineProblem = 'too_long' | 'not_json' | 'not_canonical' | 'not_in_sc
 
 const Place = z.object({ seq: z.int().min(0), at: Time });
 
-/** This program writes no longer line, and reads a longer one only where it holds a list, as earlier versions wrote it. */
+/** A line has at most so many bytes, without its newline. */
 export const lineBytesMax = 2 ** 20;
 
 /**
@@ -21,61 +21,15 @@ export const lineBytesMax = 2 ** 20;
 export function entryLine(record: LedgerRecord, seq: number, at: string): Buffer {
   const line = Buffer.from(canonicalJson({ ...record, seq, at }));
   // By itself first: a seq or at of its own would not show in the line.
-  const isTaken =
-    line.length <= lineBytesMax && LedgerRecord.safeParse(record).success && typeof readEntry(line) === 'object';
+  const isTaken = LedgerRecord.safeParse(record).success && typeof readEntry(line) === 'object';
   // A bug of ours: the message never tells what the record holds.
   if (!isTaken) throw new Error('a record that the ledger does not take');
   return line;
 }
 
-/**
- * What a line's bytes (without the newline) hold, or what is wrong with them: an entry; of a line that is longer than
- * `lineBytesMax`, the entries that it would be split into now, all with its number. Its place is not checked.
- */
-export function entriesIn(line: Buffer): Iterable<LedgerEntry> | LineProblem {
-  if (line.length <= lineBytesMax) {
-    const entry = readEntry(line);
-    return typeof entry === 'string' ? entry : [entry];
-  }
-  let isGood = false;
-  for (const { problem } of readParts(line)) {
-    if (problem) return 'too_long';
-    isGood = true;
-  }
-  return isGood ? { [Symbol.iterator]: () => goodParts(line) } : 'too_long';
-}
-
-function* goodParts(line: Buffer): Generator<LedgerEntry> {
-  for (const { entry } of readParts(line)) if (entry) yield entry;
-}
-
-type Part = { entry: LedgerEntry; problem?: never } | { entry?: never; problem: LineProblem };
-
-/**
- * The parts of a line that is too long, each read as a line of its own: with all that stands around the list, and some items
- * of the list. So the line needs no memory but its own. An entry has one list.
- */
-function* readParts(line: Buffer): Generator<Part> {
-  const open = line.indexOf('[') + 1;
-  const close = line.lastIndexOf(']');
-  const between = line[open] === 0x7b ? '},{' : '","';
-  for (let start = open; start < close;) {
-    const last = close - start > partBytes ? line.lastIndexOf(between, start + partBytes) : close - 1;
-    const end = last + 1;
-    const around = [line.subarray(0, open), line.subarray(start, end), line.subarray(close)];
-    const entry = end > start && open + line.length - close < partBytes ? readEntry(Buffer.concat(around)) : 'too_long';
-    if (typeof entry === 'string') yield { problem: entry };
-    else yield { entry: start > open && entry.type === 'fencing' ? { ...entry, continued: true } : entry };
-    if (end <= start) return;
-    start = end + 1;
-  }
-}
-
-/** How much of a list is read at once. */
-const partBytes = lineBytesMax / 2;
-
 /** The entry that a line's bytes (without the newline) hold, or what is wrong with them. Its place is not checked. */
 export function readEntry(line: Buffer): LedgerEntry | LineProblem {
+  if (line.length > lineBytesMax) return 'too_long';
   const value = readJson(line.toString('utf8'));
   if (value === undefined) return 'not_json';
   if (!isCanonical(value, line)) return 'not_canonical';

@@ -1,7 +1,7 @@
 /** What a verification can find wrong, and the sentence that says so. */
 const sentences = {
   // one line by itself
-  too_long: 'the line is longer than 1 MiB, and holds no list that an earlier version could have written in one line',
+  too_long: 'the line is longer than 1 MiB',
   not_json: 'the line is not JSON',
   not_canonical: 'the line is not in its canonical form (RFC 8785)',
   not_in_schema: 'the line holds something that no record of a ledger holds',

@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 import { collectBoundState } from './bound-state.ts';
 import { checkpointName, checkpointOfSize, listCheckpointSizes } from './checkpoint.ts';
 import { entriesPath, readLines } from './entry-file.ts';
-import { entriesIn, readEntry, type LedgerEntry } from './entry.ts';
+import { readEntry, type LedgerEntry } from './entry.ts';
 import type { Rotation } from './key-chain.ts';
 import { lineIndex, type LineIndex } from './line-index.ts';
 import { compactTree, leafHash, type CompactTree } from './merkle.ts';
@@ -64,15 +64,11 @@ export function* readingState(folder: string): Generator<void, LedgerState> {
   };
   const sizes = listCheckpointSizes(folder);
   const isCheckpointed = new Set(sizes);
-  for (const { entries, line } of readLedgerLines(folder)) {
+  for (const { entry, line } of readLedgerLines(folder)) {
+    const leaf = leafHash(line);
     state.bytes += line.length + 1;
-    let leaf: Buffer | undefined = leafHash(line);
     state.lines.add(leaf, line.length);
-    for (const entry of entries) {
-      take(state, entry, leaf);
-      // An older line that holds several entries is one leaf.
-      leaf = undefined;
-    }
+    take(state, entry, leaf);
     if (isCheckpointed.has(state.tree.size())) checkCheckpoint(folder, state.tree);
     yield;
   }
@@ -84,9 +80,9 @@ export function* readingState(folder: string): Generator<void, LedgerState> {
   return state;
 }
 
-/** Takes the next entry. `leaf`: of its line, where it is the first of that. */
-export function take(state: LedgerState, record: LedgerEntry, leaf: Buffer | undefined): void {
-  if (leaf) state.tree.append(leaf);
+/** Takes the next entry. `leaf`: of its line. */
+export function take(state: LedgerState, record: LedgerEntry, leaf: Buffer): void {
+  state.tree.append(leaf);
   state.histories.take(record);
   state.bound.take(record);
   if (record.type === 'fencing') state.begunEpoch = Math.max(state.begunEpoch, record.epoch);
@@ -103,17 +99,14 @@ function checkCheckpoint(folder: string, tree: CompactTree): void {
 }
 
 /** The entries of a folder by their lines. Throws `storage` at one that is damaged. */
-export function* readLedgerLines(folder: string): Generator<{ entries: Iterable<LedgerEntry>; line: Buffer }> {
+export function* readLedgerLines(folder: string): Generator<{ entry: LedgerEntry; line: Buffer }> {
   const path = entriesPath(folder);
   let seq = 0;
   for (const line of readLines(path)) {
-    const entries = entriesIn(line);
-    if (typeof entries === 'string') throw damaged(`line ${seq + 1} of ${path} is damaged (${entries})`);
-    for (const entry of entries) {
-      if (entry.seq === seq) break;
-      throw damaged(`line ${seq + 1} of ${path} is numbered ${entry.seq}, expected ${seq}`);
-    }
-    yield { entries, line };
+    const entry = readEntry(line);
+    if (typeof entry === 'string') throw damaged(`line ${seq + 1} of ${path} is damaged (${entry})`);
+    if (entry.seq !== seq) throw damaged(`line ${seq + 1} of ${path} is numbered ${entry.seq}, expected ${seq}`);
+    yield { entry, line };
     seq += 1;
   }
 }

@@ -40,8 +40,7 @@ export type EntryStore = {
 /** The ledger, to be read. */
 export type LedgerReader = {
   /**
-   * Every entry, in order, in constant memory. A line of an earlier version that is longer than `lineBytesMax` is several
-   * entries of one number. Throws `storage`, with the line's number, at one that is damaged.
+   * Every entry, in order, in constant memory. Throws `storage`, with the line's number, at a line that is damaged.
    */
   entries(): Iterable<LedgerEntry>;
   size(): number;
@@ -196,7 +195,7 @@ function headOf({ tree }: LedgerState): TreeHead {
 function readerOf(folder: string, state: LedgerState): LedgerReader {
   return {
     entries: function* () {
-      for (const { entries } of readLedgerLines(folder)) yield* entries;
+      for (const { entry } of readLedgerLines(folder)) yield entry;
     },
     size: () => state.tree.size(),
     epoch: () => state.epoch,

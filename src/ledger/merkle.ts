@@ -5,7 +5,7 @@ const nodePrefix = Buffer.of(1);
 
 /** The hash of a leaf (RFC 6962 section 2.1): SHA-256 of a zero byte and the leaf's bytes. */
 export function leafHash(leaf: Uint8Array): Buffer {
-  // A line of an earlier version can be very long: it is not copied. Else, an object for each hash would cost more.
+  // A damaged line can be very long: it is not copied. Else, an object for each hash would cost more.
   if (leaf.length > 2 ** 20) return createHash('sha256').update(leafPrefix).update(leaf).digest();
   return hash('sha256', Buffer.concat([leafPrefix, leaf]), 'buffer');
 }

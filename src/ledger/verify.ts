@@ -11,7 +11,7 @@ import {
   sizeOfFile,
 } from './checkpoint.ts';
 import { entriesPath, readLines } from './entry-file.ts';
-import { entriesIn } from './entry.ts';
+import { readEntry } from './entry.ts';
 import { finding, type Finding, type FindingCode } from './finding.ts';
 import { keyChain, keyIndexAt, keyIndexOf, ledgerName, readVkeys, type KeyChain, type Rotation } from './key-chain.ts';
 import { compactTree, leafHash } from './merkle.ts';
@@ -169,26 +169,21 @@ function verifyEntries(folder: string, claims: readonly Claim[]): Entries {
     tree.append(leafHash(line));
     times.push(NaN);
     if (wanted.has(tree.size())) roots.set(tree.size(), tree.rootHash());
-    const entries = entriesIn(line);
-    if (typeof entries === 'string') {
-      problems.push(finding(where, entries));
+    const entry = readEntry(line);
+    if (typeof entry === 'string') {
+      problems.push(finding(where, entry));
       expectedSeq += 1;
       continue;
     }
-    let place = { seq: expectedSeq, at: lastAt };
-    let outOfOrder: FindingCode | undefined;
-    for (const { seq, at, ...record } of entries) {
-      place = { seq, at };
-      const problem = order.take(record);
-      outOfOrder ??= problem;
-      if (record.type === 'key_rotated') rotations.push({ ...record, seq: tree.size() - 1 });
-    }
-    times[tree.size() - 1] = Date.parse(place.at);
-    if (place.seq !== expectedSeq) problems.push(finding(where, 'wrong_seq'));
-    if (place.at < lastAt) warnings.push(finding(where, 'clock_set_back'));
+    const { seq, at, ...record } = entry;
+    const outOfOrder = order.take(record);
+    if (record.type === 'key_rotated') rotations.push({ ...record, seq: tree.size() - 1 });
+    times[tree.size() - 1] = Date.parse(at);
+    if (seq !== expectedSeq) problems.push(finding(where, 'wrong_seq'));
+    if (at < lastAt) warnings.push(finding(where, 'clock_set_back'));
     if (outOfOrder) problems.push(finding(where, outOfOrder));
-    expectedSeq = place.seq + 1;
-    lastAt = place.at;
+    expectedSeq = seq + 1;
+    lastAt = at;
   }
   const rootHash = tree.rootHash().toString('hex');
   return { size: tree.size(), rootHash, roots, times, rotations, problems, warnings };

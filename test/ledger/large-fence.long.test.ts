@@ -1,8 +1,4 @@
-import { appendFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { canonicalJson } from '../../src/ledger/canonical-json.ts';
-import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
-import { readLedgerHead } from '../../src/ledger/ledger-head.ts';
 import { openLedger, openLedgerPausing, readLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { turnsWhile } from '../core/turns.ts';
@@ -29,23 +25,4 @@ test('a large ledger is opened while other work goes on, and is the one that is 
   expect(readLedger(dataDir).epoch()).toBe(1);
   const stopped = openLedgerPausing(dataDir, tickingClock(), [], AbortSignal.abort(new Error('no more')));
   await expect(stopped).rejects.toThrow('no more');
-});
-
-test('a fence of any size is not longer than what is looked at; a line of an earlier version can be, and is not guessed', () => {
-  const dataDir = freshFolder();
-  const folder = ledgerFolder(dataDir);
-  const fence = Array.from({ length: 30_000 }, (_entry, index) => ({
-    kind: 'distinct_id' as const,
-    mac: index.toString(16).padStart(64, '0'),
-  }));
-  const fencing = { type: 'fencing' as const, request: requestId(1), generation: 1, epoch: 1, fence };
-  openLedger(dataDir, tickingClock()).append(lifeOf(1, 1).slice(0, 3).flat());
-  appendFileSync(
-    entriesPath(folder),
-    `${canonicalJson({ ...fencing, seq: 3, at: '2026-11-20T12:00:02.000Z' })}\n{"type":"sea`,
-  );
-  expect(readLedgerHead(folder)).toEqual({ entries: null, lastEntryAt: null, checkpoint: null });
-  const ledger = openLedger(dataDir, tickingClock());
-  ledger.append([fencing]);
-  expect(readLedgerHead(folder)?.entries).toBe(10);
 });

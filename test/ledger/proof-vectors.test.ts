@@ -6,7 +6,7 @@ import { sha256 } from '../../src/core/digest.ts';
 import { certificateText, readCertificate, statedFacts } from '../../src/erasure/proof/certificate.ts';
 import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
 import { readReceipt } from '../../src/erasure/request/receipt.ts';
-import { entriesIn } from '../../src/ledger/entry.ts';
+import { readEntry } from '../../src/ledger/entry.ts';
 import { readVkeys } from '../../src/ledger/key-chain.ts';
 import { laterWords } from '../../src/ledger/later-words.ts';
 import { readHistories } from '../../src/ledger/request-history.ts';
@@ -23,8 +23,8 @@ const receipts = vectors.filter(({ file }) => file.startsWith('receipt'));
 /** What the program says of the certificate of a bundle: whether its entries derive it, and whether later ones speak against it. */
 function judge(bundle: { certificate: string; entries: { line: string }[]; public_keys: string }): string | null {
   const entries = bundle.entries.flatMap(({ line }) => {
-    const read = entriesIn(Buffer.from(line));
-    return typeof read === 'string' ? [] : [...read];
+    const read = readEntry(Buffer.from(line));
+    return typeof read === 'string' ? [] : [read];
   });
   const end = entries.findIndex(({ type }) => type === 'certified');
   const histories = readHistories(entries.slice(0, end));

@@ -3,7 +3,7 @@ import type { Identifier } from '../../contract/identity.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { readCheckpoint } from '../../ledger/checkpoint.ts';
 import { readLines } from '../../ledger/entry-file.ts';
-import { entriesIn } from '../../ledger/entry.ts';
+import { readEntry } from '../../ledger/entry.ts';
 import { readVkeys } from '../../ledger/key-chain.ts';
 import { requestsOf } from '../../ledger/record.ts';
 import { manifestName } from '../../snapshot/file-names.ts';
@@ -55,9 +55,8 @@ export function* readLedgerContent(path: string): Generator<{ ids: readonly stri
   let torn: Buffer | undefined;
   const keepTorn = (bytes: Buffer): void => void (torn = bytes);
   for (const line of readLines(path, keepTorn)) {
-    const entries = entriesIn(line);
-    if (typeof entries === 'string') yield { line };
-    else for (const entry of entries) yield { ids: requestsOf(entry) };
+    const entry = readEntry(line);
+    yield typeof entry === 'string' ? { line } : { ids: requestsOf(entry) };
   }
   if (torn) yield { line: torn };
 }
