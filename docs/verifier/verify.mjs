@@ -47,7 +47,7 @@ const fields = {
     'seq epoch epoch_from epoch_to persons distinct_ids recordings quarantined files bytes needles hits',
   ),
   ...all(isCount, 'entries rows rows_before rows_removed rows_each passed_over left_out steps items token'),
-  ...all(isHex, 'subject authorisation mac encrypted readmitted_reason note old_key new_key report'),
+  ...all(isHex, 'subject authorisation encrypted readmitted_reason note old_key new_key report'),
   ...all(isTime, 'at due_at events_expected_by until served_at'),
   request: isUuid,
   requests: someOf(isUuid),
@@ -71,7 +71,7 @@ const fields = {
       'distinct_id_elsewhere upstream_refuses playlist_refused recreated life_exceeded restored listed_again shown_wider ' +
       'file_differs bucket_unreachable bucket_refuses bucket_locked copy_elsewhere',
   ),
-  fence: someOf((value) => hasFields(value, 'kind encrypted') || hasFields(value, 'kind mac')),
+  fence: someOf((value) => hasFields(value, 'kind encrypted')),
   kind: oneOf('person_uuid person_id distinct_id recording_id'),
   target: (value) => isFixedTarget(value) || isFileTarget(value),
   result: oneOf(

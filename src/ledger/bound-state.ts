@@ -1,15 +1,9 @@
 import { createHash } from 'node:crypto';
-import { identifierKinds } from '../contract/identity.ts';
 import { collectPublications, type Publications } from './publications.ts';
 import type { LedgerRecord } from './record.ts';
 import type { BoundKey, BoundPart } from './vocabulary.ts';
 
 type FenceEntries = Extract<LedgerRecord, { type: 'fencing' }>['fence'];
-
-const kindsInOrder = identifierKinds.toSorted();
-
-/** A fence, by its digest. `isEncrypted`: of its MACs under the restore key. */
-export type FenceDigest = { digest: string; isEncrypted: boolean };
 
 /** What the disk and the mirror have to be like, by the ledger. Holds digests only. */
 export type BoundState = {
@@ -17,9 +11,9 @@ export type BoundState = {
   /** The check values of the keys. */
   keys: ReadonlyMap<BoundKey, string>;
   /** The digest of the entries of each request whose fence stands. */
-  fences: ReadonlyMap<string, FenceDigest>;
+  fences: ReadonlyMap<string, string>;
   /** The same of fences that were begun and may stand: a kill can leave that open. */
-  begunFences: Pick<ReadonlyMap<string, FenceDigest>, 'has' | 'get'>;
+  begunFences: Pick<ReadonlyMap<string, string>, 'has' | 'get'>;
   /** How many differences of each part were found that are not mended yet. */
   differing: ReadonlyMap<BoundPart, number>;
 };
@@ -28,7 +22,7 @@ export type BoundState = {
 export function collectBoundState(): { state: BoundState; take: (record: LedgerRecord) => void } {
   const publications = collectPublications();
   const keys = new Map<BoundKey, string>();
-  const fences = new Map<string, FenceDigest>();
+  const fences = new Map<string, string>();
   const begun = new Map<string, BegunFence>();
   const begunFences: BoundState['begunFences'] = {
     has: (request) => begun.has(request),
@@ -41,8 +35,7 @@ export function collectBoundState(): { state: BoundState; take: (record: LedgerR
     else if (record.type === 'differs') differing.set(record.part, record.items);
     else if (record.type === 'mended') differing.delete(record.part);
     else if (record.type === 'fencing') {
-      const isEncrypted = record.fence.every((entry) => 'encrypted' in entry);
-      const fence = (record.continued ? begun.get(record.request) : undefined) ?? beginFence(isEncrypted);
+      const fence = (record.continued ? begun.get(record.request) : undefined) ?? beginFence();
       fence.take(record.fence);
       begun.set(record.request, fence);
     } else if (record.type === 'readmitted') fences.delete(record.request);
@@ -56,50 +49,21 @@ export function collectBoundState(): { state: BoundState; take: (record: LedgerR
 }
 
 /** The entries of a fence that was begun. */
-type BegunFence = { take: (entries: FenceEntries) => void; digest: () => FenceDigest };
+type BegunFence = { take: (entries: FenceEntries) => void; digest: () => string };
 
 /**
- * Collects a fence's entries until it stands, for their digest in byte order of the MACs, in which encrypted ones are written.
- * One person can have a million: they are hashed as they come. Others are also kept, in the room of their bytes, in case that
- * one comes out of order.
+ * Collects a fence's entries until it stands, for their digest. They come in byte order of their MACs, as the mirror has them. One
+ * person can have a million: they are hashed as they come.
  */
-function beginFence(isEncrypted: boolean): BegunFence {
+function beginFence(): BegunFence {
   const hash = createHash('sha256');
-  const kept: Buffer[] = [];
   let last = '';
-  let isInOrder = true;
   return {
     take: (entries) => {
-      const lines = entries.map(lineOf);
-      const fresh = lines.filter((line, index) => line !== (lines[index - 1] ?? last));
-      if (!isEncrypted) {
-        isInOrder &&= fresh.every((line, index) => line > (fresh[index - 1] ?? last));
-        kept.push(Buffer.concat(entries.map(packed)));
-      }
+      const lines = entries.map(({ kind, encrypted }) => `${kind} ${encrypted}\n`);
+      hash.update(lines.filter((line, index) => line !== (lines[index - 1] ?? last)).join(''));
       last = lines.at(-1) ?? last;
-      hash.update(fresh.join(''));
     },
-    digest: () => ({ digest: isInOrder ? hash.copy().digest('hex') : digestInOrder(Buffer.concat(kept)), isEncrypted }),
+    digest: () => hash.copy().digest('hex'),
   };
-}
-
-function lineOf(entry: FenceEntries[number]): string {
-  return `${entry.kind} ${'encrypted' in entry ? entry.encrypted : entry.mac}\n`;
-}
-
-const entryBytes = 33;
-
-/** The kind's place in byte order of the kinds, and the MAC. */
-function packed(entry: FenceEntries[number]): Buffer {
-  const mac = Buffer.from('encrypted' in entry ? entry.encrypted : entry.mac, 'hex');
-  return Buffer.concat([Buffer.from([kindsInOrder.indexOf(entry.kind)]), mac], entryBytes);
-}
-
-function digestInOrder(all: Buffer): string {
-  const lines = new Set<string>();
-  for (let at = 0; at < all.length; at += entryBytes)
-    lines.add(`${kindsInOrder[all[at] ?? 0]} ${all.subarray(at + 1, at + entryBytes).toString('hex')}\n`);
-  return createHash('sha256')
-    .update([...lines].toSorted().join(''))
-    .digest('hex');
 }

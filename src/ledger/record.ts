@@ -46,11 +46,8 @@ const consumers = z
   .min(1)
   .refine((names) => names.every((name, at) => at === 0 || (names[at - 1] ?? '') < name));
 
-/** An identifier that is fenced, by its MAC; `encrypted` is the MAC under the restore key. Earlier versions wrote `mac`. */
-const fenceEntry = z.union([
-  z.strictObject({ kind: z.enum(identifierKinds), encrypted: hex }),
-  z.strictObject({ kind: z.enum(identifierKinds), mac: hex }),
-]);
+/** An identifier that is fenced, by its MAC, encrypted under the restore key. */
+const fenceEntry = z.strictObject({ kind: z.enum(identifierKinds), encrypted: hex });
 
 /** What is recorded of an erasure, by its `type`. Enums, integers, times, uuids and hex only: no text is free. */
 export const LedgerRecord = z.discriminatedUnion('type', [
@@ -82,7 +79,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('refused'), ...about, reason: z.enum(refusalReasons) }),
   z.strictObject({ type: z.literal('cancelled'), ...about }),
   /**
-   * Intent: these MACs are about to be fenced, and the rows that they match to leave the mirror. `continued`: they are
+   * Intent: the identifiers of these MACs are about to be fenced, and the rows that they match to leave the mirror. `continued`: they are
    * fenced together with those of the `fencing` before it. `served_at`: the service's time then, as far as it was told.
    */
   z.strictObject({

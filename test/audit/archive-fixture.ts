@@ -153,7 +153,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
       ];
       ledger.append([
         { type: 'scan', requests, phase: 'control', files: 41, bytes: 83_120_332, needles: 214, hits: 57 },
-        { type: 'fencing', ...about, epoch, fence },
+        { type: 'fencing', ...about, epoch, fence: fence.map(({ kind, mac }) => ({ kind, encrypted: mac })) },
         { type: 'fenced', ...about, epoch },
         ...[...files, 'mirror' as const, 'aux' as const].map((target): LedgerRecord => ({
           type: 'intent',

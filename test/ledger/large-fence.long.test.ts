@@ -9,7 +9,7 @@ test('a large ledger is opened while other work goes on, and is the one that is 
   const dataDir = freshFolder();
   const fence = Array.from({ length: 60_000 }, (_, n) => ({
     kind: 'recording_id' as const,
-    mac: n.toString(16).padStart(64, '0'),
+    encrypted: n.toString(16).padStart(64, '0'),
   }));
   const fencing: LedgerRecord = { type: 'fencing', request: requestId(1), generation: 1, epoch: 1, fence };
   const [begun] = lifeOf(1, 1);

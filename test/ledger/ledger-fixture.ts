@@ -42,7 +42,7 @@ export function lifeOf(n: number, epoch: number): LedgerRecord[][] {
     ],
     [{ type: 'scoped', ...about, persons: 1, distinct_ids: 2, recordings: 3, quarantined: 0, files: 1 }],
     [{ type: 'scan', requests, phase: 'control', files: 9, bytes: 4096, needles: 30, hits: 12 }],
-    [{ type: 'fencing', ...about, epoch, fence: [{ kind: 'person_uuid', mac: hex('c') }] }],
+    [{ type: 'fencing', ...about, epoch, fence: [{ kind: 'person_uuid', encrypted: hex('c') }] }],
     [{ type: 'fenced', ...about, epoch }],
     [{ type: 'intent', requests, target: 'upstream.person' }],
     [{ type: 'intent', requests, target: 'mirror' }],

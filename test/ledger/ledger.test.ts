@@ -78,7 +78,7 @@ describe('a ledger', () => {
     const dataDir = temporaryFolder();
     const fence = Array.from({ length: 4999 }, (_, n) => ({
       kind: 'distinct_id' as const,
-      mac: n.toString(16).padStart(64, '0'),
+      encrypted: n.toString(16).padStart(64, '0'),
     }));
     const long: LedgerRecord = { type: 'fencing', request: requestId(1), generation: 1, epoch: 1, fence };
     const ledger = openLedger(dataDir, tickingClock());
@@ -92,7 +92,7 @@ describe('a ledger', () => {
   it.each([
     ['free text', { ...received, note: 'Ann' }],
     ['free text under a name that objects have', JSON.parse(`{"__proto__":"Ann",${JSON.stringify(received).slice(1)}`)],
-    ['free text in a list', { ...life[3], fence: [{ kind: 'person_id', mac: 'c'.repeat(64), value: 'Ann' }] }],
+    ['free text in a list', { ...life[3], fence: [{ kind: 'person_id', encrypted: 'c'.repeat(64), value: 'Ann' }] }],
     ['a reason of its own', { ...received, basis: 'Ann asked' }],
     ['a date that there is not', { ...received, due_at: '2026-02-30T00:00:00.000Z' }],
     ['another spelling of a uuid', { ...received, request: requestId(1).replaceAll('0', 'A') }],

@@ -26,10 +26,10 @@ function fencingOf(recordings: number): Fencing {
     generation: 1,
     epoch: 1,
     fence: [
-      { kind: 'recording_id', mac: mac(0) },
-      { kind: 'person_uuid', mac: mac(1) },
-      { kind: 'distinct_id', mac: mac(2) },
-      ...Array.from({ length: recordings - 1 }, (_, n) => ({ kind: 'recording_id' as const, mac: mac(n + 3) })),
+      { kind: 'recording_id', encrypted: mac(0) },
+      { kind: 'person_uuid', encrypted: mac(1) },
+      { kind: 'distinct_id', encrypted: mac(2) },
+      ...Array.from({ length: recordings - 1 }, (_, n) => ({ kind: 'recording_id' as const, encrypted: mac(n + 3) })),
     ],
   };
 }

@@ -90,8 +90,8 @@ const harm = fc.record({ kind: fc.constantFrom(...harms), pick: fc.tuple(fc.nat(
 const oddValues = [
   null, true, -1, 1.5, 2 ** 53, '', 'x', 'mirror', 'sealed', [], {}, ['x'], [null],
   requestId(9), requestId(9).toUpperCase(), 'A'.repeat(64), '2026-02-30T00:00:00.000Z', '2026-11-20T12:00:00Z',
-  'snapshot:persons/20261120T125500.123Z/part-1.parquet', [{ kind: 'person_id', mac: 'c'.repeat(64), x: 1 }],
-  [{ kind: 'person_id', mac: 'c'.repeat(64), encrypted: 'c'.repeat(64) }], [{ kind: 'person_id', encrypted: 'c'.repeat(64) }],
+  'snapshot:persons/20261120T125500.123Z/part-1.parquet', [{ kind: 'person_id', encrypted: 'c'.repeat(64), x: 1 }],
+  [{ kind: 'person_id', mac: 'c'.repeat(64) }], [{ kind: 'person_id', encrypted: 'c'.repeat(64) }],
   [JSON.parse('{"__proto__":1}')], '\ud800', ['warehouse', 'crm-team'], ['crm-team', 'crm-team'], ['crm-team'], ['Crm'],
 ]; // prettier-ignore
 

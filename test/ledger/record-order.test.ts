@@ -53,7 +53,7 @@ const fencing = (epoch: number, id = request): Extract<LedgerRecord, { type: 'fe
   request: id,
   generation: 1,
   epoch,
-  fence: [{ kind: 'person_id', mac: 'c'.repeat(64) }],
+  fence: [{ kind: 'person_id', encrypted: 'c'.repeat(64) }],
 });
 const overdue: LedgerRecord = { type: 'attention', ...about, target: 'mirror', reason: 'life_exceeded' };
 const reopened = (generation: number): LedgerRecord => ({

@@ -2,7 +2,6 @@ import { publishedDatasets } from '../../contract/datasets.ts';
 import { posix } from 'node:path';
 import { keyCheck, macCipher, readKey } from '../../core/secret-key.ts';
 import type { RequestHistory } from '../../ledger/request-history.ts';
-import type { FenceDigest } from '../../ledger/bound-state.ts';
 import { readLedger, type LedgerReader } from '../../ledger/ledger.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import { spellTarget } from '../../ledger/target.ts';
@@ -107,16 +106,11 @@ export async function differingFences(
   dataDir: string,
 ): Promise<string[]> {
   const key = readKey(dataDir, restoreKeyName);
-  const encrypt = key && macCipher(key, 'encrypt');
-  const plain = await fenceDigests(db);
-  const encrypted = encrypt && (await fenceDigests(db, encrypt));
-  const standsAs = (id: string, recorded: FenceDigest | undefined): boolean => {
-    if (!recorded) return false;
-    // Without the key, the entries cannot be compared. The missing key is a difference of its own.
-    if (recorded.isEncrypted && !encrypted) return true;
-    return (recorded.isEncrypted ? encrypted : plain)?.get(id) === recorded.digest;
-  };
-  return [...new Set([...fences.keys(), ...plain.keys()])].filter(
+  const standing = await fenceDigests(db, key && macCipher(key, 'encrypt'));
+  // Without the key, the entries cannot be compared. The missing key is a difference of its own.
+  const standsAs = (id: string, recorded: string | undefined): boolean =>
+    recorded !== undefined && (!key || standing.get(id) === recorded);
+  return [...new Set([...fences.keys(), ...standing.keys()])].filter(
     (id) => !standsAs(id, fences.get(id)) && !standsAs(id, begunFences.get(id)),
   );
 }

@@ -80,10 +80,7 @@ function raiseFencesAgain(db: Database, ledger: LedgerReader, dataDir: string, d
     if (entry.type === 'fencing') {
       const { request: id, epoch, at, continued, served_at: servedAt = null } = entry;
       const before = continued ? begun.get(id) : undefined;
-      const fence = entry.fence.flatMap((each): FenceEntry[] => {
-        if ('mac' in each) return [each];
-        return decrypt ? [{ kind: each.kind, mac: decrypt(each.encrypted) }] : [];
-      });
+      const fence = decrypt ? entry.fence.map(({ kind, encrypted }) => ({ kind, mac: decrypt(encrypted) })) : [];
       if (before) before.entries.push(...fence);
       else begun.set(id, { id, epoch, at, servedAt, entries: fence });
     }

@@ -3,7 +3,6 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { identifierKinds, type Identifier } from '../../../src/contract/identity.ts';
-import { readLedger } from '../../../src/ledger/ledger.ts';
 import { differencesOf, keepCopy, openBoundWorld, placesOf, problemsOf } from '../bound/bound-world.ts';
 import type { ErasureWorld } from '../erasure-world.ts';
 
@@ -105,33 +104,4 @@ it('without the restore key in either place nothing is mirrored, and no other ke
   writeFileSync(path, key, { mode: 0o600 });
   await world.reconcile();
   expect(await differencesOf(world)).toEqual([]);
-});
-
-it('a ledger of an earlier version, with MACs that are not encrypted, still raises its fences', async () => {
-  const { world } = await worldAfterErasure();
-  const fence = fenceOf(world);
-  const entries = world.db().prepare(`SELECT kind, lower(hex(mac)) AS mac FROM fence ORDER BY kind, mac`).all();
-  const plain = ledgerText(world)
-    .split('\n')
-    .filter((line) => !line.includes('"key":"restore"'))
-    .map((line) => line.replace(/"fence":\[.*?\]/, `"fence":${JSON.stringify(entries)}`))
-    .map((line, seq) => line.replace(/"seq":\d+/, `"seq":${seq}`))
-    .join('\n');
-  writeFileSync(join(world.dataDir, 'ledger/entries.jsonl'), plain);
-  rmSync(join(world.dataDir, 'ledger/checkpoints'), { recursive: true });
-  rmSync(join(world.dataDir, 'restore.key'));
-  world.db().exec(`DELETE FROM restore_key`);
-  expect(await differencesOf(world)).toEqual([]);
-  world.db().exec(`DELETE FROM fence`);
-  await world.reconcile();
-  expect(fenceOf(world)).toEqual(fence);
-  // The next erasure is written in the new form, and both stand.
-  await world.request([{ kind: 'distinct_id', value: 'bert-canary' }]);
-  await world.reconcile();
-  expect([...readLedger(world.dataDir).bound.fences.values()].map(({ isEncrypted }) => isEncrypted)).toEqual([
-    false,
-    true,
-  ]);
-  expect(await differencesOf(world)).toEqual([]);
-  await world.sync();
 });

@@ -32,6 +32,6 @@ test('a ledger that is gone is refused, be it after one round of erasures', () =
   // Unless it was about to say so: that is what a kill leaves.
   const about = { request: request.id, generation: 1 };
   const ledger = openLedger(dataDir, stillClock);
-  ledger.append([{ type: 'fencing', ...about, epoch: 1, fence: [{ kind: 'distinct_id', mac: 'a'.repeat(64) }] }]);
+  ledger.append([{ type: 'fencing', ...about, epoch: 1, fence: [{ kind: 'distinct_id', encrypted: 'a'.repeat(64) }] }]);
   expect(() => refuseRestored(db, readLedger(dataDir))).not.toThrow();
 });

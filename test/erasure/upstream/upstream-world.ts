@@ -245,7 +245,7 @@ function ledgerInMemory() {
       take({ type: 'received', ...about, origin: 'manual', basis: 'objection', ...subject });
       take({ type: 'scoped', ...about, persons: 1, distinct_ids: 1, recordings: 0, quarantined: 0, files: 0 });
       epoch += 1;
-      take({ type: 'fencing', ...about, epoch, fence: [{ kind: 'person_uuid', mac: hex }] });
+      take({ type: 'fencing', ...about, epoch, fence: [{ kind: 'person_uuid', encrypted: hex }] });
       take({ type: 'fenced', ...about, epoch });
     },
     refuse: (which: (record: LedgerRecord) => boolean): void => {
