@@ -32,7 +32,7 @@ export async function findUnchanged(
   if (!manifest || problems.length > 0 || !isMadeAlike(context, dataset, manifest)) return undefined;
   const verdict = lastJudgedPass(source, datasets[dataset].published.pass)?.verdict ?? null;
   const isAsProved = manifest.pass?.verdict === 'complete' || (manifest.pass?.verdict ?? null) === verdict;
-  const isAsSplit = manifest.publication?.part_rows === settings.export.partRows;
+  const isAsSplit = manifest.publication.part_rows === settings.export.partRows;
   const isOfNow = manifest.erasure_epoch === readEpoch(source);
   if (kind === 'full' && !(isAsProved && isAsSplit && isOfNow)) return undefined;
   if (!isTableAsWanted(context, dataset)) return undefined;
@@ -41,7 +41,7 @@ export async function findUnchanged(
   if (manifest.changes === undefined || !isUnchangedSince(source, dataset, manifest.changes, rowsThen))
     return undefined;
   const { created_at: unchangedSince, kind: found, rows, files, publication } = manifest;
-  const retention = { keep: settings.export.keep, mask: publication?.mask ?? [] };
+  const retention = { keep: settings.export.keep, mask: publication.mask };
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const removed = removeExpired(published, dataset, retention);
   return {

@@ -26,6 +26,6 @@ function lastNumberOf(published: PublishedFiles, dataset: PublishedDataset): num
     .listSnapshots(dataset)
     .filter(({ hasManifest }) => hasManifest)
     .flatMap(({ id }) => published.readManifest({ dataset, snapshotId: id }).columns)
-    .map(({ id = 0, element_id: elementId = id }) => elementId);
+    .map(({ id, element_id: elementId = id }) => elementId);
   return Math.max(0, ...numbers);
 }

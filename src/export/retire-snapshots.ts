@@ -41,7 +41,7 @@ function planNow(published: PublishedFiles, dataset: string, { keep, mask }: Ret
       id,
       hasManifest,
       kind: manifest?.kind ?? 'full',
-      isOutdated: !hidesAll(manifest?.publication?.mask ?? [], mask),
+      isOutdated: !hidesAll(manifest?.publication.mask ?? [], mask),
     };
   });
   return planRetention(found, currentIds(published.readCurrent(), dataset), keep);

@@ -19,7 +19,7 @@ type PublicationRecord = Extract<LedgerRecord, { type: 'publishing' | 'published
 export type Publications = {
   /** Takes the next record about them; what is wrong with it, if anything. */
   take(record: PublicationRecord): FindingCode | undefined;
-  /** Whether the ledger has begun to record publications: a folder of an earlier version has none. */
+  /** Whether the ledger has begun to record publications: before the first erasure, it may have none. */
   isBegun(): boolean;
   of(dataset: string, snapshotId: string): Publication | undefined;
   /** Those that stand or are under way; a snapshot that is gone is not among them. */

@@ -20,11 +20,11 @@ export const ManifestFile = z.strictObject({
 export type ManifestFile = z.infer<typeof ManifestFile>;
 
 const fieldId = z.int().min(1);
-/** A column of a snapshot. Its number, and that of its list's elements, stand in the files too; files of before have none. */
+/** A column of a snapshot. Its number, and that of its list's elements, stand in the files too. */
 const PublishedColumn = z.strictObject({
   name: z.string(),
   type: z.enum(columnTypes),
-  id: fieldId.optional(),
+  id: fieldId,
   element_id: fieldId.optional(),
 });
 export type PublishedColumn = z.infer<typeof PublishedColumn>;
@@ -76,10 +76,13 @@ export const Manifest = z.strictObject({
   replaced: z.record(z.string(), count).optional(),
   /** Values of promoted columns, by column, that are none of the column's type: null there, and whole in the properties. */
   misfits: z.record(z.string(), count).optional(),
-  /** The settings that decided the rows' values and files; missing in snapshots of earlier versions. */
-  publication: z
-    .strictObject({ layout: count, promote: z.array(Promotion), mask: z.array(DecidedMask), part_rows: count })
-    .optional(),
+  /** The settings that decided the rows' values and files. */
+  publication: z.strictObject({
+    layout: count,
+    promote: z.array(Promotion),
+    mask: z.array(DecidedMask),
+    part_rows: count,
+  }),
   generator: z.strictObject({ name: z.string(), version: z.string() }),
 });
 export type Manifest = z.infer<typeof Manifest>;

@@ -28,12 +28,11 @@ const rowGroupRowsMax = 40_960;
 // Keeps memory flat when each row has a megabyte. Ordinary rows reach the limit of rows first.
 const rowGroupBytesMax = 16 * 1024 * 1024;
 
-/** The options of `COPY … TO` with which every published file is written. Columns without a number get none. */
+/** The options of `COPY … TO` with which every published file is written. */
 export function copyOptions(columns: readonly PublishedColumn[]): string {
-  const ids = columns.flatMap(({ name, id, element_id: elementId }) => {
-    if (id === undefined) return [];
+  const ids = columns.map(({ name, id, element_id: elementId }) => {
     const number = elementId === undefined ? id : `{__duckdb_field_id: ${id}, element: ${elementId}}`;
-    return [`${sqlText(name)}: ${number}`];
+    return `${sqlText(name)}: ${number}`;
   });
   return `(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE ${rowGroupRowsMax},
   ROW_GROUP_SIZE_BYTES ${rowGroupBytesMax}, USE_TMP_FILE false${ids.length > 0 ? `, FIELD_IDS {${ids.join(', ')}}` : ''})`;

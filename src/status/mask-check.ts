@@ -11,7 +11,7 @@ export function checkMaskKey(dataDir: string): string {
   const current = published.readCurrent();
   const used = publishedDatasets
     .flatMap((dataset) => currentIds(current, dataset).map((snapshotId) => ({ dataset, snapshotId })))
-    .flatMap((snapshot) => published.readManifest(snapshot).publication?.mask ?? [])
+    .flatMap((snapshot) => published.readManifest(snapshot).publication.mask)
     .flatMap((mask) => (typeof mask === 'string' ? [] : [mask.key]));
   if (used.length === 0) return 'no hash is published yet';
   if (used.every((key) => key === own)) return 'the published hashes are those of keys/mask.key';

@@ -86,7 +86,7 @@ test('a column has another number once it is hashed, once the key is another one
       dataset: 'persons',
       snapshotId: made?.snapshotId ?? '',
     });
-    expect(publication?.mask).toHaveLength(mask.length);
+    expect(publication.mask).toHaveLength(mask.length);
     return Object.fromEntries(columns.map(({ name, id }) => [name, id]));
   };
   const both: Mask[] = [email, { property: 'name', how: 'hash' }];

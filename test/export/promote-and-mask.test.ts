@@ -116,7 +116,7 @@ test('typed columns are columns of their type in the file, and the manifest coun
     'at timestamp[us, UTC]',
     'address string',
   ]);
-  expect(manifest.publication?.promote).toEqual(promote);
+  expect(manifest.publication.promote).toEqual(promote);
   expect(parts.flat()).toMatchObject([
     {
       city: 'Zürich',

@@ -15,7 +15,9 @@ const inFile = ['person_uuid', 'person_id', 'name', 'distinct_ids', 'properties'
 // As the manifest of an older file has them: a field that was added since is not in it.
 const columns = datasets.persons.columns
   .filter(({ name }) => inFile.includes(name))
-  .map(({ name, type }) => ({ name, type }));
+  .map(({ name, type }, index) =>
+    Object.assign({ name, type, id: 2 * index + 1 }, type === 'list<string>' ? { element_id: 2 * index + 2 } : {}),
+  );
 
 /** Encodes a part of the persons with these keys again, marked as `mark` does. */
 function encode(

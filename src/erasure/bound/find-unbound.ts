@@ -27,8 +27,8 @@ export type Found = {
 /**
  * Finds what is not as the ledger says, and the erased persons in published files that differ from it. The suppression list
  * is made as the ledger has it before, and damaged snapshots, which nothing can be searched in, are deleted. Where the list
- * differed, every identifier of the mirror is compared with it. A folder of an
- * earlier version is searched whole, once. Throws `storage` for what the program cannot mend.
+ * differed, every identifier of the mirror is compared with it. A folder whose ledger has recorded no publication yet is searched
+ * whole, once. Throws `storage` for what the program cannot mend.
  */
 export async function findUnbound(context: JobContext): Promise<Found> {
   const { db, published, signal } = context;

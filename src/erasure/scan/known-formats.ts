@@ -70,9 +70,7 @@ function manifestContent(bytes: Buffer, place: string): KnownContent | undefined
   const keys = files.flatMap((file) => [file.min_key ?? [], file.max_key ?? []].flat());
   return contentOfKeys(dataset, keys, [
     ...columns.map(({ name }) => name),
-    ...[...(publication?.promote ?? []), ...(publication?.mask ?? [])].map((one) =>
-      typeof one === 'string' ? one : one.property,
-    ),
+    ...[...publication.promote, ...publication.mask].map((one) => (typeof one === 'string' ? one : one.property)),
   ]);
 }
 

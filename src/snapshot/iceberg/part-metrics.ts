@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { sqlPaths } from '../duckdb.ts';
 import type { Pair } from './manifest-schemas.ts';
-import type { NumberedColumn } from './table-metadata.ts';
+import type { PublishedColumn } from '../manifest.ts';
 
 /** What a part's own footer says of its columns. Lists are left out; times have bounds. */
 export type PartMetrics = {
@@ -16,7 +16,7 @@ export type PartMetrics = {
 export async function measureParts(
   connection: DuckDBConnection,
   paths: readonly string[],
-  columns: readonly NumberedColumn[],
+  columns: readonly PublishedColumn[],
 ): Promise<Map<string, PartMetrics>> {
   // A group whose bounds cannot be read, and that has values, could hold any time.
   const found = await connection.runAndReadAll(`SELECT file_name, path_in_schema,

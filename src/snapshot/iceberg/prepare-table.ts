@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { PublishedDataset } from '../../contract/datasets.ts';
 import { measureFile, sha256 } from '../../core/digest.ts';
-import { AppError } from '../../core/errors.ts';
 import { datasets } from '../columns.ts';
 import { type Manifest, type ManifestFile, type TableEntry, snapshotOf } from '../manifest.ts';
 import { type PublishedFiles, fileText } from '../published-files.ts';
@@ -21,7 +20,7 @@ import {
   type PublishedTable,
   tableFolder,
 } from './table-files.ts';
-import { type NumberedColumn, type TableMetadata, type TableSnapshot, schemaOf } from './table-metadata.ts';
+import { type TableMetadata, type TableSnapshot, schemaOf } from './table-metadata.ts';
 
 /** What a table is to show. */
 export type TableTask = {
@@ -65,7 +64,7 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
   const [full] = chain;
   if (!newest || !full) throw new Error('a table of no snapshot');
   // A delta has columns of its own, which say what it is.
-  const columns = numbered(full);
+  const { columns } = full;
   const last = previous?.metadata;
   const version = (previous?.entry.version ?? 0) + 1;
   const sequence = Math.max((last?.['last-sequence-number'] ?? 0) + 1, chain.length);
@@ -145,7 +144,7 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
     'last-updated-ms': atMs,
     'last-column-id': Math.max(
       last?.['last-column-id'] ?? 0,
-      ...[...columns, ...numbered(newest)].map((column) => column.element_id ?? column.id),
+      ...[...columns, ...newest.columns].map((column) => column.element_id ?? column.id),
     ),
     'current-schema-id': schema['schema-id'],
     schemas: known ? schemas : [...schemas, schema],
@@ -180,17 +179,6 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
     ],
   };
   return { files, drafts: deletes ? [deletes.name] : [], entry };
-}
-
-/** The columns of a manifest, which have numbers unless it was written before there were any. */
-function numbered({ dataset, columns }: Manifest): NumberedColumn[] {
-  return columns.map(({ id, ...column }) => {
-    if (id !== undefined) return { ...column, id };
-    throw new AppError(`the columns of ${dataset} have no numbers yet`, {
-      code: 'storage',
-      hint: `export ${dataset} again`,
-    });
-  });
 }
 
 function partsOf({ location, chain, pathOf, change }: TableTask): Part[] {

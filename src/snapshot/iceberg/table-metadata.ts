@@ -79,12 +79,9 @@ const typeNames = {
   'timestamp[us, UTC]': 'timestamptz',
 } as const satisfies Record<Exclude<ColumnType, 'list<string>'>, string>;
 
-/** A column whose number is known. */
-export type NumberedColumn = PublishedColumn & { id: number };
-
 /** The schema of a table. `key`: the column that every row has, and each row only once unless it repeats. */
 export function schemaOf(
-  columns: readonly NumberedColumn[],
+  columns: readonly PublishedColumn[],
   key: { name: string; repeats: boolean },
   schemaId: number,
 ): TableSchema {
