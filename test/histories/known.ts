@@ -72,3 +72,72 @@ export const known: Readonly<Record<string, Move[]>> = {
     sync,
   ],
 };
+
+const deleted: Move = { do: 'delete', who: 0 };
+const again: Move = { do: 'sign up again', who: 0 };
+const shown: Move = { do: 'show all' };
+const event = (who: number): Move => ({ do: 'event', who, lateHours: 0 });
+const record = (who: number): Move => ({ do: 'record', who });
+const split = (who: number): Move => ({ do: 'split', who, isOld: true });
+const clock = (ahead: number): Move => ({ do: 'machine clock', hours: ahead });
+const drill: Move = { do: 'drill', kill: { at: 'disk', nth: 60, moment: 'before' } };
+const delta: Move = { do: 'export', kind: 'delta', isPart: false, kill: null };
+const byId: Move = { do: 'request', who: 0, by: 'distinct_id', kill: null };
+const byAddress: Move = { do: 'request', who: 0, by: 'lower email', kill: null };
+const missed: Move[] = [sync, reconcile, hours, sync, reconcile];
+const gone: Move[] = [reconcile, { do: 'pass', days: 8 }, reconcile];
+
+/** Histories that break a promise where one rule is switched off, by that rule. */
+export const ruled: Readonly<Record<string, Move[]>> = {
+  'a part that was split off before the request keeps it open': [sync, split(0), request(0), reconcile],
+  'a drill that was killed is cleared away': [sync, drill, request(0), reconcile],
+  'deltas are in the order of their numbers': [
+    sync,
+    delta,
+    clock(2),
+    { do: 'change', who: 0 },
+    sync,
+    delta,
+    clock(0),
+    merge,
+    ...missed,
+    delta,
+  ],
+  'a recording that is there again comes back': [
+    record(0),
+    record(1),
+    record(2),
+    sync,
+    { do: 'move recording', who: 1 },
+    ...missed,
+    hours,
+    sync,
+    reconcile,
+    shown,
+    sync,
+  ],
+  'an address is asked for in each spelling': [sync, again, byAddress, reconcile],
+  'who is let in again is let in by all requests': [
+    sync,
+    request(0),
+    byId,
+    ...gone,
+    { do: 'readmit', nth: 0 },
+    event(0),
+    sync,
+    reconcile,
+  ],
+  'a fenced id is no name': [split(1), sync, request(0), reconcile, event(1), { do: 'merge', who: 3, into: 2 }, sync],
+  'who was deleted by others is known by no distinct id': [sync, deleted, ...missed, event(1), sync],
+  'deletions tell of those who were merged into the erased': [
+    sync,
+    delta,
+    merge,
+    sync,
+    reconcile,
+    delta,
+    request(0),
+    reconcile,
+    delta,
+  ],
+};
