@@ -7,13 +7,11 @@ import { beginWaitsAnew, noteServiceClock } from '../mirror/service-clock.ts';
 
 /**
  * Asks the service for its time, and brings in line with it what an earlier run has set by a clock that was wrong. Without an
- * answer in a minute nothing is changed, and no time is over for good in this run.
+ * answer nothing is changed, and no time is over for good in this run. `patience`: ends the wait for an answer.
  */
-export async function askForTime(context: JobContext): Promise<void> {
+export async function askForTime(context: JobContext, patience = new AbortController().signal): Promise<void> {
   const { db, service, clock, signal } = context;
   if (service === null) return;
-  // The erasure here must not wait as long as retries would wait for a service that is down.
-  const patience = AbortSignal.timeout(patienceMs);
   await askForProject(service, 'persons', AbortSignal.any([signal, patience])).catch((error: unknown) => {
     signal.throwIfAborted();
     if (!(error instanceof AppError) && !patience.aborted) throw error;
@@ -23,5 +21,3 @@ export async function askForTime(context: JobContext): Promise<void> {
   noteServiceClock(db, present, isoTime(clock.now()));
   beginWaitsAnew(db, isoTime(present.latestMs), isAgreed(present.aheadMs) ? isoTime(present.earliestMs) : null);
 }
-
-const patienceMs = 60_000;
