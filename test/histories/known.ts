@@ -94,7 +94,7 @@ export const ruled: Readonly<Record<string, Move[]>> = {
   'deltas are in the order of their numbers': [
     sync,
     delta,
-    clock(2),
+    clock(6),
     { do: 'change', who: 0 },
     sync,
     delta,
