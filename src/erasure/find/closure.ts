@@ -68,16 +68,17 @@ function leadsTo(sighting: Sighting): Lead[] {
  * history held. An identifier that another living person has now, or had before, is left to that person. An e-mail address
  * proves less: two persons can have the same one. It leads only to nameless rows, and to no row while another living person
  * has it or had it. Of a recording that it leads to, the distinct id that it was made under is not the subject's for that.
- * `isUnasked`: nobody has asked for it; then a recording that any row shows with another living person is left to that person.
+ * `former`: persons, by uuid, that were merged into the subject. `isUnasked`: nobody has asked for it; then a recording that any row
+ * shows with another living person is left to that person.
  */
 export function closeIdentity<Seen extends Sighting>(
-  start: Identity & { email?: readonly string[] },
+  start: Identity & { email?: readonly string[]; former?: readonly string[] },
   seenWith: SightingIndex<Seen>,
   { isLiving, ownerOf, holdersOf }: LivingOthers,
   isUnasked = false,
 ): Closure<Seen> {
   const known: Record<Lead['kind'], Set<string>> = {
-    person_uuid: new Set(start.person_uuid),
+    person_uuid: new Set([...start.person_uuid, ...(start.former ?? [])]),
     person_id: new Set(start.person_id),
     distinct_id: new Set(start.distinct_id),
     recording_id: new Set(start.recording_id),
@@ -90,7 +91,8 @@ export function closeIdentity<Seen extends Sighting>(
   // Recordings that show no person, and were found by their id or an address: they tell only of themselves. The distinct id
   // that such a recording was made under may be any person's.
   const anonymous = new Set<Seen>();
-  const frontier = [...identifiersIn(start)];
+  const formerly = (start.former ?? []).map((value): Identifier => ({ kind: 'person_uuid', value }));
+  const frontier = [...identifiersIn(start), ...formerly];
   const emails = [...known.email];
   const learn = ({ kind, value }: Lead): void => {
     if (known[kind].has(value)) return;

@@ -101,8 +101,8 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
     const others = livingOthers([...shownBy(true), ...persons, ...shownBy(false)], isSubject, holders);
     const closures = new Map(
       subjects.map(({ id, given, isUnasked }) => {
-        const begin = unionOf([starts.get(id)?.identity ?? nobody, { ...nobody, person_uuid: former.get(id) ?? [] }]);
-        const identity = { ...fold(begin), email: emailsOf(given) };
+        const begin = fold(starts.get(id)?.identity ?? nobody);
+        const identity = { ...begin, email: emailsOf(given), former: former.get(id) ?? [] };
         // A request for a recording alone is not about the person in it.
         const isRecording = given.every(({ kind }) => kind === 'recording');
         const closed = closeIdentity(

@@ -56,6 +56,12 @@ describe('a subject is known by all that was ever seen together', () => {
     });
   });
 
+  it('by an integer id, also where somebody is known to have been merged into it', () => {
+    const index = indexSightings([person('1', 'u1', ['a'], '25')]);
+    const closed = closeIdentity({ ...of({ person_id: ['25'] }), former: ['u0'] }, index, living({ u1: ['a'] }));
+    expect(closed.identity.person_uuid).toEqual(['u0', 'u1']);
+  });
+
   it('but no recording that is another’s now, where nobody has asked for it', () => {
     const rows = [recording('r', 'loser', ['b']), { ...recording('now', 'survivor', ['b']), recording_id: 'r' }];
     const others = living({ survivor: ['a', 'b'] });
