@@ -53,7 +53,7 @@ describe('a second request for somebody who is known by the same identifier', ()
     const { world, given } = await worldWithCanary();
     await world.request(given, undefined, false);
     // The first calls probe what the service offers. Deleted there and here, and killed before the service was asked whether it is done.
-    const answered = { operation: anyOperation.http, nth: 11, moment: 'before' } as const;
+    const answered = { operation: anyOperation.http, nth: 12, moment: 'before' } as const;
     expect(await world.reconcile(answered)).toBeUndefined();
     expect([...world.sandbox.living()].map(({ uuid }) => uuid)).not.toContain(given[0]?.value);
     expect(listRequests(world.db(), 'open')).toHaveLength(1);
