@@ -7,14 +7,13 @@ import { beginWaitsAnew, noteServiceClock } from '../mirror/service-clock.ts';
 
 /**
  * Asks the service for its time, and brings in line with it what an earlier run has set by a clock that was wrong. Without an
- * answer nothing is changed, and no time is over for good in this run. `patience`: ends the wait for an answer.
+ * answer nothing is changed, and no time is over for good in this run.
  */
-export async function askForTime(context: JobContext, patience = new AbortController().signal): Promise<void> {
+export async function askForTime(context: JobContext): Promise<void> {
   const { db, service, clock, signal } = context;
   if (service === null) return;
-  await askForProject(service, 'persons', AbortSignal.any([signal, patience])).catch((error: unknown) => {
-    signal.throwIfAborted();
-    if (!(error instanceof AppError) && !patience.aborted) throw error;
+  await askForProject(service, 'persons', signal).catch((error: unknown) => {
+    if (!(error instanceof AppError) || error.code === 'interrupted') throw error;
   });
   const present = presentOf(context);
   if (present.aheadMs === null) return;

@@ -39,9 +39,7 @@ export type EntryStore = {
 
 /** The ledger, to be read. */
 export type LedgerReader = {
-  /**
-   * Every entry, in order, in constant memory. Throws `storage`, with the line's number, at a line that is damaged.
-   */
+  /** Every entry, in order, in constant memory. Throws `storage`, with the line's number, at a line that is damaged. */
   entries(): Iterable<LedgerEntry>;
   size(): number;
   /** The greatest epoch whose fence stands; 0 before the first. */

@@ -54,7 +54,9 @@ const toOne = <D extends Move['do']>(...what: D[]) => fc.record({ do: fc.constan
 const job = <D extends Move['do']>(...what: D[]) => fc.record({ do: fc.constantFrom(...what), kill });
 const nthOf = <D extends Move['do']>(...what: D[]) => fc.record({ do: fc.constantFrom(...what), nth });
 
-const part = fc.constantFrom(...(Object.keys(parts) as Part[]));
+const allParts = Object.keys(parts) as Part[];
+const part = fc.constantFrom(...allParts);
+const lost = (...some: Part[]) => fc.record({ do: fc.constant('lose' as const), part: fc.constantFrom(...some) });
 const moves = {
   signUp: one('sign up'),
   toSomebody: toOne('sign up again', 'record', 'change', 'delete'),
@@ -96,7 +98,7 @@ const moves = {
   pass: fc.record({ do: fc.constant('pass' as const), days: fc.constantFrom(0.01, 0.1, 1, 8) }),
   backUp: one('back up'),
   restore: fc.record({ do: fc.constant('restore' as const), part, nth }),
-  lose: fc.record({ do: fc.constant('lose' as const), part }),
+  lose: lost(...allParts),
 } satisfies Record<string, fc.Arbitrary<Move>>;
 
 const anyMove: fc.Arbitrary<Move> = fc.oneof(
@@ -114,7 +116,6 @@ const anyMove: fc.Arbitrary<Move> = fc.oneof(
   { weight: 1, arbitrary: fc.oneof(moves.rotate, moves.backUp, moves.drill) },
 );
 
-const lost = (...some: Part[]) => fc.record({ do: fc.constant('lose' as const), part: fc.constantFrom(...some) });
 const days = (many: number) => fc.constant({ do: 'pass' as const, days: many });
 const back = (...some: Part[]) =>
   fc.record({ do: fc.constant('restore' as const), part: fc.constantFrom(...some), nth });

@@ -16,6 +16,7 @@ import { placeOf } from '../../snapshot/published-files.ts';
 import { closingBox, type Box, type OpenedBox } from '../request/box.ts';
 import { bindKeys } from '../bound/hold.ts';
 import { askForTime } from '../ask-for-time.ts';
+import { askPatiently } from '../ask-patiently.ts';
 import { settle } from '../request/target-journal.ts';
 import { eachTogether } from '../request/together.ts';
 import { scanForSubjects } from '../scan/run-scan.ts';
@@ -38,9 +39,9 @@ export async function fenceRequests(
   const going = decided.filter(({ decision }) => decision.decision === 'fence').map(withWholeBox);
   if (going.length === 0) return result;
   await controlScan(context, going);
-  // Who comes back is told by the service's time of this moment: the machine's own may be wrong. The erasure here must not wait as
-  // long as retries would wait for a service that is down.
-  if (context.service?.heard?.() === undefined) await askForTime(context, AbortSignal.timeout(patienceMs));
+  // Who comes back is told by the service's time of this moment: the machine's own may be wrong.
+  const { service } = context;
+  if (service && service.heard?.() === undefined) await askPatiently(context, service, askForTime);
   result.rowsErased = await raiseFence(context, going);
   result.fenced = going.length;
   return result;
@@ -73,8 +74,6 @@ async function controlScan(context: JobContext, going: readonly DecidedRequest[]
   const { found } = await scanForSubjects(context, 'control', subjects, open, mustRead);
   context.ledger().append(found.map(({ record }) => record));
 }
-
-const patienceMs = 60_000;
 
 /** One person can have a million identifiers: other work goes on between the steps of the transaction. */
 async function raiseFence(context: JobContext, going: readonly DecidedRequest[]): Promise<number> {

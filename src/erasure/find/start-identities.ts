@@ -17,6 +17,7 @@ import {
 import type { JobContext } from '../../job/job-context.ts';
 import type { WaitReason } from '../../ledger/vocabulary.ts';
 import { waitReasonOf } from '../request/waits.ts';
+import { askPatiently } from '../ask-patiently.ts';
 import type { Database } from '../../mirror/database.ts';
 import { findPersons } from '../../mirror/sightings.ts';
 import { holdersOf, type BoxContext, type GivenIdentifier, type Subject } from '../request/box.ts';
@@ -56,8 +57,6 @@ export type Start = {
 export type AskContext = Pick<JobContext, 'db' | 'service' | 'signal'> & BoxContext;
 
 const atOnce = 8;
-// The erasure here must not wait as long as retries would wait for a service that is down.
-const patienceMs = 60_000;
 
 /**
  * Asks mirror and service which person an identifier names. The named person is the subject, even if other persons had the
@@ -156,24 +155,6 @@ function namelessOf({ kind, value }: GivenIdentifier, rowsOf: EmailRows): Identi
 function identityOfNameless(row: Sighting): Identity {
   if (row.person_uuid !== null) return nobody;
   return { ...nobody, person_id: row.person_id === null ? [] : [row.person_id], distinct_id: shownDistinctIds(row) };
-}
-
-/** The answer to a question; null when the service does not answer, or refuses to. */
-async function askPatiently<T>(
-  context: AskContext,
-  service: Service,
-  question: (context: AskContext, service: Service) => Promise<T>,
-  onFailure: (error: unknown) => void,
-): Promise<T | null> {
-  const patience = AbortSignal.timeout(patienceMs);
-  try {
-    return await question({ ...context, signal: AbortSignal.any([context.signal, patience]) }, service);
-  } catch (error) {
-    context.signal.throwIfAborted();
-    if (!(error instanceof AppError) && !patience.aborted) throw error;
-    onFailure(error);
-    return null;
-  }
 }
 
 /** An address is asked for in so many spellings at the most. */

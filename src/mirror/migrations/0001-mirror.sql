@@ -420,7 +420,7 @@ CREATE TABLE fence (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX fence_by_request ON fence (request_id);
 
--- The number of times that the lease was taken: whoever holds it writes only as long as the number is the one it got.
+-- The number of times that the lease was taken. Its holder writes only while the number is the one that the holder got.
 CREATE TABLE lease_token (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   token INTEGER NOT NULL
