@@ -213,7 +213,8 @@ function nextGeneration(history: RequestHistory | undefined): number {
 
 /**
  * Service and bucket may have changed since an older copy of the mirror was made, so every open target there begins again. So does
- * one of which the ledger does not have the result or the intent. A mirror that is not older keeps what it waits for.
+ * one of which the ledger does not have the result or the intent. A mirror that is not older keeps what it waits for, as do
+ * events whose person is gone: nobody will ask for their deletion again.
  */
 function restartUpstream(
   { db, clock }: JobContext,
@@ -222,9 +223,13 @@ function restartUpstream(
   isOlder: boolean,
 ): void {
   const unrecorded = history ? unrecordedTargets(db, history) : [];
-  for (const { target, status } of listTargets(db, id))
-    if (!isHere(target) && (unrecorded.includes(spellTarget(target)) || (isOlder && status !== 'done')))
+  const targets = listTargets(db, id);
+  const isGone = targets.some(({ target, result }) => target === 'upstream.person' && result !== null);
+  for (const { target, status } of targets) {
+    const isOpen = isOlder && status !== 'done' && !(target === 'upstream.events' && isGone);
+    if (!isHere(target) && (isOpen || unrecorded.includes(spellTarget(target))))
       restartTarget(db, id, target, isoTime(clock.now()));
+  }
 }
 
 /** The identifiers that were found of each request, with the texts that the mirror still has of the subject. */

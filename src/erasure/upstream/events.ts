@@ -49,7 +49,8 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   if (person?.result === 'already_absent') return ended('not_verifiable', 'not_verifiable');
   // The person may wait for an earlier deletion of the events.
   if (person?.attempts === 0) return undefined;
-  const isDue = events.notBefore !== null && isTargetDue(context, events);
+  // Nothing is waited for where a restored mirror has lost what was sent.
+  const isDue = events.notBefore === null ? person?.status === 'done' : isTargetDue(context, events);
   // Rows can come a moment after the person has gone.
   if (!isDue && !isDoubted(events) && !(events.status === 'attention' && person?.status === 'done')) return undefined;
   if (events.attempts > 0 && isLately(context, events, askAgainAfterMs)) return undefined;

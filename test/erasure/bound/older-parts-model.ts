@@ -1,6 +1,9 @@
 import { expect } from 'vitest';
 import { AppError } from '../../../src/core/errors.ts';
+import { runEraseJob } from '../../../src/erasure/fence/restore-guard.ts';
+import { approveRequest } from '../../../src/erasure/receive.ts';
 import { readLedger } from '../../../src/ledger/ledger.ts';
+import { listRequests } from '../../../src/mirror/erasure-requests.ts';
 import type { ErasureWorld } from '../erasure-world.ts';
 import { differencesOf, keepCopy, openBoundWorld, placesOf, problemsOf, type Bindable } from './bound-world.ts';
 
@@ -57,7 +60,26 @@ export async function playOlderParts(
     await expectToldOrGone(world, erased, isUntold);
   }
   if (isUntold) return 'not to be told';
+  await endReopened(world);
   return (await toldBy(world)).length > 0 ? 'refused' : 'mended';
+}
+
+/**
+ * A certificate is superseded until the request that was opened again has come to its end. An operator has to say of those who live
+ * at the service again that they are others.
+ */
+async function endReopened(world: ErasureWorld): Promise<void> {
+  const waiting = listRequests(world.db(), 'open').filter(({ reason }) => reason === 'distinct_id_elsewhere');
+  await world
+    .look((context) =>
+      runEraseJob(context, (own) => {
+        for (const { id } of waiting) approveRequest(own, id);
+        return Promise.resolve({ outcome: 'done', counts: {} });
+      }),
+    )
+    .catch((error: unknown) => expect(error).toBeInstanceOf(AppError));
+  world.pass(9);
+  await world.reconcile().catch((error: unknown) => expect(error).toBeInstanceOf(AppError));
 }
 
 /** Nobody erased is in mirror or files, or a check says that something is wrong. */

@@ -11,3 +11,7 @@ test.each(choices.map((parts) => ({ parts })))(
   },
   120_000,
 );
+
+test('a mirror from before the end of both requests: they come to their end again, as soon as the events had their time', async () => {
+  expect(await playOlderParts(4, 5, ['database'])).toBe('mended');
+}, 60_000);
