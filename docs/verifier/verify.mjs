@@ -74,10 +74,7 @@ const fields = {
   fence: someOf((value) => hasFields(value, 'kind encrypted')),
   kind: oneOf('person_uuid person_id distinct_id recording_id'),
   target: (value) => isFixedTarget(value) || isFileTarget(value),
-  result: oneOf(
-    'deleted already_absent still_present confirmed not_verifiable unconfirmed partly_deleted not_queued kept absent ' +
-      'not_deletable_via_api not_deletable_by_key deletion_requested removed purged rewritten file_gone locked not_applicable',
-  ),
+  result: (value) => Object.hasOwn(assurancesOf, value),
   assurance: oneOf('not_verifiable asserted_by_upstream observed verified'),
   phase: oneOf('control verify'),
   outcome: oneOf('passed failed'),
@@ -106,7 +103,7 @@ const records = {
   fencing: 'request generation epoch fence continued? served_at?',
   fenced: 'request generation epoch',
   intent: 'requests target',
-  result: 'requests target result assurance rows_before? rows_removed? rows_each? until? machines?',
+  result: 'requests target result assurance rows_before? rows_removed? until? machines?',
   scan: 'requests phase files bytes needles hits passed_over? left_out?',
   locally_verified: 'request generation consumers?',
   awaiting_upstream: 'request generation events_expected_by',
@@ -126,6 +123,52 @@ const records = {
   key_rotated: 'old_key new_key signature',
   taken_over: 'machine token',
 };
+
+/** What each target can come to; any other target is a published file. */
+const resultsOf = {
+  'upstream.person': 'deleted already_absent still_present not_verifiable',
+  'upstream.events': 'kept confirmed partly_deleted unconfirmed not_queued not_verifiable',
+  'upstream.recordings':
+    'deleted absent deletion_requested not_applicable not_deletable_via_api not_deletable_by_key still_present not_verifiable',
+  'upstream.playlists': 'removed not_applicable not_deletable_by_key still_present not_verifiable',
+  mirror: 'purged',
+  aux: 'purged',
+  bucket: 'absent locked',
+  copies: 'absent',
+  file: 'rewritten file_gone',
+};
+/** How far each result can be believed. */
+const assurancesOf = {
+  deleted: 'observed',
+  already_absent: 'observed',
+  still_present: 'observed',
+  kept: 'observed',
+  absent: 'observed not_verifiable',
+  not_applicable: 'observed not_verifiable',
+  removed: 'observed not_verifiable',
+  confirmed: 'asserted_by_upstream',
+  partly_deleted: 'asserted_by_upstream',
+  deletion_requested: 'asserted_by_upstream not_verifiable',
+  not_verifiable: 'not_verifiable',
+  unconfirmed: 'not_verifiable',
+  not_queued: 'not_verifiable',
+  not_deletable_via_api: 'not_verifiable',
+  not_deletable_by_key: 'not_verifiable',
+  purged: 'verified observed',
+  rewritten: 'verified',
+  file_gone: 'observed',
+  locked: 'observed',
+};
+
+/** Whether a target can have ended as a record says. */
+function isPossibleEnd({ target, result, assurance, until, machines }) {
+  return (
+    words(resultsOf[isFixedTarget(target) ? target : 'file']).includes(result) &&
+    words(assurancesOf[result]).includes(assurance) &&
+    (until === undefined || words('locked partly_deleted').includes(result)) &&
+    (machines === undefined || target === 'copies')
+  );
+}
 
 /** Whether a value is an object with these fields, good ones, and no others. */
 function hasFields(value, shape) {
@@ -164,7 +207,8 @@ function readEntry(line) {
   if (!canonical?.equals(line)) return 'not_canonical';
   const { type, ...rest } = isObject(entry) ? entry : {};
   const isRecord = typeof type === 'string' && Object.hasOwn(records, type);
-  return isRecord && hasFields(rest, `seq at ${records[type]}`) ? entry : 'not_in_schema';
+  const isGood = isRecord && hasFields(rest, `seq at ${records[type]}`) && (type !== 'result' || isPossibleEnd(rest));
+  return isGood ? entry : 'not_in_schema';
 }
 
 // ---- Which records may follow which (ORDER.md) ----
@@ -241,7 +285,8 @@ function recordOrder({ isAlone = false } = {}) {
     if (type === 'fencing' && (isAlone ? record.epoch <= epoch : record.epoch !== epoch + 1)) return 'wrong_epoch';
     if (isContinued && record.epoch !== request.epoch) return 'wrong_epoch';
     if (type === 'fenced' && record.epoch !== request.epoch) return 'wrong_epoch';
-    if (type === 'locally_verified' && !request.isClean) return 'verified_without_scan';
+    const saysClean = type === 'locally_verified' || (type === 'certified' && certificate !== null);
+    if (saysClean && !request.isClean) return 'verified_without_scan';
     if (type === 'certified' && certificate !== null) {
       if (intents.size > 0) return 'certified_with_open_intent';
       if (!certifiedTargets.every((target) => request.ended.has(target))) return 'certified_without_target';
@@ -682,112 +727,10 @@ function judgeAnchors({ claims, times, timeStamps, policy, now }, report) {
 
 // ---- Certificates (CERTIFICATES.md) ----
 
-const said = {
-  service_event_store:
-    "It is not proven that the service's event store no longer holds the person's events. This program cannot read that store.",
-  service_backups:
-    "It is not proven that the service's own backups no longer hold the person. This program cannot read these backups.",
-  operator_backups:
-    'It is not proven that backups of the data folder no longer hold the person. The operator makes these backups, and this program cannot reach them.',
-  block_device:
-    'It is not proven that the storage device holds no remnant below the files. Flash memory and some file systems keep old copies of a file, and overwriting the file does not reach these copies.',
-  downstream_copies:
-    'It is not proven that copies of the published files, which others have made, no longer hold the person. Until the given time the dataset deletions names the rows that the owners of such copies have to delete. After that time it no longer names them.',
-  not_verifiable: 'It is not proven that this target was reached. This program has no means to check it.',
-  asserted_by_upstream:
-    'It is not proven that this target was reached. The service says that it was, and this program has no means to check that.',
-  observed:
-    'It is not proven that this target was reached. This program saw it from outside only: it read no stored bytes that show it.',
-  not_deletable_via_api:
-    'This target was not reached. The service still holds the data. It offers no way to delete them, or the settings of this program say not to ask for it.',
-  not_deletable_by_key:
-    'This target was not reached. The service still holds the data, or did when this program last asked. It does not let the key of this program delete them.',
-  kept: 'This target was not reached. The request left these data at the service.',
-  still_present:
-    'This target was not reached. The service still had the person when this program last asked, and the time of the request is over.',
-  deletion_requested:
-    'It is not proven that this target was reached. The service was asked to delete the session recordings together with the person, and this program has not seen that they are gone.',
-  locked:
-    'This target was not reached. A lock in the bucket keeps old versions of the published files until the given time, or until it is lifted.',
-  partly_deleted:
-    'This target was reached in part only. The service says that it deleted events up to the given time. It showed no deletion of the other events for this request. The person is gone there, so none can be requested any more.',
-  not_queued:
-    'This target was not reached, as far as the service shows. It took the request to delete the events, and then showed no deletion of them for this request. The person is gone there, so none can be requested any more.',
-  summary: {
-    here: 'Erased here on {day}',
-    'upstream.person deleted': 'deleted at the service on {day}',
-    deleted_before: 'deleted at the service on {day}',
-    'upstream.person already_absent': 'already gone at the service',
-    'upstream.person still_present': 'still at the service when last asked',
-    'upstream.events kept': 'events kept, as requested',
-    kept_unasked: 'events left at the service',
-    'upstream.events confirmed': 'events deleted, as the service says',
-    'upstream.events not_verifiable': 'deletion of the events not verifiable',
-    'upstream.events unconfirmed': 'deletion of the events not confirmed',
-    'upstream.events partly_deleted': 'only a part of the events was deleted, as the service says',
-    'upstream.events not_queued': 'no deletion of the events shown by the service',
-    'upstream.recordings deleted': 'session recordings deleted at the service on {day}',
-    'upstream.recordings not_deletable_via_api': 'session recordings still at the service',
-    'upstream.recordings not_deletable_by_key': 'session recordings still at the service',
-    'upstream.recordings not_verifiable': 'deletion of the session recordings not verifiable',
-    'upstream.recordings deletion_requested': 'deletion of the session recordings requested, but not seen',
-    not_reached: 'not everything reached',
-    wait_dropped: 'deletion of the events, due by {day}, not waited for',
-    late: 'later than due ({day})',
-  },
-  wait_dropped:
-    'The service should have deleted the events by the given time. This program did not wait for that time.',
-  legal_ground: {
-    consent_withdrawn: 'Legal ground: Art. 17(1)(b) GDPR. The person withdrew the consent.',
-    objection: 'Legal ground: Art. 17(1)(c) GDPR. The person objected to the processing.',
-    no_longer_needed: 'Legal ground: Art. 17(1)(a) GDPR. The data are no longer needed.',
-    unlawful: 'Legal ground: Art. 17(1)(d) GDPR. The data were processed unlawfully.',
-    legal_obligation: 'Legal ground: Art. 17(1)(e) GDPR. A law requires the erasure.',
-    child_consent: 'Legal ground: Art. 17(1)(f) GDPR. The data were collected from a child.',
-    consumer_request:
-      'Legal ground: Section 1798.105 of the California Civil Code (CCPA). The consumer asked for the deletion.',
-    deleted_upstream: 'Legal ground: none is recorded. This program followed a deletion at the service.',
-    restored_backup:
-      'Legal ground: none is recorded. This program repeated an erasure after an older copy had been restored.',
-    other: 'Legal ground: no article is recorded. The operator gave a code of its own.',
-  },
-  authorised_by: {
-    manual:
-      'Authorised by: an operator, under a reference. The ledger holds a keyed hash of this reference, not the reference itself.',
-    upstream: 'Authorised by: no person. This program made the request, because the service had deleted the person.',
-    restore:
-      'Authorised by: no person. This program made the request, because an older copy had brought the person back.',
-  },
-  method: {
-    clear:
-      'Method "clear" of NIST SP 800-88r2, within files: the program overwrote the freed space of the database and wrote the database anew.',
-    below_clear:
-      'Method below "clear" of NIST SP 800-88r2: the program wrote the file anew without the data and deleted the old file, without overwriting the blocks of the old file.',
-    by_service: 'Method not known: the service deleted the data, and it does not say by which method.',
-  },
-  exception:
-    'Data were kept. Which exception allows this (Art. 17(3) GDPR, Section 1798.105(d) of the California Civil Code) is not recorded.',
-  identity_check: 'Identity: how the identity of the person was checked is not recorded.',
-  recipients:
-    'Recipients (Art. 19 GDPR): none is recorded as told. The dataset deletions names the rows to delete to the recipients that read it.',
-  consumers:
-    'Recipients (Art. 19 GDPR): "consumers" names those that load the published files and had to delete the person too, and when an operator recorded that each of them has. Where it has no time, nothing was recorded before this certificate. The ledger holds what was recorded later. This program has not seen the copies of consumers.',
-  retention:
-    'Retention: the program keeps this certificate and the ledger without a time limit. The operator decides how long they stay.',
-};
-
-/** Results of a target that was left as it was. */
-const notReached = words(
-  'not_deletable_via_api not_deletable_by_key kept still_present deletion_requested locked partly_deleted not_queued',
-);
-
-/** Of these, results that are said together with a time. */
-const dated = words('locked partly_deleted');
-
-/** Of these, results that say that a target was not reached. */
+/** Results that say that a target was not reached, or in part only. */
 const left = words('not_deletable_via_api not_deletable_by_key kept still_present locked partly_deleted not_queued');
 const evidences = words('not_reached not_verifiable asserted_by_upstream observed verified');
-const methods = words('clear below_clear by_service');
+const unprovable = words('service_event_store service_backups downstream_copies operator_backups block_device');
 
 /** Folds the entries of requests, one after the other, into what a certificate says of them. */
 function requestHistories() {
@@ -796,7 +739,7 @@ function requestHistories() {
     if (entry.type === 'received') {
       const { request, generation, origin, basis, subject, authorisation, due_at } = entry;
       const about = { request, generation, origin, basis, subject, authorisation, received_at: entry.at, due_at };
-      const maps = words('targets own until consumers acknowledged').map((map) => [map, new Map()]);
+      const maps = words('targets consumers acknowledged').map((map) => [map, new Map()]);
       histories.set(id, { ...about, entries: { received: seq }, ...Object.fromEntries(maps) });
     }
     const history = histories.get(id);
@@ -813,14 +756,13 @@ function requestHistories() {
       history.entries.fenced = seq;
     }
     if (type === 'result') {
-      const { target, result, assurance, rows_before = null, rows_removed = null, rows_each, until = null, machines } = entry;
-      const own = rows_each ?? (isFixedTarget(target) ? rows_removed : null);
+      const { target, result, assurance, rows_before = null, rows_removed = null, until = null, machines } = entry;
       history.targets.set(target, {
-        ...{ target, result, assurance, rows_before, rows_removed, ended_at: at },
+        ...{ target, result, rows_before, rows_removed, ended_at: at, method: methodOf(target, result) },
+        assurance: left.includes(result) ? 'not_reached' : assurance,
+        ...(words('locked partly_deleted').includes(result) ? { until } : {}),
         ...(machines ? { machines } : {}),
       });
-      history.own.set(target, own);
-      history.until.set(target, until);
       if (target === 'upstream.person' && result === 'deleted') history.deleted_upstream_at = at;
     }
     if (type === 'scan') {
@@ -854,119 +796,57 @@ function requestHistories() {
   };
 }
 
-/** What a certificate says of a target: its own rows, the method, and whether it was not reached. */
-function endOf(end, own) {
-  const { target, result, assurance } = end;
-  const isHere = words('purged rewritten file_gone').includes(result);
-  const isThere = words('deleted removed confirmed deletion_requested').includes(result);
-  const method = isThere ? 'by_service' : !isHere ? null : target === 'mirror' ? 'clear' : 'below_clear';
-  return { ...end, assurance: left.includes(result) ? 'not_reached' : assurance, rows_removed: own, method };
-}
-
-const clause = (part, at) => part.replace('{day}', at.slice(0, 10));
-
-/** The summary of a certificate. */
-function summaryOf({ origin, targets, dropped, is_late, due_at, locally_verified_at, deleted_upstream_at }) {
-  const { summary } = said;
-  const parts = [clause(summary.here, locally_verified_at)];
-  const told = [];
-  for (const name of words('upstream.person upstream.events upstream.recordings')) {
-    const end = targets.find(({ target }) => target === name);
-    const key = end?.result === 'kept' && origin !== 'manual' ? 'kept_unasked' : `${name} ${end?.result}`;
-    if (!end || !Object.hasOwn(summary, key)) continue;
-    told.push(name);
-    const isBefore = key === 'upstream.person already_absent' && deleted_upstream_at;
-    parts.push(isBefore ? clause(summary.deleted_before, deleted_upstream_at) : clause(summary[key], end.ended_at));
-  }
-  if (targets.some(({ target, result }) => left.includes(result) && !told.includes(target))) parts.push(summary.not_reached);
-  if (dropped) parts.push(clause(summary.wait_dropped, dropped));
-  if (is_late) parts.push(clause(summary.late, due_at));
-  return `${parts.join('; ')}.`;
+/** How a target was erased. */
+function methodOf(target, result) {
+  if (words('deleted removed confirmed deletion_requested').includes(result)) return 'by_service';
+  if (!words('purged rewritten file_gone').includes(result)) return null;
+  return target === 'mirror' ? 'clear' : 'below_clear';
 }
 
 /** Whether a certificate states of the operator what it may, and nothing else: no ledger shows it. */
 function isStated(stated) {
   const isText = matches(/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u);
   const has = (value, names) => isObject(value) && Object.keys(value).sort().join(' ') === names;
-  if (!has(stated, 'controller program service')) return false;
-  const { controller, program, service } = stated;
+  if (!has(stated, 'controller deletions_list_until program service')) return false;
+  const { controller, deletions_list_until: until, program, service } = stated;
+  if (!isTime(until) || !matches(/^\d+\.\d+\.\d+$/)(program)) return false;
   const isController =
     has(controller, 'contact name') && isText(controller.name) && (controller.contact === null || isText(controller.contact));
   const isService = has(service, 'project url') && isText(service.url) && matches(/^[\w-]{1,200}$/)(service.project);
-  return (
-    (controller === null || isController) && (service === null || isService) && matches(/^\d+\.\d+\.\d+$/)(program)
-  );
+  return (controller === null || isController) && (service === null || isService);
 }
 
 /** The certificate that follows from a history; undefined where that is not whole. */
-function deriveCertificate(history, { until, origin, stated }) {
-  const targets = [...history.targets.values()]
-    .map((end) => endOf(end, history.own.get(end.target)))
-    .sort(
-      (a, b) => evidences.indexOf(a.assurance) - evidences.indexOf(b.assurance) || (a.target < b.target ? -1 : 1),
-    );
+function deriveCertificate(history, { origin, stated }) {
+  const targets = [...history.targets.values()].sort(
+    (a, b) => evidences.indexOf(a.assurance) - evidences.indexOf(b.assurance) || (a.target < b.target ? -1 : 1),
+  );
   const { fence, fenced_at, verify, control = null, locally_verified_at, entries, received_at, due_at } = history;
   if (!fence || !verify || !locally_verified_at || targets.length === 0) return undefined;
-  const certified_at = [locally_verified_at, ...targets.map(({ ended_at }) => ended_at)].sort().at(-1);
-  const days = Math.ceil((Date.parse(certified_at) - Date.parse(received_at)) / 86_400_000);
-  const { request, generation, origin: cause, basis, subject, events_expected_by = null } = history;
-  const { authorisation, deleted_upstream_at = null } = history;
-  const ofTarget = ({ target, result, assurance }) => {
-    if (notReached.includes(result))
-      return [
-        {
-          ...{ code: 'target_not_reached', target, result, says: said[result] },
-          ...(dated.includes(result) ? { until: history.until.get(target) } : {}),
-        },
-      ];
-    if (assurance === 'verified') return [];
-    return [{ code: 'target_below_verified', target, assurance, says: said[assurance] }];
-  };
-  const never = (code, more) => ({ code, says: said[code], ...more });
-  const events = targets.find(({ target }) => target === 'upstream.events');
-  const wasGone = targets.some(({ target, result }) => target === 'upstream.person' && result === 'already_absent');
-  const isUnasked = wasGone && deleted_upstream_at === null;
-  const isUnsure = !isUnasked && words('not_verifiable unconfirmed').includes(events?.result);
+  const ended_at = [locally_verified_at, ...targets.map((end) => end.ended_at)].sort().at(-1);
+  const days = Math.ceil((Date.parse(ended_at) - Date.parse(received_at)) / 86_400_000);
+  const { request, generation, origin: cause, basis, subject, authorisation } = history;
+  const { events_expected_by = null, deleted_upstream_at = null } = history;
+  const events = history.targets.get('upstream.events');
+  const wasGone = history.targets.get('upstream.person')?.result === 'already_absent' && deleted_upstream_at === null;
+  const isUnsure = !wasGone && words('not_verifiable unconfirmed').includes(events?.result);
   const isDropped = isUnsure && events_expected_by !== null && events.ended_at < events_expected_by;
-  const certificate = {
-    ...{ format_version: 1, request, generation, origin: cause, basis, subject, received_at, due_at },
-    ...{ fenced_at, locally_verified_at, certified_at, days: Math.max(0, days) },
-    is_late: certified_at > due_at,
+  const consumers = [...history.consumers]
+    .map(([consumer, acknowledged_at]) => ({ consumer, acknowledged_at }))
+    .sort((a, b) => (a.consumer < b.consumer ? -1 : 1));
+  return {
+    ...{ format_version: 1, request, generation, origin: cause, basis, subject, authorisation, received_at, due_at },
+    ...{ fenced_at, locally_verified_at, deleted_upstream_at, ended_at, days: Math.max(0, days) },
+    is_late: ended_at > due_at,
     weakest_assurance: targets[0].assurance,
     targets,
     scan: { control, verify },
     fence,
     ledger: { origin, entries },
     events_expected_by,
-    not_proven: [
-      ...targets.flatMap(ofTarget),
-      ...(isDropped ? [never('wait_dropped', { until: events_expected_by })] : []),
-      never('service_event_store'),
-      never('service_backups'),
-      never('downstream_copies', { until }),
-      never('operator_backups'),
-      never('block_device'),
-    ],
-  };
-  const used = methods.filter((method) => targets.some((target) => target.method === method));
-  const dropped = isDropped ? events_expected_by : null;
-  const consumers = [...history.consumers]
-    .map(([consumer, acknowledged_at]) => ({ consumer, acknowledged_at }))
-    .sort((a, b) => (a.consumer < b.consumer ? -1 : 1));
-  return {
-    ...certificate,
-    ...{ authorisation, deleted_upstream_at, stated },
-    statements: [
-      { code: 'legal_ground', says: said.legal_ground[basis] },
-      ...(targets.some(({ result }) => result === 'kept') ? [never('exception')] : []),
-      { code: 'authorised_by', says: said.authorised_by[cause] },
-      never('identity_check'),
-      ...used.map((method) => ({ code: 'method', method, says: said.method[method] })),
-      { code: 'recipients', says: consumers.length > 0 ? said.consumers : said.recipients },
-      never('retention'),
-    ],
-    summary: summaryOf({ ...certificate, deleted_upstream_at, dropped }),
     consumers,
+    not_proven: [...(isDropped ? ['wait_dropped'] : []), ...unprovable],
+    stated,
   };
 }
 
@@ -984,13 +864,10 @@ function certificateJudge(certificates, origin) {
     return { name, bytes, named: isOne ? named : undefined, certified: [] };
   });
   const follows = ({ named, bytes }, history) => {
-    const until = attempt(() => named.not_proven.find(({ code }) => code === 'downstream_copies').until);
     const { stated } = named;
-    if (!history || !isTime(until) || !isStated(stated)) return false;
+    if (!history || !isStated(stated)) return false;
     // Where entries are damaged, what is derived may be no certificate.
-    const derived = attempt(() =>
-      canonicalJson(deriveCertificate(history, { until, origin, stated })),
-    );
+    const derived = attempt(() => canonicalJson(deriveCertificate(history, { origin, stated })));
     return derived !== undefined && Buffer.from(derived).equals(bytes);
   };
   /** What the entries say against a certificate since it was first certified. */
@@ -1387,22 +1264,39 @@ function usage() {
   return 2;
 }
 
+/** The words of a certificate, as lines; without the file that has them, a note that says so. */
+async function wordsOf(certificate) {
+  const { certificateWords } = await import('./certificate-words.mjs').catch(() => ({}));
+  if (!certificateWords) return ['what the codes say in words is in certificate-words.mjs, which is not beside this file'];
+  const { summary, statements, notProven } = certificateWords(certificate);
+  const lines = notProven.map(
+    ({ target, says, until }) => `not proven${target ? `, ${target}` : ''}: ${says}${until ? ` Until ${until}.` : ''}`,
+  );
+  return [summary, ...statements, ...lines];
+}
+
 /** What a good bundle proves, in lines. The words of a page around it are not checked: they may say something else. */
-function provedBy(text) {
+async function provedBy(text) {
   const bundle = readBundle(text);
   if (!bundle) return [];
-  const { request, generation, received_at, certified_at, due_at, summary, targets } = JSON.parse(bundle.certificate);
+  const certificate = JSON.parse(bundle.certificate);
+  const { request, generation, received_at, ended_at, due_at, subject, stated, targets, consumers } = certificate;
+  const { controller, program, service } = stated;
   const below = targets.filter(({ assurance }) => assurance !== 'verified');
   return [
     ...(text.startsWith('{') ? [] : ['the words of the page are not checked; what it proves is this certificate:']),
-    `request ${request}, generation ${generation}: received ${received_at}, due ${due_at}, ended ${certified_at}`,
-    ...(summary === undefined ? [] : [summary]),
+    `request ${request}, generation ${generation}: received ${received_at}, due ${due_at}, ended ${ended_at}`,
+    `subject ${subject}`,
     ...below.map(({ target, result, assurance }) => `${target}: ${result}, ${assurance}`),
     `${targets.length - below.length} more targets: verified`,
+    ...(await wordsOf(certificate)),
+    ...consumers.map(({ consumer, acknowledged_at: at }) => `consumer ${consumer}: ${at ?? 'nothing recorded'}`),
+    `the operator states: controller ${controller ? `${controller.name}, ${controller.contact ?? 'no contact'}` : 'none'}; ` +
+      `service ${service ? `${service.url}, project ${service.project}` : 'none'}; program ${program}`,
   ];
 }
 
-function main(args) {
+async function main(args) {
   const [folder, ...rest] = args;
   const options = {};
   for (const name of ['--public-key', '--checkpoint', '--receipt', '--policy']) {
@@ -1444,14 +1338,14 @@ function main(args) {
   const isSuperseded = verdict.problems.every(({ problem }) => problem === 'superseded');
   if (isBundle && !verdict.later && verdict.ok && readBundle(text))
     console.log('later entries about this request: only the ledger shows them');
-  if (isBundle && isSuperseded) for (const line of provedBy(text)) console.log(line);
+  if (isBundle && isSuperseded) for (const line of await provedBy(text)) console.log(line);
   console.log(verdict.ok ? 'OK' : 'NOT OK');
   return verdict.ok ? 0 : 1;
 }
 
 if (process.argv[1] && pathToFileURL(realpathSync(process.argv[1])).href === import.meta.url) {
   try {
-    process.exitCode = main(process.argv.slice(2));
+    process.exitCode = await main(process.argv.slice(2));
   } catch (error) {
     console.error(error.message);
     process.exitCode = 2;

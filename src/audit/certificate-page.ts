@@ -1,7 +1,8 @@
 import { html, raw } from 'hono/html';
 import type { LaterWord } from '../ledger/later-words.ts';
 import { isFile, readTarget } from '../ledger/target.ts';
-import { type Certificate, summaryOf } from '../erasure/proof/certificate.ts';
+import { certificateWords, type NotProven } from '../../docs/verifier/certificate-words.mjs';
+import type { Certificate } from '../erasure/proof/certificate.ts';
 import { evidenceOf, evidences, type Evidence } from '../ledger/vocabulary.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import { factList, renderPage } from './audit-page.ts';
@@ -14,8 +15,6 @@ import {
   resultText,
   targetKindText,
 } from '../ledger/vocabulary-words.ts';
-
-type CertifiedTarget = Omit<Certificate['targets'][number], 'method'> & { method?: string | null };
 
 /**
  * A certificate with the SHA-256 of its bytes, the number of the ledger entry that holds that SHA-256, and the later words that
@@ -34,16 +33,17 @@ export type IssuedCertificate = {
  */
 export function certificatePage({ certificate, sha256, entry, later }: IssuedCertificate, bundle: string): string {
   const { request, generation, ledger, days, is_late: isLate, due_at: dueAt } = certificate;
+  const words = certificateWords(certificate);
   const isOf = (evidence: Evidence): boolean => certificate.targets.some((target) => evidenceOf(target) === evidence);
   const weakest = evidences.find(isOf) ?? 'not_reached';
   return renderPage({
     kind: 'Certificate of erasure',
     title: `Request ${request}`,
     lead: html`${supersededPanel(later)}
-      <p class="summary">${summaryOf(certificate)}</p>
+      <p class="summary">${words.summary}</p>
       <p>
         The request was received ${minuteText(certificate.received_at)}. It came to its end
-        ${minuteText(certificate.certified_at)}:
+        ${minuteText(certificate.ended_at)}:
         ${
           isLate
             ? html`<span class="late"
@@ -59,7 +59,7 @@ export function certificatePage({ certificate, sha256, entry, later }: IssuedCer
         <p>${evidenceWords[weakest].means}</p>
         <p>This holds for: ${weakestTargets(certificate, weakest)}.</p>
       </section>
-      ${notProvenPanel(certificate)}
+      ${notProvenPanel(words.notProven)}
       <section aria-labelledby="targets">
         <h2 id="targets">The targets, weakest first</h2>
         ${targetTable(certificate)}
@@ -92,7 +92,7 @@ export function certificatePage({ certificate, sha256, entry, later }: IssuedCer
             ...(certificate.events_expected_by === null
               ? []
               : [['Weekly batch of the service by', minuteText(certificate.events_expected_by)] as const]),
-            ['Ended', minuteText(certificate.certified_at)],
+            ['Ended', minuteText(certificate.ended_at)],
             [
               'Generation',
               generation === 1
@@ -103,7 +103,7 @@ export function certificatePage({ certificate, sha256, entry, later }: IssuedCer
           'pairs',
         )}
       </section>
-      ${statements(certificate)} ${consumers(certificate)}
+      ${statements(certificate, words.statements)} ${consumers(certificate)}
       <section aria-labelledby="check">
         <h2 id="check">How to check it</h2>
         ${factList([
@@ -153,12 +153,12 @@ function supersededPanel(later: readonly LaterWord[]): Markup {
 }
 
 /** What a certificate says for regulators. */
-function statements(certificate: Certificate): Markup {
-  const { controller, program, service } = certificate.stated;
+function statements({ stated }: Certificate, says: readonly string[]): Markup {
+  const { controller, program, service } = stated;
   return html`<section aria-labelledby="regulators">
     <h2 id="regulators">Ground, method and responsibility</h2>
     <ul>
-      ${certificate.statements.map(({ says }) => html`<li>${says}</li>`)}
+      ${says.map((sentence) => html`<li>${sentence}</li>`)}
     </ul>
     <p>The operator states this of itself. No ledger shows it.</p>
     ${factList(
@@ -202,41 +202,35 @@ function dataBlock(bundle: string): Markup {
   return html`${raw(`<script type="application/json" id="bundle">${bundle.replaceAll('<', '\\u003c')}</script>`)}`;
 }
 
-function weakestTargets({ targets }: { targets: readonly CertifiedTarget[] }, weakest: Evidence): string {
+function weakestTargets({ targets }: Certificate, weakest: Evidence): string {
   const ends = targets
     .filter((target) => evidenceOf(target) === weakest)
     .map(({ target, result }) => `${nameOf(target)} (${resultText(result)})`);
   return [...new Set(ends)].join('; ');
 }
 
-function untilText(item: Certificate['not_proven'][number]): Markup {
-  const until = 'until' in item ? item.until : null;
-  return typeof until === 'string' ? html` <b>Until ${minuteText(until)}.</b>` : html``;
+function untilText({ until }: NotProven): Markup {
+  return until === null ? html`` : html` <b>Until ${minuteText(until)}.</b>`;
 }
 
-function notProvenPanel({ not_proven: notProven }: Certificate): Markup {
-  const general = notProven.filter((item) => !('target' in item));
-  const below = Map.groupBy(
-    notProven.filter((item) => 'target' in item),
-    ({ says }) => says,
-  );
+/** Targets of which the same is said share an item. */
+function notProvenPanel(notProven: readonly NotProven[]): Markup {
+  const items = [...Map.groupBy(notProven, ({ says }) => says)];
   return html`<section class="panel weak" aria-labelledby="not-proven">
     <h2 id="not-proven">Not proven</h2>
     <ul>
-      ${[...below].map(
-        ([says, items]) =>
-          html`<li>
-            <b>${[...new Set(items.map(({ target }) => nameOf(target)))].join('; ')}.</b>
-            ${says}${items.map(untilText)}
-          </li>`,
-      )}
-      ${general.map((item) => html`<li>${item.says}${untilText(item)}</li>`)}
+      ${items.map(([says, about]) => {
+        const names = new Set(about.flatMap(({ target }) => (target === null ? [] : [nameOf(target)])));
+        return html`<li>
+          ${names.size === 0 ? '' : html`<b>${[...names].join('; ')}.</b> `}${says}${about.map(untilText)}
+        </li>`;
+      })}
     </ul>
   </section>`;
 }
 
 /** Files of one dataset with the same result share a row; the certificate itself lists each file. */
-function targetTable({ targets }: { targets: readonly CertifiedTarget[] }): Markup {
+function targetTable({ targets }: Certificate): Markup {
   const groups = Map.groupBy(targets, ({ target, result, assurance }) => `${nameOf(target)} ${result} ${assurance}`);
   const rows = [...groups.values()].flatMap((ends) => {
     const [end] = ends;

@@ -73,7 +73,7 @@ export function reportRequest(
   const ended = [...history.targets.values()]
     .filter(({ target }) => !openNames.has(target))
     .map((end): ReportedTarget => {
-      const { target, result, rowsOwn: rowsRemoved, endedAt } = end;
+      const { target, result, rowsRemoved, endedAt } = end;
       return { target, status: 'done', result, evidence: evidenceOf(end), rowsRemoved, endedAt };
     });
   const targets = [...ended, ...open].toSorted(

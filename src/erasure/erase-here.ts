@@ -162,8 +162,8 @@ async function rewriteFiles(context: JobContext, result: LocalResult, rewritten:
         const { rowsBefore, rowsRemoved, rowsRemovedOf, newName: name } = part;
         // Subjects with as many rows share a record: their certificates say how many are their own, and no others.
         const byRows = Map.groupBy(subjects, (subject) => rowsRemovedOf[placeIn.get(subject) ?? -1] ?? 0);
-        for (const [rowsEach, alike] of byRows)
-          settle(own, alike, target, { result: 'rewritten', assurance: 'verified', rowsBefore, rowsEach });
+        for (const [removed, alike] of byRows)
+          settle(own, alike, target, { result: 'rewritten', assurance: 'verified', rowsBefore, rowsRemoved: removed });
         rewritten.add(placeOf({ dataset, snapshotId, name }));
         result.filesRewritten += 1;
         result.rowsRemoved += rowsRemoved;

@@ -160,7 +160,8 @@ function stepProblem(request: Request, record: Step, epoch: number): FindingCode
   if (record.type === 'fencing' && record.epoch !== epoch + 1) return 'wrong_epoch';
   if (record.type === 'fencing' && record.continued && record.epoch !== request.epoch) return 'wrong_epoch';
   if (record.type === 'fenced' && record.epoch !== request.epoch) return 'wrong_epoch';
-  if (record.type === 'locally_verified' && !request.isClean) return 'verified_without_scan';
+  const saysClean = record.type === 'locally_verified' || (record.type === 'certified' && record.certificate !== null);
+  if (saysClean && !request.isClean) return 'verified_without_scan';
   if (record.type !== 'certified' || record.certificate === null) return undefined;
   if (request.intents.size > 0) return 'certified_with_open_intent';
   return certifiedTargets.every((target) => request.ended.has(target)) ? undefined : 'certified_without_target';

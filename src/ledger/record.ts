@@ -3,6 +3,7 @@ import { publishedDatasets } from '../contract/datasets.ts';
 import { identifierKinds } from '../contract/identity.ts';
 import { ConsumerName } from '../contract/consumer.ts';
 import { MachineName } from '../contract/machine.ts';
+import { isPossibleEnd } from './possible-ends.ts';
 import { TargetName } from './target.ts';
 import {
   assurances,
@@ -94,24 +95,22 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('fenced'), ...about, epoch: count }),
   /** Intent: a target is about to be acted upon, for all of the requests at once. */
   z.strictObject({ type: z.literal('intent'), requests, target: TargetName }),
-  /**
-   * Result of what was intended. Rows before, and how many were taken out. `rows_each`: of a file, how many of each of the
-   * requests; `rows_removed` is the sum of all requests.
-   */
-  z.strictObject({
-    type: z.literal('result'),
-    requests,
-    target: TargetName,
-    result: z.enum(targetResults),
-    assurance: z.enum(assurances),
-    rows_before: count.optional(),
-    rows_removed: count.optional(),
-    rows_each: count.optional(),
-    /** Of what is `locked`: until when, where that is known. Of `partly_deleted`: up to when events were deleted. */
-    until: Time.optional(),
-    /** Of `copies`: the machines that held the project since the request was received, in order. */
-    machines: z.array(MachineName).min(1).max(1000).optional(),
-  }),
+  /** Result of what was intended. Rows before, and how many of each of the requests were taken out. */
+  z
+    .strictObject({
+      type: z.literal('result'),
+      requests,
+      target: TargetName,
+      result: z.enum(targetResults),
+      assurance: z.enum(assurances),
+      rows_before: count.optional(),
+      rows_removed: count.optional(),
+      /** Of what is `locked`: until when, where that is known. Of `partly_deleted`: up to when events were deleted. */
+      until: Time.optional(),
+      /** Of `copies`: the machines that held the project since the request was received, in order. */
+      machines: z.array(MachineName).min(1).max(1000).optional(),
+    })
+    .refine(isPossibleEnd),
   /** A scan: `control` before the purge has to find the values, `verify` after it must not. */
   z.strictObject({
     type: z.literal('scan'),

@@ -13,7 +13,7 @@ export type EndedTarget = {
   assurance: Assurance;
   rowsBefore: number | null;
   /** Those of this request alone. */
-  rowsOwn: number | null;
+  rowsRemoved: number | null;
   /** When the lock ends that keeps it; null where none does, or no end is known. */
   until: string | null;
   /** The machines that had copies of it; null where that is not told. */
@@ -214,11 +214,10 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       if (history.stateOtherwise === 'fenced') become('executing');
       return;
     case 'result': {
-      const { target, result, assurance, rows_before: rowsBefore = null, rows_removed: removed = null } = entry;
+      const { target, result, assurance, rows_before: rowsBefore = null, rows_removed: rowsRemoved = null } = entry;
       const { until = null, machines = null } = entry;
-      const rowsOwn = entry.rows_each ?? (target.startsWith('snapshot:') ? null : removed);
       history.intended = history.intended.filter((intended) => intended !== target);
-      const ended = { target, result, assurance, rowsBefore, rowsOwn, until, machines, endedAt: entry.at };
+      const ended = { target, result, assurance, rowsBefore, rowsRemoved, until, machines, endedAt: entry.at };
       history.targets.set(target, ended);
       if (target === 'upstream.person' && result === 'deleted') history.deletedUpstreamAt = entry.at;
       return goOn(target);

@@ -105,9 +105,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
         target,
         result,
         assurance,
-        ...(rows === undefined
-          ? {}
-          : { rows_before: 5000, ...(target.startsWith('snapshot') ? { rows_each: rows } : { rows_removed: rows }) }),
+        ...(rows === undefined ? {} : { rows_before: 5000, rows_removed: rows }),
       };
     };
     plan(receivedMs, () => {

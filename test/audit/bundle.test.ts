@@ -65,10 +65,13 @@ describe('a bundle', () => {
     expect(told).toContain('the words of the page are not checked; what it proves is this certificate:\n');
     for (const stdout of [told, run('bundle.json', text)]) {
       expect(stdout).toContain(`\nrequest ${requestId(1)}, generation 1: received 2026-`);
-      expect(stdout).toMatch(/\nErased here on [^\n]+\.\nupstream\.recordings: \w+, not_reached\n/);
+      expect(stdout).toMatch(/\nupstream\.recordings: \w+, not_reached\n/);
+      expect(stdout).toMatch(/\nErased here on [^\n]+\.\nLegal ground: /);
+      expect(stdout).toMatch(/\nnot proven, upstream\.events: It is not proven/);
+      expect(stdout).toMatch(/\nthe operator states: controller Example GmbH, privacy office, Berlin; service https:/);
       expect(stdout).not.toContain(requestId(2));
     }
-    expect(run('bundle.json', text)).not.toContain('words');
+    expect(run('bundle.json', text)).not.toContain('words of the page');
   });
 
   it('does not verify after a change of a byte, nor cut short', () => {

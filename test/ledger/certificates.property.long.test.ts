@@ -8,7 +8,7 @@ import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts
 import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { ledgerOrigin } from '../../src/ledger/checkpoint.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import type { LedgerRecord } from '../../src/ledger/record.ts';
+import { LedgerRecord } from '../../src/ledger/record.ts';
 import { fixedTargets } from '../../src/ledger/target.ts';
 import { assurances, bases, origins, targetResults } from '../../src/ledger/vocabulary.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
@@ -55,11 +55,11 @@ const facts: fc.Arbitrary<LedgerRecord> = fc.oneof(
       counts: fc.record({
         rows_before: rows,
         rows_removed: rows,
-        rows_each: rows,
         until: fc.constantFrom('2033-01-01T00:00:00.000Z', undefined),
       }),
     })
-    .map(resultOf),
+    .map(resultOf)
+    .filter((record) => LedgerRecord.safeParse(record).success),
   fc.constantFrom(...bases).map(amendedTo),
   fc.constantFrom(...bases).map(amendedBy),
   fc.constantFrom('2026-11-20T12:00:09.000Z', '2027-01-01T00:00:00.000Z').map(awaiting),
@@ -131,8 +131,7 @@ it('the verifier alone derives the certificates that the program derives, and re
       const history = ledger.histories.of(request);
       const issued = {
         ledgerOrigin: ledgerOrigin(dataDir, ledger),
-        feedUntil: '2026-12-20T12:00:00.000Z',
-        stated: isStated ? stated : { controller: null, program: '1.2.3', service: null },
+        stated: isStated ? stated : { ...stated, controller: null, service: null },
       };
       const certificate = history && deriveCertificate(history, issued);
       if (!history || !certificate) return;

@@ -73,6 +73,22 @@ export function lifeOf(n: number, epoch: number): LedgerRecord[][] {
   ];
 }
 
+/** The lives of two requests that are erased together: what is done is recorded once for both. */
+export function lifeOfBatch([first, second]: [number, number], epoch: number): LedgerRecord[] {
+  const requests = [requestId(first), requestId(second)];
+  const records: LedgerRecord[] = [];
+  for (const [at, record] of lifeOf(first, epoch).flat().entries())
+    if ('requests' in record) records.push({ ...record, requests });
+    else
+      records.push(
+        record,
+        ...lifeOf(second, epoch)
+          .flat()
+          .slice(at, at + 1),
+      );
+  return records;
+}
+
 /** Lets the records of a life name consumers of the published files. */
 export function naming(consumers: string[]): (record: LedgerRecord) => LedgerRecord {
   return (record) => (record.type === 'locally_verified' ? { ...record, consumers } : record);
@@ -110,6 +126,7 @@ export const issuing = {
 /** The same, as a certificate states it. */
 export const stated: Stated = {
   controller: issuing.audit.controller as Stated['controller'],
+  deletions_list_until: '2026-12-20T12:00:05.000Z',
   program: '0.1.0',
   service: { url: 'https://analytics.example.com', project: '1' },
 };

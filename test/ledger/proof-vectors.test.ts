@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '../../src/core/digest.ts';
-import { certificateText, readCertificate, statedFacts } from '../../src/erasure/proof/certificate.ts';
+import { certificateText, readCertificate } from '../../src/erasure/proof/certificate.ts';
 import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
 import { readReceipt } from '../../src/erasure/request/receipt.ts';
 import { readEntry } from '../../src/ledger/entry.ts';
@@ -29,11 +29,10 @@ function judge(bundle: { certificate: string; entries: { line: string }[]; publi
   const end = entries.findIndex(({ type }) => type === 'certified');
   const histories = readHistories(entries.slice(0, end));
   const certificate = readCertificate(bundle.certificate);
-  const facts = certificate && statedFacts(certificate);
   const history = histories.of(requestId(1));
   const [key] = readVkeys(bundle.public_keys) ?? [];
-  if (!facts || !history || !key) return 'says_otherwise';
-  const derived = deriveCertificate(history, { ledgerOrigin: key.name, ...facts });
+  if (!certificate || !history || !key) return 'says_otherwise';
+  const derived = deriveCertificate(history, { ledgerOrigin: key.name, stated: certificate.stated });
   if (derived === undefined || certificateText(derived) !== bundle.certificate) return 'says_otherwise';
   return laterWords(entries, requestId(1), sha256(bundle.certificate)).length > 0 ? 'superseded' : null;
 }
@@ -55,6 +54,13 @@ describe('the published bundles and receipts', () => {
   it.each(bundles)('$file: the program says the same of its certificate', ({ file, problem }) => {
     const said = judge(JSON.parse(textOf(published, file)) as never);
     expect(said).toBe(problem === 'other_certificate' ? 'says_otherwise' : problem);
+  });
+
+  it('have the sentences of receipts that their description has', () => {
+    const receipt = JSON.parse(textOf(published, 'receipt-refused.json')) as { how: string; answer: { says: string } };
+    const page = textOf(join(published, '..'), 'RECEIPTS.md');
+    expect(page).toContain(`> ${receipt.how}\n`);
+    expect(page).toContain(`> ${receipt.answer.says}\n`);
   });
 
   it.each(receipts)('$file: the program reads it, unless it is none', ({ file, problem }) => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { elsewhereTargets, fixedTargets } from '../../src/ledger/target.ts';
 import {
   assurances,
@@ -16,7 +16,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { publishedDatasets } from '../../src/contract/datasets.ts';
 import { identifierKinds } from '../../src/contract/identity.ts';
+import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
 import { LedgerRecord } from '../../src/ledger/record.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { lifeOf, loadStandAlone, requestId, tickingClock } from './ledger-fixture.ts';
@@ -28,6 +30,14 @@ const hash = 'a'.repeat(64);
 const files = publishedDatasets.map(
   (dataset) => `snapshot:${dataset}/20261120T125500.123Z/part-00001.parquet` as const,
 );
+
+/** Each target with each result and each assurance. */
+const ends = [...fixedTargets, ...elsewhereTargets, ...files].flatMap((target) =>
+  targetResults.flatMap((result) =>
+    assurances.map((assurance): LedgerRecord => ({ type: 'result', requests, target, result, assurance })),
+  ),
+);
+const isPossible = (record: LedgerRecord): boolean => LedgerRecord.safeParse(record).success;
 
 /** A record with each word that a record may have, and at least one of each type; their order makes no sense. */
 const records: LedgerRecord[] = [
@@ -49,9 +59,7 @@ const records: LedgerRecord[] = [
     requests,
     target,
   })),
-  ...targetResults.flatMap((result) =>
-    assurances.map((assurance): LedgerRecord => ({ type: 'result', requests, target: 'aux', result, assurance })),
-  ),
+  ...ends.filter(isPossible),
   ...heldReasons.map((reason): LedgerRecord => ({ type: 'held', ...about, reason })),
   ...attentionReasons.flatMap((reason): LedgerRecord[] => [
     { type: 'attention', ...about, target: 'mirror', reason },
@@ -106,6 +114,30 @@ test('the stand-alone verifier knows each word of the records', async () => {
   openLedger(dataDir, tickingClock()).append(records);
   const { problems } = (await loadStandAlone())({ folder });
   expect(problems.filter(({ problem }) => problem.startsWith('not_'))).toEqual([]);
+});
+
+test('both refuse the same ends, which nobody can have seen', async () => {
+  const impossible = [
+    ...ends.filter((end) => !isPossible(end)),
+    { type: 'result', requests, target: 'mirror', result: 'purged', assurance: 'observed', machines: ['0'] },
+    {
+      type: 'result',
+      requests,
+      target: 'bucket',
+      result: 'absent',
+      assurance: 'observed',
+      until: '2033-01-01T00:00:00.000Z',
+    },
+  ];
+  const folder = temporaryFolder();
+  const lines = impossible.map(
+    (record, seq) => `${canonicalJson({ ...record, seq, at: '2026-11-20T12:00:00.000Z' })}\n`,
+  );
+  writeFileSync(join(folder, 'entries.jsonl'), lines.join(''));
+  const { problems } = (await loadStandAlone())({ folder });
+  expect(problems.filter(({ problem }) => problem === 'not_in_schema')).toHaveLength(impossible.length);
+  expect(impossible.length).toBeGreaterThan(900);
+  expect(verifyLedger({ folder }).problems).toMatchObject(problems);
 });
 
 test('and so does its description', () => {

@@ -14,7 +14,7 @@ import { ledgerOrigin } from '../../src/ledger/checkpoint.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { openDatabase } from '../../src/mirror/database.ts';
-import { lifeOf, naming, plantKeys, requestId, stated, tickingClock } from './ledger-fixture.ts';
+import { lifeOf, lifeOfBatch, naming, plantKeys, requestId, stated, tickingClock } from './ledger-fixture.ts';
 
 type Json = Record<string, unknown>;
 
@@ -27,8 +27,7 @@ function life(more: Partial<Extract<LedgerRecord, { type: 'received' }>> = {}, i
     if (record.type === 'received') return { ...record, ...more };
     if (record.type !== 'result') return record;
     if (record.target === 'upstream.events' && isKept) return { ...record, result: 'kept', assurance: 'observed' };
-    const { rows_removed: rows, ...rest } = record;
-    return rows === undefined ? record : { ...rest, rows_each: rows };
+    return record;
   };
   return lifeOf(1, 1).flat().map(changed);
 }
@@ -93,11 +92,12 @@ function within<T>(make: (dataDir: string) => T): T {
 function bundle(records: LedgerRecord[], issue: (own: Json) => Json = (own) => own): string {
   return within((dataDir) => {
     const ledger = openLedger(dataDir, tickingClock());
-    const facts = { ledgerOrigin: ledgerOrigin(dataDir, ledger), feedUntil: '2026-12-20T12:00:00.000Z', stated };
+    const facts = { ledgerOrigin: ledgerOrigin(dataDir, ledger), stated };
     let text = '';
     for (const record of records) {
-      if (record.type === 'locally_verified') ledger.rotateKey();
-      if (record.type !== 'certified') ledger.append([record]);
+      const isOwn = 'request' in record && record.request === requestId(1);
+      if (record.type === 'locally_verified' && isOwn) ledger.rotateKey();
+      if (record.type !== 'certified' || !isOwn) ledger.append([record]);
       else {
         const history = ledger.histories.of(requestId(1));
         const certificate = history && deriveCertificate(history, facts);
@@ -141,11 +141,10 @@ function replaced(text: string, from: string, to: string): string {
 }
 
 const boasts: [name: string, issue: (own: Json) => Json][] = [
-  ['summary', (own) => ({ ...own, summary: 'Erased everywhere.' })],
+  ['words', (own) => ({ ...own, summary: 'Erased everywhere.' })],
   ['weakest', (own) => ({ ...own, weakest_assurance: 'verified' })],
   ['not-proven', (own) => ({ ...own, not_proven: (own['not_proven'] as Json[]).slice(1) })],
   ['ground', (own) => ({ ...own, basis: 'legal_obligation' })],
-  ['statements', (own) => ({ ...own, statements: (own['statements'] as Json[]).slice(0, -1) })],
   ['authorised', (own) => ({ ...own, authorisation: 'e'.repeat(64) })],
   ['deleted', (own) => ({ ...own, deleted_upstream_at: own['received_at'] })],
   [
@@ -167,6 +166,7 @@ export function writeProofVectors(target: string): void {
   const [plain, answered] = [receipt(), receipt([refused])];
   const files: [name: string, text: string, problem: string | null][] = [
     ['bundle', bundle(life()), null],
+    ['bundle-of-a-batch', bundle(lifeOfBatch([1, 2], 1)), null],
     ['bundle-bucket', bundle(lifeWithBucket({})), null],
     ['bundle-bucket-locked', bundle(lifeWithBucket(locked)), null],
     ['bundle-bucket-held', bundle(lifeWithBucket({ result: 'locked' })), null],
@@ -174,9 +174,7 @@ export function writeProofVectors(target: string): void {
       'bundle-boasting-bucket',
       bundle(lifeWithBucket(locked), (own) => ({
         ...own,
-        not_proven: (own['not_proven'] as Json[]).map((one) =>
-          one['result'] === 'locked' ? Object.assign(one, { until: null }) : one,
-        ),
+        targets: (own['targets'] as Json[]).map((one) => ('until' in one ? Object.assign(one, { until: null }) : one)),
       })),
       'says_otherwise',
     ],

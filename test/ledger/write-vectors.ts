@@ -14,6 +14,7 @@ import { verifyLedger, type VerifyTask } from '../../src/ledger/verify.ts';
 import { anchor, anchoredVectors, policyText, type AnchoredVector } from './anchored-vectors.ts';
 import {
   lifeOf,
+  lifeOfBatch,
   naming,
   plantKeys,
   requestId,
@@ -127,6 +128,8 @@ const vectors: Vector[] = [
   { name: 'nothing-signed', change: (folder) => rmSync(join(folder, 'checkpoints'), { recursive: true }) },
   { name: 'fence-in-parts', change: (folder) => appendFence(folder, [undefined, true, true]), nowMs: inTheNextYear },
   { name: 'fence-in-parts-without-beginning', change: (folder) => appendFence(folder, [true]), nowMs: inTheNextYear },
+  { name: 'batch', change: appendBatch, nowMs: inTheNextYear },
+  { name: 'batch-with-residue', change: (folder) => appendBatch(folder, 1), nowMs: inTheNextYear },
   { name: 'published', change: (folder) => appendPublications(folder, 'a'.repeat(64)), nowMs: inTheNextYear },
   {
     name: 'published-another-manifest',
@@ -167,6 +170,23 @@ function appendFence(folder: string, parts: readonly (true | undefined)[]): void
       return parts.map((continued) => ({ ...record, fence, ...(continued && { continued }) }));
     }),
   );
+}
+
+/** Two requests of one batch; where `hits` is above 0, a last scan has found something of the second one. */
+function appendBatch(folder: string, hits = 0): void {
+  const scan: LedgerRecord = {
+    type: 'scan',
+    requests: [requestId(3)],
+    phase: 'verify',
+    files: 9,
+    bytes: 9,
+    needles: 9,
+    hits,
+  };
+  const records = lifeOfBatch([2, 3], 2).flatMap((record) =>
+    record.type === 'awaiting_upstream' && hits > 0 ? [record, scan] : [record],
+  );
+  openLedger(join(folder, '..'), tickingClock(Date.UTC(2027, 0, 1))).append(records);
 }
 
 /** A second request with two consumers of the published files, of which one has deleted too; `at`: after so many records. */

@@ -6,7 +6,8 @@ import { certificatePage } from '../../audit/certificate-page.ts';
 import { findCertificate, refuseSuperseded, supersededHelp } from '../../audit/issued-certificates.ts';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { secondText } from '../../core/words.ts';
-import { type Certificate, summaryOf } from '../../erasure/proof/certificate.ts';
+import type { Certificate } from '../../erasure/proof/certificate.ts';
+import { certificateWords } from '../../../docs/verifier/certificate-words.mjs';
 import { readLedger } from '../../ledger/ledger.ts';
 import { readTarget } from '../../ledger/target.ts';
 import { evidenceOf } from '../../ledger/vocabulary.ts';
@@ -52,17 +53,18 @@ Examples:
 
 function summary(certificate: Certificate): string {
   const { request, generation, days, is_late: isLate } = certificate;
+  const words = certificateWords(certificate);
   const facts = formatTable(
     ['request', `${request}, generation ${generation}`],
     [
       ['received', secondText(certificate.received_at)],
-      ['ended', `${secondText(certificate.certified_at)}, day ${days}${isLate ? ', LATE' : ''}`],
+      ['ended', `${secondText(certificate.ended_at)}, day ${days}${isLate ? ', LATE' : ''}`],
       ...certificate.targets.map((target) => [
         targetText(readTarget(target.target)),
         evidenceWords[evidenceOf(target)].name.toLowerCase(),
       ]),
-      ['not proven', `${certificate.not_proven.length} things: the certificate says which`],
+      ['not proven', `${words.notProven.length} things: the page of the certificate says which`],
     ],
   );
-  return `${summaryOf(certificate)}\n${facts}`;
+  return `${words.summary}\n${facts}`;
 }

@@ -52,9 +52,9 @@ export function issueFacts(
   const { name, contact } = audit.controller;
   return {
     ledgerOrigin,
-    feedUntil: isoTime(Date.parse(fence.at) + erasure.feedRetentionDays * 86_400_000),
     stated: {
       controller: name === null ? null : { name, contact },
+      deletions_list_until: isoTime(Date.parse(fence.at) + erasure.feedRetentionDays * 86_400_000),
       program: packageJson.version,
       service: url === null || project === null ? null : { url, project },
     },

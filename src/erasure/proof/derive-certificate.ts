@@ -2,83 +2,95 @@ import { sha256 } from '../../core/digest.ts';
 import { reachedAt, type EndedTarget, type RequestHistory } from '../../ledger/request-history.ts';
 import type { TargetName } from '../../ledger/target.ts';
 import { evidenceOf, evidences, type TargetResult } from '../../ledger/vocabulary.ts';
-import { certificateSentences, certificateVersion, methods, type Method } from './certificate-sentences.ts';
-import { Certificate, certificateText, type Stated, droppedWait, isDated, summaryOf } from './certificate.ts';
+import {
+  Certificate,
+  certificateText,
+  certificateVersion,
+  type Method,
+  type Stated,
+  unprovable,
+} from './certificate.ts';
 
-/** The facts of a certificate that its request's history does not hold: the ledger's name, and when its row leaves the feed. */
-export type IssueFacts = { ledgerOrigin: string; feedUntil: string; stated: Stated };
+/** The facts of a certificate that its request's history does not hold. */
+export type IssueFacts = { ledgerOrigin: string; stated: Stated };
+
+/** Results that are said together with a time. */
+const datedResults: readonly TargetResult[] = ['locked', 'partly_deleted'];
 
 /** A finished request's certificate; undefined for a history that is not whole. Same history, same certificate. */
 export function deriveCertificate(
   history: RequestHistory,
-  { ledgerOrigin, feedUntil, stated }: IssueFacts,
+  { ledgerOrigin, stated }: IssueFacts,
 ): Certificate | undefined {
-  const { neverProven, downstreamCopies, waitDropped } = certificateSentences;
   const { fence, verified, verify, control, received, dueAt } = history;
-  const certifiedAt = reachedAt(history);
+  const endedAt = reachedAt(history);
   const targets = [...history.targets.values()]
-    .map((end) => Object.assign({}, end, { evidence: evidenceOf(end) }))
+    .map(certifiedTarget)
     .toSorted(
-      (a, b) => evidences.indexOf(a.evidence) - evidences.indexOf(b.evidence) || (a.target < b.target ? -1 : 1),
+      (a, b) => evidences.indexOf(a.assurance) - evidences.indexOf(b.assurance) || (a.target < b.target ? -1 : 1),
     );
   const [weakest] = targets;
-  if (!fence || !verified || !verify || !weakest || certifiedAt === undefined) return undefined;
+  if (!fence || !verified || !verify || !weakest || endedAt === undefined) return undefined;
   const { request, generation, origin, basis, subject } = history;
-  const about = {
-    origin,
-    locally_verified_at: verified.at,
-    deleted_upstream_at: history.deletedUpstreamAt,
-    due_at: dueAt,
-    is_late: certifiedAt > dueAt,
-    events_expected_by: history.eventsExpectedBy,
-    targets: targets.map(({ target, result, evidence, rowsBefore, rowsOwn, machines, endedAt }) => ({
-      target,
-      result,
-      assurance: evidence,
-      rows_before: rowsBefore,
-      rows_removed: rowsOwn,
-      ended_at: endedAt,
-      ...(machines === null ? {} : { machines: [...machines] }),
-      method: methodOf(target, result),
-    })),
-  };
-  const droppedUntil = droppedWait(about);
-  const consumers = [...history.consumers]
-    .map(([consumer, at]) => ({ consumer, acknowledged_at: at }))
-    .toSorted((a, b) => (a.consumer < b.consumer ? -1 : 1));
   return Certificate.parse({
-    ...about,
     format_version: certificateVersion,
     request,
     generation,
+    origin,
     basis,
     subject,
     authorisation: history.authorisation,
     received_at: received.at,
+    due_at: dueAt,
     fenced_at: fence.at,
-    certified_at: certifiedAt,
-    days: daysBegun(received.at, certifiedAt),
-    weakest_assurance: weakest.evidence,
+    locally_verified_at: verified.at,
+    deleted_upstream_at: history.deletedUpstreamAt,
+    ended_at: endedAt,
+    days: daysBegun(received.at, endedAt),
+    is_late: endedAt > dueAt,
+    weakest_assurance: weakest.assurance,
+    targets,
     scan: { control: control && scanOf(control), verify: scanOf(verify) },
     fence: { epoch: fence.epoch, entries: fence.entries },
     ledger: {
       origin: ledgerOrigin,
       entries: { received: received.entry, fenced: fence.entry, locally_verified: verified.entry },
     },
-    not_proven: [
-      ...targets.flatMap(notProvenOf),
-      ...(droppedUntil === null ? [] : [{ code: 'wait_dropped', says: waitDropped, until: droppedUntil }]),
-      { code: 'service_event_store', says: neverProven.service_event_store },
-      { code: 'service_backups', says: neverProven.service_backups },
-      { code: 'downstream_copies', says: downstreamCopies, until: feedUntil },
-      { code: 'operator_backups', says: neverProven.operator_backups },
-      { code: 'block_device', says: neverProven.block_device },
-    ],
-    consumers,
+    events_expected_by: history.eventsExpectedBy,
+    consumers: [...history.consumers]
+      .map(([consumer, at]) => ({ consumer, acknowledged_at: at }))
+      .toSorted((a, b) => (a.consumer < b.consumer ? -1 : 1)),
+    not_proven: unprovable.filter((code) => code !== 'wait_dropped' || isWaitDropped(history)),
     stated,
-    statements: statementsOf({ ...history, consumers }, about.targets),
-    summary: summaryOf(about),
   });
+}
+
+/**
+ * Whether the events should have been deleted by a time that was not waited for. Of a person whom this program has not deleted, it
+ * has deleted no events either: it waited for a deletion of somebody else, which covers a part at most.
+ */
+function isWaitDropped({ targets, eventsExpectedBy, deletedUpstreamAt }: RequestHistory): boolean {
+  const events = targets.get('upstream.events');
+  if (!events || eventsExpectedBy === null) return false;
+  const wasGone = targets.get('upstream.person')?.result === 'already_absent' && deletedUpstreamAt === null;
+  const isOpen = events.result === 'not_verifiable' || events.result === 'unconfirmed';
+  return isOpen && !wasGone && events.endedAt < eventsExpectedBy;
+}
+
+/** What a certificate says of a target. */
+function certifiedTarget(end: EndedTarget): Certificate['targets'][number] {
+  const { target, result, machines } = end;
+  return {
+    target,
+    result,
+    assurance: evidenceOf(end),
+    rows_before: end.rowsBefore,
+    rows_removed: end.rowsRemoved,
+    ended_at: end.endedAt,
+    ...(datedResults.includes(result) ? { until: end.until } : {}),
+    ...(machines === null ? {} : { machines: [...machines] }),
+    method: methodOf(target, result),
+  };
 }
 
 /** How a target was erased; null where the result says of no data that they were erased by this request. */
@@ -86,24 +98,6 @@ function methodOf(target: TargetName, result: TargetResult): Method | null {
   if (['deleted', 'removed', 'confirmed', 'deletion_requested'].includes(result)) return 'by_service';
   if (!['purged', 'rewritten', 'file_gone'].includes(result)) return null;
   return target === 'mirror' ? 'clear' : 'below_clear';
-}
-
-/** What a certificate states beside what was reached: fixed sentences that the request's entries choose. */
-function statementsOf(
-  { basis, origin, consumers }: Pick<RequestHistory, 'basis' | 'origin'> & { consumers: readonly object[] },
-  targets: readonly { result: TargetResult; method: Method | null }[],
-): { code: string; method?: Method; says: string }[] {
-  const said = certificateSentences;
-  const used = methods.filter((method) => targets.some((target) => target.method === method));
-  return [
-    { code: 'legal_ground', says: said.legalGround[basis] },
-    ...(targets.some(({ result }) => result === 'kept') ? [{ code: 'exception', says: said.exception }] : []),
-    { code: 'authorised_by', says: said.authorisedBy[origin] },
-    { code: 'identity_check', says: said.identityCheck },
-    ...used.map((method) => ({ code: 'method', method, says: said.method[method] })),
-    { code: 'recipients', says: consumers.length > 0 ? said.consumers : said.recipients },
-    { code: 'retention', says: said.retention },
-  ];
 }
 
 /** The text of the certificate that was issued with this SHA-256; undefined if nothing gives that hash. */
@@ -119,16 +113,6 @@ function scanOf({
   ...rest
 }: NonNullable<RequestHistory['verify']>): Certificate['scan']['verify'] {
   return { ...rest, passed_over: passedOver, ...(leftOut === undefined ? {} : { left_out: leftOut }) };
-}
-
-function notProvenOf({ target, result, assurance, until }: EndedTarget): Record<string, string | null>[] {
-  const { belowVerified, notReached } = certificateSentences;
-  const says = Object.hasOwn(notReached, result) ? notReached[result as keyof typeof notReached] : undefined;
-  if (says !== undefined)
-    return [{ code: 'target_not_reached', target, result, says, ...(isDated(result) ? { until } : {}) }];
-  return assurance === 'verified'
-    ? []
-    : [{ code: 'target_below_verified', target, assurance, says: belowVerified[assurance] }];
 }
 
 function daysBegun(from: string, to: string): number {

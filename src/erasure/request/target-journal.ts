@@ -42,17 +42,15 @@ export function settle(
     result: TargetResult;
     assurance: Assurance;
     rowsBefore?: number;
-    /** In all. */
+    /** Of each of the requests. */
     rowsRemoved?: number;
-    /** Of each request. */
-    rowsEach?: number;
     /** When a lock ends. */
     until?: string;
     /** The machines that had copies. */
     machines?: string[];
   },
 ): void {
-  const { result, assurance, rowsBefore, rowsRemoved, rowsEach, until, machines } = end;
+  const { result, assurance, rowsBefore, rowsRemoved, until, machines } = end;
   const change = { status: 'done', result, assurance, reason: null, notBefore: null } as const;
   refuseForbidden(context, requests, target, change);
   context
@@ -66,7 +64,6 @@ export function settle(
         assurance,
         ...(rowsBefore === undefined ? {} : { rows_before: rowsBefore }),
         ...(rowsRemoved === undefined ? {} : { rows_removed: rowsRemoved }),
-        ...(rowsEach === undefined ? {} : { rows_each: rowsEach }),
         ...(until === undefined ? {} : { until }),
         ...(machines === undefined ? {} : { machines }),
       },
