@@ -27,6 +27,6 @@ export function judgePointer({ name, heads }: Publisher, carried: string | null)
   if (carried === null) return 'own';
   const [other, size, root] = carried.split(' ');
   if (other !== name) return 'another';
-  // Earlier versions of this program wrote the name alone.
+  // Before its first publication, a ledger has no head.
   return size === undefined || heads.get(Number(size)) === root ? 'own' : 'ahead';
 }

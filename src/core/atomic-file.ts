@@ -69,9 +69,9 @@ function fromDraft(path: string, folder: string, content: Content, put: (draft: 
 /** A draft that is older was left by a kill. */
 export const draftLivesMs = 3_600_000;
 
-/** Whether a file is a draft, by its name. Earlier versions put the number of a process at its end. */
+/** Whether a file is a draft, by its name. */
 export function isDraft(name: string): boolean {
-  return /\.draft(?:-[\da-f-]+)?$/.test(name);
+  return /\.draft(?:-[\da-f-]{36})?$/.test(name);
 }
 
 /** Deletes the drafts in a folder that a kill has left: those last written before a time (milliseconds since 1970). */

@@ -41,7 +41,7 @@ export function readOrMakeKey(dataDir: string, name: string): Buffer {
 }
 
 /** What a derived key serves: one thing each. */
-type Purpose = 'box encryption 2' | 'reasons 2' | 'fence on the ledger';
+type Purpose = 'box encryption' | 'reasons' | 'fence on the ledger';
 
 /** A key for one purpose (HKDF-SHA-256 without salt), so that a data folder's key itself serves none. */
 function derivedKey(key: Buffer, purpose: Purpose): Buffer {
@@ -55,7 +55,7 @@ export function encryptText(dataDir: string, name: string, about: string, text: 
 
 /** Encrypts texts as `encryptText` does. The key is read once. */
 export function textEncryption(dataDir: string, name: string): (about: string, text: string) => Buffer {
-  const key = derivedKey(readOrMakeKey(dataDir, name), 'box encryption 2');
+  const key = derivedKey(readOrMakeKey(dataDir, name), 'box encryption');
   return (about, text) => {
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv('aes-256-gcm', key, nonce);
@@ -65,8 +65,7 @@ export function textEncryption(dataDir: string, name: string): (about: string, t
 }
 
 /**
- * Decrypts what `encryptText` returned. Earlier versions encrypted under the data folder's key itself. Throws where key,
- * text and `about` do not belong together.
+ * Decrypts what `encryptText` returned. Throws where key, text and `about` do not belong together.
  */
 export function decryptText(dataDir: string, name: string, about: string, sealed: Buffer): string {
   return textDecryption(dataDir, name)(about, sealed);
@@ -74,28 +73,20 @@ export function decryptText(dataDir: string, name: string, about: string, sealed
 
 /** Decrypts texts as `decryptText` does. The key is read once, for the first of them. */
 export function textDecryption(dataDir: string, name: string): (about: string, sealed: Buffer) => string {
-  let keys: { own: Buffer; derived: Buffer } | undefined;
-  const read = (): { own: Buffer; derived: Buffer } => {
+  let derived: Buffer | undefined;
+  const read = (): Buffer => {
     const own = readKey(dataDir, name);
     if (!own) throw new Error('no key');
-    return { own, derived: derivedKey(own, 'box encryption 2') };
+    return derivedKey(own, 'box encryption');
   };
   return (about, sealed) => {
-    keys ??= read();
-    try {
-      return opened(keys.derived, about, sealed);
-    } catch {
-      return opened(keys.own, about, sealed);
-    }
+    derived ??= read();
+    const nonce = sealed.subarray(0, nonceBytes);
+    const decipher = createDecipheriv('aes-256-gcm', derived, nonce, { authTagLength: tagBytes });
+    decipher.setAAD(Buffer.from(about));
+    decipher.setAuthTag(sealed.subarray(-tagBytes));
+    return decipher.update(sealed.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
   };
-}
-
-function opened(key: Buffer, about: string, sealed: Buffer): string {
-  const nonce = sealed.subarray(0, nonceBytes);
-  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
-  decipher.setAAD(Buffer.from(about));
-  decipher.setAuthTag(sealed.subarray(-tagBytes));
-  return decipher.update(sealed.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
 }
 
 /**
@@ -110,7 +101,7 @@ export function macCipher(key: Buffer, direction: 'encrypt' | 'decrypt'): (mac: 
 
 /** What the ledger holds instead of a reason: an HMAC-SHA-256 under a key derived from a data folder's, in hex. */
 export function reasonMac(dataDir: string, name: string, reason: string): string {
-  return createHmac('sha256', derivedKey(readOrMakeKey(dataDir, name), 'reasons 2'))
+  return createHmac('sha256', derivedKey(readOrMakeKey(dataDir, name), 'reasons'))
     .update(reason)
     .digest('hex');
 }

@@ -125,7 +125,7 @@ const columns = columnsAs(Object.keys(RunRow.shape));
 
 /** The runs of each job that are kept: two months of a job that starts every ten minutes. `run_totals` counts all. */
 const runsKept = 10_000;
-/** How many runs one run removes at most: more are there only after an older version. */
+/** How many runs one run removes at most, so that none takes long. */
 const runsRemovedMax = 1_000;
 
 /**

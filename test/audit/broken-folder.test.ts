@@ -137,10 +137,10 @@ it.each<[what: string, harm: () => void, told: string]>([
   [
     'a draft of long ago',
     () => {
-      writeFileSync(path('reports/certificates/x.draft-1'), '');
-      utimesSync(path('reports/certificates/x.draft-1'), anHourAgo, anHourAgo);
+      writeFileSync(path('reports/certificates/x.draft-aa85c9c4-37a1-47a0-9a86-1fb7fbe4606c'), '');
+      utimesSync(path('reports/certificates/x.draft-aa85c9c4-37a1-47a0-9a86-1fb7fbe4606c'), anHourAgo, anHourAgo);
     },
-    'reports/certificates/x.draft-1: it is a draft that a killed run has left',
+    'reports/certificates/x.draft-aa85c9c4-37a1-47a0-9a86-1fb7fbe4606c: it is a draft that a killed run has left',
   ],
 ])('%s: is named in one sentence', async (_what, harm, told) => {
   copy();
@@ -162,7 +162,7 @@ it.each<[string, () => void, string]>([
   ],
   [
     'a draft of now',
-    () => writeFileSync(path('reports/drills/x.json.draft-1'), ''),
+    () => writeFileSync(path('reports/drills/x.json.draft-aa85c9c4-37a1-47a0-9a86-1fb7fbe4606c'), ''),
     'it is a draft, which a run is writing or a killed one has left',
   ],
 ])('%s is noted', async (_what, harm, told) => {

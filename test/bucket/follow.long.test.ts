@@ -157,7 +157,7 @@ describe('two publishers', () => {
         [9, 'b'.repeat(64)],
       ]);
       const dataDir = await folderWith('a', 'b', 'c');
-      // As an earlier version put it, without a head.
+      // Before the first publication, without a head.
       await follow(dataDir, bucket);
       await follow(dataDir, bucket, 'mirror/1', heads);
       expect(await follow(dataDir, bucket, 'mirror/1', heads)).toMatchObject({ put: 0, removed: 0 });

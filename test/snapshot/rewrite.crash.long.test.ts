@@ -49,7 +49,7 @@ test('recovery removes parts without a name, drafts, and what was never publishe
   mkdirSync(snapshotFolder(dataDir, 'persons', never));
   writeFileSync(join(snapshotFolder(dataDir, 'persons', never), 'part-00001.parquet'), 'x');
   writeFileSync(join(folder, 'part-00009.parquet'), 'x');
-  writeFileSync(join(folder, 'manifest.json.draft-7'), 'x');
+  writeFileSync(join(folder, 'manifest.json.draft-aa85c9c4-37a1-47a0-9a86-1fb7fbe4606c'), 'x');
   mkdirSync(join(dataDir, 'tmp', `snapshot-recordings-${never}`));
   removeUnnamedParts(publishedFilesIn(dataDir));
   expect(listAll(dataDir)).toEqual(before);

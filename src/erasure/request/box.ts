@@ -199,12 +199,12 @@ export function newBox(given: readonly GivenIdentifier[], identity: Identity): B
 /** What the ledger holds of a subject: an HMAC-SHA-256 under the request's own key, in hex. The order does not matter. */
 export function subjectMac(box: Pick<Box, 'subjectKey' | 'given'>): string {
   const named = box.given.map((given) => JSON.stringify([given.kind, comparedValue(given)]));
-  return requestMac(box, `["subject 2",${named.toSorted().join(',')}]`);
+  return requestMac(box, `["subject",${named.toSorted().join(',')}]`);
 }
 
 /** What the ledger holds of who allowed a request: an HMAC-SHA-256 under the request's own key, in hex. */
 export function authorisationMac(box: Pick<Box, 'subjectKey'>, by: string): string {
-  return requestMac(box, JSON.stringify(['authorisation 2', by]));
+  return requestMac(box, JSON.stringify(['authorisation', by]));
 }
 
 /** The text is JSON whose first item says what it is: no two things have one text. */

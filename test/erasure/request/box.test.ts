@@ -172,26 +172,25 @@ describe('test vectors', () => {
   it('of the HMACs on the ledger', () => {
     const email = { kind: 'email', value: ' Ann@X.example' } as const;
     expect(subjectMac({ subjectKey, given: [email] })).toBe(
-      '5a09786fdd6ae08625a617f068868575d0ae87352c33d2db88572fe204628fde',
+      'cab11ef47666eba1064d413f00345067eab396f1c10bc8460c25b438b3602f27',
     );
     expect(subjectMac({ subjectKey, given: [email, { kind: 'distinct_id', value: 'a\n"\ud800' }] })).toBe(
-      '41939a829d43cd5ae05f4d6996106c35e182125d158fd00d5d871943573c24fa',
+      '9761ab36e72f3378a255a5f5e9d3ac188724bfe54853acb742eb5d39e88cd79d',
     );
     expect(authorisationMac({ subjectKey }, 'TICKET-1')).toBe(
-      '604764c6da0b60d1707d6f6563a0e80d80f868359bfc88041f104f73795408cc',
+      'cf4114d638fc418614ae90fa2b1ec7e86906792b7422b9d7af59832719c1a14b',
     );
     expect(reasonMac(plantedFolder(), boxKeyName, 'TICKET-2')).toBe(
-      '6fa12d1142c494badf6faa30335c01acfc1298782c810f097f607e654734b8dc',
+      'c38f008d71bade7cadf257e42a7d8e9b7dca7f5acbf49ddd18f2232daa87b191',
     );
   });
 
-  it('of boxes, those of earlier versions too', () => {
+  it('of boxes', () => {
     const dataDir = plantedFolder();
     const about = '00000000-0000-4000-8000-000000000001';
     const open = (sealed: string): string => decryptText(dataDir, boxKeyName, about, Buffer.from(sealed, 'hex'));
-    expect(open('000102030405060708090a0b14e30738fe4a88a23c94e70cfdaf7b8536a2251deb')).toBe('a box');
-    expect(open('000102030405060708090a0b72c3d47c031af284ee2d2287c2c4ba52ab5123ef50')).toBe('a box');
-    expect(() => open('000102030405060708090a0b14e30738fe4a88a23c94e70cfdaf7b8536a2251d00')).toThrow(
+    expect(open('000102030405060708090a0b16a3af73254fd382cc50a53da28f004a13994475f9')).toBe('a box');
+    expect(() => open('000102030405060708090a0b16a3af73254fd382cc50a53da28f004a1399447500')).toThrow(
       /unable to authenticate/,
     );
   });
