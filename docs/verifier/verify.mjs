@@ -12,7 +12,7 @@
 // Ends with 0 when nothing is wrong, 1 when something is, 2 when it could not be run. All formats are in FORMAT.md.
 
 import { createHash, createPublicKey, verify as verifySignature, X509Certificate } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -198,9 +198,12 @@ const attempt = (act) => {
   }
 };
 
+/** A longer line is no entry. */
+const lineMax = 2 ** 20;
+
 /** The entry in a line's bytes, or what is wrong with them. */
 function readEntry(line) {
-  if (line.length > 2 ** 20) return 'too_long';
+  if (line.length > lineMax) return 'too_long';
   const entry = attempt(() => JSON.parse(line.toString('utf8')));
   if (entry === undefined) return 'not_json';
   const canonical = attempt(() => Buffer.from(canonicalJson(entry)));
@@ -243,7 +246,7 @@ const certifiedTargets = words(
  * Takes record after record; returns what is wrong with one. A request of which one is wrong is judged no further. `isAlone`:
  * the records are those of one request only, so that epochs may be missing between them.
  */
-function recordOrder({ isAlone = false } = {}) {
+export function recordOrder({ isAlone = false } = {}) {
   const requests = new Map();
   const broken = new Set();
   const manifests = new Map();
@@ -357,8 +360,9 @@ function merkleTree() {
   let size = 0;
   const peaks = []; // the roots of the perfect subtrees, largest first
   return {
+    /** Appends a leaf, by its hash. */
     append(leaf) {
-      let peak = sha256(Buffer.of(0), leaf);
+      let peak = leaf;
       for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2)
         peak = sha256(Buffer.of(1), peaks.pop(), peak);
       peaks.push(peak);
@@ -473,7 +477,7 @@ function derItems(bytes) {
  * The content of each element in DER bytes, which have to have these tags in this order. A tag with `?` may be missing; one
  * with `*` is given whole, and so is that of an element of any tag, `..`; `…` takes all that follow.
  */
-function derParts(bytes, shape) {
+export function derParts(bytes, shape) {
   const items = derItems(bytes);
   const parts = words(shape).map((word) => {
     if (word === '…') return items.splice(0);
@@ -602,11 +606,11 @@ export function readTimeStamp(token) {
     demand(verifySignature(digest, set, certificate.publicKey, signature), 'not signed');
 
     const [stamp] = derParts(info, '30');
-    const [stampVersion, , imprint, , time] = derParts(stamp, '02 06 30 02 18 …');
+    const [stampVersion, , imprint, , time, , , nonce] = derParts(stamp, '02 06 30 02 18 30? 01? 02? a0? a1?');
     const [imprintAlgorithm, imprinted] = derParts(imprint, '30 04');
     const isSha256 = algorithmIn(imprintAlgorithm, digests) === 'sha256';
     demand(stampVersion.toString('hex') === '01' && isSha256, 'another version or digest');
-    return { imprint: imprinted.toString('hex'), time: timeIn(time), certificate, carried };
+    return { imprint: imprinted.toString('hex'), time: timeIn(time), nonce, certificate, carried };
   });
 }
 
@@ -636,20 +640,21 @@ export function isTrusted({ certificate, carried, time }, trusted) {
   return false;
 }
 
+/** The certificates in a text (PEM). Throws for a text without any. */
+export function readCertificates(pem) {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
+  return blocks.map((block) => new X509Certificate(block));
+}
+
 /** A policy. Throws for a text that is none. */
-function readPolicy(text) {
+export function readPolicy(text) {
   const policy = attempt(() => JSON.parse(text));
   const has = (value, names) =>
     isObject(value) && words(names).every((name) => name.endsWith('?') || Object.hasOwn(value, name)) &&
     Object.keys(value).every((key) => words(names.replaceAll('?', '')).includes(key));
   demand(has(policy, 'policy public_key from_entry? max_age_seconds time_stamps witnesses'), 'this is no policy');
   const { public_key: key, from_entry: from = 0, max_age_seconds: age, time_stamps: stamps, witnesses } = policy;
-  const authorities = attempt(() =>
-    stamps.authorities.map((pem) => {
-      const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
-      return blocks.map((block) => new X509Certificate(block));
-    }),
-  );
+  const authorities = attempt(() => stamps.authorities.map(readCertificates));
   const keys = attempt(() => witnesses.keys.map((line) => readVkey(line, witnessType)));
   const isNeeded = ({ needed }, list) => isCount(needed) && needed <= list.length;
   demand(policy.policy === 'analytics-mirror/anchor-policy@1', 'this is no policy of a known version');
@@ -732,8 +737,8 @@ const left = words('not_deletable_via_api not_deletable_by_key kept still_presen
 const evidences = words('not_reached not_verifiable asserted_by_upstream observed verified');
 const unprovable = words('service_event_store service_backups downstream_copies operator_backups block_device');
 
-/** Folds the entries of requests, one after the other, into what a certificate says of them. */
-function requestHistories() {
+/** Folds the entries of the wanted requests, one after the other, into what a certificate says of them. */
+function requestHistories(wanted) {
   const histories = new Map();
   const takeFor = (id, entry, seq) => {
     if (entry.type === 'received') {
@@ -790,7 +795,7 @@ function requestHistories() {
   };
   return {
     take: (entry, seq) => {
-      for (const id of entry.requests ?? [entry.request]) if (id !== undefined) takeFor(id, entry, seq);
+      for (const id of entry.requests ?? [entry.request]) if (wanted.has(id)) takeFor(id, entry, seq);
     },
     of: (id) => histories.get(id),
   };
@@ -855,7 +860,6 @@ function deriveCertificate(history, { origin, stated }) {
  * its request was certified with these very bytes, when they follow from the entries before, a checkpoint covers that, and no later entry speaks against it.
  */
 function certificateJudge(certificates, origin) {
-  const histories = requestHistories();
   const laterWords = [];
   const differing = new Map();
   const given = Object.entries(certificates).map(([name, bytes]) => {
@@ -863,6 +867,8 @@ function certificateJudge(certificates, origin) {
     const isOne = isObject(named) && isUuid(named.request) && named.format_version === 1;
     return { name, bytes, named: isOne ? named : undefined, certified: [] };
   });
+  const wanted = new Set(given.flatMap(({ named }) => (named ? [named.request] : [])));
+  const histories = requestHistories(wanted);
   const follows = ({ named, bytes }, history) => {
     const { stated } = named;
     if (!history || !isStated(stated)) return false;
@@ -880,7 +886,7 @@ function certificateJudge(certificates, origin) {
     take(entry, seq) {
       const { type, request, generation, certificate, at, target, reason, part } = entry;
       const says = { reopened: [type, reason], attention: [type, target, reason], readmitted: [type] }[type];
-      if (says) laterWords.push({ request, seq, at, says: says.join(' ') });
+      if (says && wanted.has(request)) laterWords.push({ request, seq, at, says: says.join(' ') });
       if (type === 'differs') differing.set(part, { seq, at, says: `differs ${part}` });
       if (type === 'mended') differing.delete(part);
       if (type === 'certified' && certificate !== null)
@@ -923,7 +929,34 @@ const kindAt = (path) => attempt(() => statSync(path));
 
 const namesIn = (folder) => (kindAt(folder)?.isDirectory() ? readdirSync(folder).sort() : []);
 
-function verifyEntries(content, wantedSizes, certificates, report) {
+/** The lines of a file, as they are read: of each its hash as a leaf of the tree, and its bytes, or the beginning of a long line. */
+function* linesOf(path, onTorn) {
+  if (!kindAt(path)?.isFile()) return;
+  const file = openSync(path, 'r');
+  const newLeaf = () => createHash('sha256').update(Buffer.of(0));
+  try {
+    const buffer = Buffer.allocUnsafe(lineMax);
+    let [leaf, begun] = [newLeaf(), Buffer.alloc(0)];
+    for (let read = readSync(file, buffer); read > 0; read = readSync(file, buffer)) {
+      const chunk = buffer.subarray(0, read);
+      let start = 0;
+      for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+        const piece = chunk.subarray(start, end);
+        const line = begun.length === 0 ? piece : Buffer.concat([begun, piece]);
+        yield { leaf: leaf.update(piece).digest(), line };
+        [leaf, begun, start] = [newLeaf(), Buffer.alloc(0), end + 1];
+      }
+      const rest = chunk.subarray(start);
+      leaf.update(rest);
+      if (begun.length <= lineMax) begun = Buffer.concat([begun, rest]);
+    }
+    if (begun.length > 0) onTorn();
+  } finally {
+    closeSync(file);
+  }
+}
+
+function verifyEntries(path, wantedSizes, certificates, report) {
   const tree = merkleTree();
   const order = recordOrder();
   const roots = new Map([[0, tree.root()]]);
@@ -931,12 +964,9 @@ function verifyEntries(content, wantedSizes, certificates, report) {
   const rotations = [];
   let expectedSeq = 0;
   let lastAt = '';
-  let start = 0;
-  for (let end = content.indexOf(10); end !== -1; end = content.indexOf(10, start)) {
-    const line = content.subarray(start, end);
-    start = end + 1;
+  for (const { leaf, line } of linesOf(path, () => report('ledger', 'torn_line'))) {
     const where = `entry ${tree.size()}`;
-    tree.append(line);
+    tree.append(leaf);
     times.push(NaN);
     if (wantedSizes.has(tree.size())) roots.set(tree.size(), tree.root());
     const entry = readEntry(line);
@@ -954,7 +984,6 @@ function verifyEntries(content, wantedSizes, certificates, report) {
     expectedSeq = entry.seq + 1;
     lastAt = entry.at;
   }
-  if (start < content.length) report('ledger', 'torn_line');
   return { size: tree.size(), root: tree.root(), roots, times, rotations };
 }
 
@@ -1028,7 +1057,7 @@ export function verify({ folder, publicKey, checkpoint, receipt, certificates = 
   const list = textOf('public-keys.txt');
   const listed = list && readVkeys(String(list));
   const judged = certificateJudge(certificates, listed?.[0].name);
-  const entries = verifyEntries(textOf('entries.jsonl') ?? Buffer.alloc(0), wantedSizes, judged, report);
+  const entries = verifyEntries(join(folder, 'entries.jsonl'), wantedSizes, judged, report);
 
   const isKeyNeeded = claims.length > 0 || entries.rotations.length > 0 || publicKey !== undefined;
   if (!list && isKeyNeeded) report('public keys', 'no_public_key');

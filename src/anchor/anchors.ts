@@ -1,3 +1,4 @@
+import { readCertificates, type TimeStamp } from '../../docs/verifier/verify.mjs';
 import { AppError, systemCode } from '../core/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import { checkpointOfSize, listCheckpointSizes, type Checkpoint } from '../ledger/checkpoint.ts';
@@ -7,8 +8,7 @@ import { cosignedAt, readVkey } from '../ledger/note.ts';
 import { askAuthority } from './ask-authority.ts';
 import { askWitness } from './ask-witness.ts';
 import type { Ask, Answer } from './ask.ts';
-import { readCertificates, readTimeStamps, stampedAt } from './policy.ts';
-import type { TimeStamp } from './time-stamp.ts';
+import { readTimeStamps, stampedAt } from './time-stamp.ts';
 import { readWholeFile } from '../core/folder.ts';
 
 /** An authority or a witness of the settings. */
@@ -72,7 +72,7 @@ const waitMaxMs = 2 * 86_400_000;
 
 /** How far each anchor reaches in a ledger's folder. Throws `storage` when the ledger cannot be read. */
 export function reachOf(folder: string, anchors: readonly Anchor[]): Reach[] {
-  const { stamps } = readTimeStamps(folder);
+  const stamps = readTimeStamps(folder);
   const covered = anchors.map((anchor) => newestSize(folder, (checkpoint) => anchor.isAnchored(checkpoint, stamps)));
   const dates = new Map<number, string>();
   let seq = 0;
@@ -118,7 +118,7 @@ export async function askAnchors(
   anchors: readonly Anchor[],
   tools: { signal: AbortSignal },
 ): Promise<Anchored[]> {
-  const { stamps } = readTimeStamps(folder);
+  const stamps = readTimeStamps(folder);
   const reaches = reachOf(folder, anchors);
   const newest = newestSize(folder, () => true);
   const anchoredSizes = listCheckpointSizes(folder).flatMap((size) => {

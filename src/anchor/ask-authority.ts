@@ -1,7 +1,8 @@
 import { hash, randomBytes, type X509Certificate } from 'node:crypto';
+import { isTrusted, readTimeStamp } from '../../docs/verifier/verify.mjs';
 import { checkpointOfSize, keepTimeStamp } from '../ledger/checkpoint.ts';
 import { askOutside, type Answer, type Ask } from './ask.ts';
-import { readTimeStamp, timeStampQuery, tokenOfReply } from './time-stamp.ts';
+import { timeStampQuery, tokenOfReply } from './time-stamp.ts';
 
 /**
  * Asks a time-stamp authority (RFC 3161) for a token over a checkpoint. It is kept only where it is over this checkpoint, for
@@ -24,7 +25,7 @@ export async function askAuthority(
   const stamp = readTimeStamp(token);
   if (stamp?.imprint !== imprint.toString('hex') || stamp.nonce?.equals(nonce) !== true)
     return { result: 'away', says: 'gave a time stamp that is damaged, or of something else' };
-  if (!stamp.isTrustedBy(certificates))
+  if (!isTrusted(stamp, certificates))
     return { result: 'away', says: 'gave a time stamp by a certificate that is not trusted: see `certificates`' };
   keepTimeStamp(folder, size, token);
   return { result: 'anchored', says: `has stamped ${size} entries` };

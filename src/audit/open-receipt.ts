@@ -2,10 +2,10 @@ import { sha256 } from '../core/digest.ts';
 import type { GivenIdentifier } from '../erasure/request/box.ts';
 import { readCertificateFile } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
-import { isAbout, type Receipt } from '../erasure/request/receipt.ts';
+import { isAbout, receiptText, type Receipt } from '../erasure/request/receipt.ts';
 import { readHistories, type RequestHistory } from '../ledger/request-history.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
-import { checkpointProving, readProof } from '../ledger/proof.ts';
+import { readProof } from '../ledger/proof.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 
@@ -64,15 +64,11 @@ function promiseProblem(
   const { answer } = receipt;
   const isAnswer = answer === undefined || (answer.refused_at === refused?.at && answer.reason === reason);
   if (receipt.received_at !== received.at || !isAnswer) return 'not_proved';
-  const proofs = receipt.entries.map(({ line, proof }) => ({ line, read: readProof(proof) }));
   const own = [received, ...(answer && refused ? [refused] : [])];
-  if (!own.every(({ entry }) => proofs.some(({ read }) => read?.index === entry))) return 'not_proved';
-  for (const { line, read } of proofs) if (!read || !checkpointProving(Buffer.from(line), read)) return 'not_proved';
-  const checkpoints = new Set(proofs.map(({ read }) => read?.checkpoint));
-  const folder = ledgerFolder(dataDir);
+  const proved = receipt.entries.map(({ proof }) => readProof(proof)?.index);
+  if (!own.every(({ entry }) => proved.includes(entry))) return 'not_proved';
+  const { problems } = verifyLedger({ folder: ledgerFolder(dataDir), receipt: receiptText(receipt) });
+  if (problems.some(({ where }) => where.startsWith('receipt, '))) return 'not_proved';
   // The entry of a proof is the ledger's own where its checkpoint is one of the ledger's.
-  const isOwn = [...checkpoints].every((checkpoint) =>
-    verifyLedger({ folder, checkpoint }).problems.every(({ where }) => where !== 'kept checkpoint'),
-  );
-  return isOwn ? null : 'other_entries';
+  return problems.some(({ where }) => where === 'receipt') ? 'other_entries' : null;
 }

@@ -1,19 +1,14 @@
 import { existsSync } from 'node:fs';
-import { anchorJudge, readPolicy } from '../anchor/policy.ts';
-import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { keyPath } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { refuseLostLedger } from '../job/lost-ledger.ts';
 import { findDifferencesIn } from '../erasure/bound/differences.ts';
-import { certificateText, readCertificate } from '../erasure/proof/certificate.ts';
+import { readCertificate } from '../erasure/proof/certificate.ts';
 import { certificateName, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
-import { deriveCertificate } from '../erasure/proof/derive-certificate.ts';
-import { readLedgerOrigin, readTimeStampFiles } from '../ledger/checkpoint.ts';
-import { collectHistories, type RequestHistory } from '../ledger/request-history.ts';
+import { collectHistories } from '../ledger/request-history.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { readEntry, type LedgerEntry } from '../ledger/entry.ts';
-import { collectLaterWords } from '../ledger/later-words.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import type { OutsideSigner } from '../ledger/outside-signer.ts';
 import { refuseOtherKey, signingKeyName } from '../ledger/signing-key.ts';
@@ -53,11 +48,15 @@ export async function verifyDataFolder(
 ): Promise<FolderVerdict> {
   const folder = ledgerFolder(dataDir);
   const unread: string[] = [];
-  const ledger = await attempt(unread, noVerdict, async () =>
-    verifyLedger({ folder, ...kept, anchors: anchorJudgeOf(folder, policy) }),
+  const issued = readCertificateFiles(dataDir);
+  const bytes = [...issued].flatMap(([name, text]) => (text === undefined ? [] : [[name, Buffer.from(text)] as const]));
+  const verdict = await attempt(unread, noVerdict, async () =>
+    verifyLedger({ folder, ...kept, policy, certificates: Object.fromEntries(bytes) }),
   );
+  const own = verdict.problems.filter(({ where }) => !where.startsWith('certificate '));
+  const ledger = { ...verdict, ok: verdict !== noVerdict && own.length === 0, problems: own };
   const certificates = await attempt(unread, { checked: 0, problems: [], notes: [] }, () =>
-    verifyCertificates(dataDir, ledger.signed),
+    judgeCertificates(issued, verdict, soundEntries(dataDir)),
   );
   const reports = await attempt(unread, { problems: [], notes: [] }, () =>
     verifyReports(dataDir, soundEntries(dataDir)),
@@ -117,12 +116,6 @@ async function attempt<T>(problems: string[], otherwise: T, act: () => T | Promi
   }
 }
 
-/** The judge of the anchors, where there is something to judge. */
-function anchorJudgeOf(folder: string, policy: string | undefined): VerifyTask['anchors'] {
-  if (policy === undefined && readTimeStampFiles(folder).length === 0) return undefined;
-  return anchorJudge(folder, policy === undefined ? undefined : readPolicy(policy));
-}
-
 /** What is not as the ledger says. The mirror is opened for reading; where it cannot be, its tables are not looked at. */
 async function findStateIn(
   dataDir: string,
@@ -156,74 +149,47 @@ function openMirror(dataDir: string, notes: string[]): Database | null {
   }
 }
 
-/** What can be wrong with a certificate, as BUNDLES.md names it. */
-const certificateSentences = {
-  missing:
-    'it is on the ledger, but its file is missing; restore reports/; where version and settings are those of its day, `audit certificate --format json` derives it again',
-  unreadable: 'it is no file that can be read',
-  not_on_ledger: 'it is not on the ledger, so nothing proves it',
-  other_certificate: 'it is not the one on the ledger',
-  says_otherwise: "it says something else than the ledger's entries",
-  unsigned_certificate: 'no checkpoint covers its entry on the ledger: anyone may have written both',
-} as const;
-type CertificateProblem = keyof typeof certificateSentences;
-
 /**
- * Holds the files of certificates against the ledger, of whose entries checkpoints cover so many, from the first. A superseded one
- * is a problem until its request has ended again, unless all that came is that the person was let in again, on purpose.
+ * What is wrong with the files of certificates, by the verdict on them: in words, and which are missing. A superseded one is a
+ * problem until its request has ended again, unless all that came is that the person was let in again, on purpose.
  */
-function verifyCertificates(dataDir: string, signed: number): { checked: number; problems: string[]; notes: string[] } {
-  const files = readCertificateFiles(dataDir);
+function judgeCertificates(
+  files: ReturnType<typeof readCertificateFiles>,
+  { problems: found, later = [] }: LedgerVerdict,
+  entries: Iterable<LedgerEntry>,
+): { checked: number; problems: string[]; notes: string[] } {
   const histories = collectHistories();
-  const words = collectLaterWords();
-  const ledgerOrigin = readLedgerOrigin(dataDir);
-  const problemOf = (entry: Extract<LedgerEntry, { type: 'certified' }>): CertificateProblem | null => {
-    const text = files.get(certificateName(entry));
-    if (text === undefined) return files.has(certificateName(entry)) ? 'unreadable' : 'missing';
-    if (sha256(text) !== entry.certificate) return 'other_certificate';
-    // Derived from the entries before it: a later generation of the request changes the history.
-    if (ledgerOrigin === undefined || !follows(text, histories.of(entry.request), ledgerOrigin))
-      return 'says_otherwise';
-    return entry.seq < signed ? null : 'unsigned_certificate';
-  };
-  const found = new Map<string, CertificateProblem | null>();
-  for (const entry of soundEntries(dataDir)) {
-    if (entry.type === 'certified' && entry.certificate !== null) {
-      const name = certificateName(entry);
-      // After a kill, the same record may stand on the ledger twice. A certificate that fits one of them is right.
-      if (found.get(name) !== null) found.set(name, problemOf(entry));
-    }
+  const missing = new Set<string>();
+  for (const entry of entries) {
     histories.take(entry);
-    words.take(entry);
+    const name = entry.type === 'certified' && entry.certificate !== null ? certificateName(entry) : undefined;
+    if (name !== undefined && !files.has(name)) missing.add(name);
   }
-  for (const [name, text] of files)
-    if (!found.has(name)) found.set(name, text === undefined ? 'unreadable' : 'not_on_ledger');
-  const problems = [...found].flatMap(([name, problem]) =>
-    problem === null ? [] : `certificate ${name}: ${certificateSentences[problem]}`,
-  );
+  const problems = [...missing].map((name) => `certificate ${name}: ${missingSentence}`);
   const notes: string[] = [];
   for (const [name, text] of files) {
-    const certificate = found.get(name) === null && text !== undefined ? readCertificate(text) : undefined;
-    if (text === undefined || !certificate) continue;
-    const { request, generation } = certificate;
-    const later = words.since(request, sha256(text));
-    if (later.length === 0) continue;
-    const { generation: newest, certified, sealed } = histories.of(request) ?? {};
-    const isAgain = certified?.some((issued) => issued.generation > generation);
-    const hasEnded = newest !== generation && sealed !== null;
-    const isSettled = isAgain || hasEnded || later.every(({ type }) => type === 'readmitted');
-    const said = later.map(({ entry, says }) => `${says} (entry ${entry})`).join(', ');
-    (isSettled ? notes : problems).push(`certificate ${name}: superseded: the ledger says since: ${said}`);
+    const certificate = text === undefined ? undefined : readCertificate(text);
+    const finding = found.find(({ where }) => where === `certificate ${name}`);
+    if (text === undefined) problems.push(`certificate ${name}: it is no file that can be read`);
+    else if (certificate && certificateName(certificate) !== name)
+      problems.push(`certificate ${name}: it is of another request, or of another generation, than its name says`);
+    else if (finding?.problem !== 'superseded' || !certificate) {
+      if (finding) problems.push(`${finding.where}: ${finding.sentence}`);
+    } else {
+      const { generation: newest, certified, sealed } = histories.of(certificate.request) ?? {};
+      const isAgain = certified?.some((issued) => issued.generation > certificate.generation);
+      const hasEnded = newest !== certificate.generation && sealed !== null;
+      const words = new Map(later).get(name) ?? [];
+      const isSettled = isAgain || hasEnded || words.every(({ says }) => says === 'readmitted');
+      const said = words.map(({ seq, says }) => `${says} (entry ${seq})`).join(', ');
+      (isSettled ? notes : problems).push(`certificate ${name}: superseded: the ledger says since: ${said}`);
+    }
   }
   return { checked: files.size, problems, notes };
 }
 
-/** Whether all that a certificate says follows from the history of its request. */
-function follows(text: string, history: RequestHistory | undefined, ledgerOrigin: string): boolean {
-  const present = readCertificate(text);
-  const derived = history && present && deriveCertificate(history, { ledgerOrigin, stated: present.stated });
-  return derived !== undefined && certificateText(derived) === text;
-}
+const missingSentence =
+  'it is on the ledger, but its file is missing; restore reports/; where version and settings are those of its day, `audit certificate --format json` derives it again';
 
 /** The entries that can be read, also of a ledger that is damaged elsewhere. */
 function* soundEntries(dataDir: string): Generator<LedgerEntry> {

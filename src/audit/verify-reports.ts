@@ -5,12 +5,13 @@ import { draftLivesMs, isDraft } from '../core/atomic-file.ts';
 import { systemClock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import { namesIn, readRegularFile, reportsFolder } from '../core/folder.ts';
+import { verifyBundle } from '../../docs/verifier/verify.mjs';
 import { readCertificate } from '../erasure/proof/certificate.ts';
-import { checkpointOfSize, publicKeysPath, readTimeStampFiles } from '../ledger/checkpoint.ts';
+import { publicKeysPath, readTimeStampFiles } from '../ledger/checkpoint.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { collectLaterWords, type LaterWords } from '../ledger/later-words.ts';
-import { checkpointProving, readProof } from '../ledger/proof.ts';
+import { readProof } from '../ledger/proof.ts';
 import { laterWordsIn, readBundle, type Bundle } from './bundle.ts';
 import { certificatePage } from './certificate-page.ts';
 
@@ -123,19 +124,14 @@ function readWantedLines(dataDir: string, pages: readonly { bundle: Bundle }[]):
   return lines;
 }
 
-/** Whether all that a bundle carries is the ledger's: each line, with its proof by a checkpoint of the ledger, keys, and time stamps. */
+/** Whether all that a bundle carries is right, and the ledger's: each line, keys, and time stamps. */
 function isProved(dataDir: string, bundle: Bundle, lines: ReadonlyMap<number, string>): boolean {
   const folder = ledgerFolder(dataDir);
-  const isOfLedger = ({ line, proof: text }: Bundle['entries'][number]): boolean => {
-    const proof = readProof(text);
-    if (!proof || lines.get(proof.index) !== line) return false;
-    const checkpoint = checkpointProving(Buffer.from(line), proof);
-    const own = checkpoint && checkpointOfSize(folder, checkpoint.size);
-    // Witnesses may have signed it since.
-    return own !== undefined && own.note.text === checkpoint?.note.text;
-  };
+  const isOfLedger = ({ line, proof }: Bundle['entries'][number]): boolean =>
+    lines.get(readProof(proof)?.index ?? -1) === line;
   const tokens = new Set(readTimeStampFiles(folder).map(({ token }) => token?.toString('base64')));
   return (
+    verifyBundle({ text: bundle.text }).problems.every(({ problem }) => problem === 'superseded') &&
     bundle.entries.every(isOfLedger) &&
     bundle.timeStamps.every((token) => tokens.has(token)) &&
     (readRegularFile(publicKeysPath(folder)) ?? '').startsWith(bundle.publicKeys)

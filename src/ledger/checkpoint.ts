@@ -48,7 +48,7 @@ export function checkpointName(size: number): string {
 }
 
 /** The size that a checkpoint's file is named after; undefined for any other name. */
-export function sizeOfFile(file: string): number | undefined {
+function sizeOfFile(file: string): number | undefined {
   const name = file.replace(/\.txt$/, '');
   const size = /^\d{9,15}$/.test(name) ? Number(name) : undefined;
   return size !== undefined && `${checkpointName(size)}.txt` === file ? size : undefined;
@@ -65,14 +65,9 @@ export function listCheckpointSizes(folder: string): number[] {
   return sizes.toSorted((one, other) => one - other);
 }
 
-/** The text of a file in the folder of checkpoints; undefined where there is none of that name, or something else. */
-export function readCheckpointText(folder: string, file: string): string | undefined {
-  return readRegularFile(join(checkpointsFolder(folder), file));
-}
-
 /** The text of the checkpoint of a size; undefined where there is none. */
 export function readCheckpointFile(folder: string, size: number): string | undefined {
-  return readCheckpointText(folder, `${checkpointName(size)}.txt`);
+  return readRegularFile(join(checkpointsFolder(folder), `${checkpointName(size)}.txt`));
 }
 
 /** The checkpoint of a size in the ledger's folder, its signatures not verified; undefined where there is none. */

@@ -1,5 +1,7 @@
-/** What a verification can find wrong, and the sentence that says so. */
-const sentences = {
+import type { Place } from '../../docs/verifier/verify.mjs';
+
+/** What a verification can find wrong (docs/verifier/VERDICTS.md), and the sentence that says so. */
+const sentences: Readonly<Record<string, string>> = {
   // one line by itself
   too_long: 'the line is longer than 1 MiB',
   not_json: 'the line is not JSON',
@@ -49,6 +51,13 @@ const sentences = {
     'no checkpoint with the anchors that the policy demands covers this entry and those after it, and the time for it is over',
   anchored_late: 'the entry says to be older than the policy allows before its anchor: it may have been dated back',
   dated_after_anchor: 'the entry says to be younger than the anchor that covers it: its date is wrong',
+  // certificates and receipts
+  not_a_certificate: 'it is no certificate',
+  not_on_ledger: 'it is not on the ledger, so nothing proves it',
+  other_certificate: 'it is not the one on the ledger',
+  says_otherwise: "it says something else than the ledger's entries",
+  unsigned_certificate: 'no checkpoint covers its entry on the ledger: anyone may have written both',
+  superseded: 'the ledger says otherwise since',
   // not wrong, but worth knowing
   unanchored_entries: 'no checkpoint with the anchors that the policy demands covers this entry and those after it yet',
   clock_set_back: 'the entry is dated before the one before it: the clock was set back',
@@ -57,15 +66,12 @@ const sentences = {
     'not checked: whether the whole ledger was replaced. Pass `--public-key` with the copy of the key that you keep elsewhere',
   no_kept_checkpoint:
     'not checked: whether the newest entries and checkpoints were removed together. Pass `--checkpoint` with the newest one that you keep elsewhere',
-} as const;
-
-/** What was found, as a closed set. Code branches on these, never on words. */
-export type FindingCode = keyof typeof sentences;
+};
 
 /** One thing found. `where`: `entry 17` (from 0), `checkpoint 000000120`, `public keys`, `kept checkpoint`, … */
-export type Finding = { where: string; problem: FindingCode; sentence: string };
+export type Finding = Place & { sentence: string };
 
 /** A finding with its sentence. */
-export function finding(where: string, problem: FindingCode): Finding {
-  return { where, problem, sentence: sentences[problem] };
+export function finding({ where, problem }: Place): Finding {
+  return { where, problem, sentence: sentences[problem] ?? problem };
 }

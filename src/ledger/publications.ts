@@ -1,5 +1,4 @@
 import type { PublishedDataset } from '../contract/datasets.ts';
-import type { FindingCode } from './finding.ts';
 import type { LedgerRecord } from './record.ts';
 
 /**
@@ -17,8 +16,8 @@ type PublicationRecord = Extract<LedgerRecord, { type: 'publishing' | 'published
 
 /** The published snapshots, as a ledger is read. */
 export type Publications = {
-  /** Takes the next record about them; what is wrong with it, if anything. */
-  take(record: PublicationRecord): FindingCode | undefined;
+  /** Takes the next record about them. */
+  take(record: PublicationRecord): void;
   /** Whether the ledger has begun to record publications: before the first erasure, it may have none. */
   isBegun(): boolean;
   of(dataset: string, snapshotId: string): Publication | undefined;
@@ -32,33 +31,17 @@ export function collectPublications(): Publications {
   let isBegun = false;
   return {
     take: (record) => {
-      let found: FindingCode | undefined;
       isBegun ||= record.type === 'published';
       for (const { dataset, snapshot_id: snapshotId, manifest } of record.snapshots) {
         const name = `${dataset}/${snapshotId}`;
         const before = known.get(name) ?? { dataset, snapshotId, stands: null, intended: undefined };
         if (record.type === 'publishing') known.set(name, { ...before, intended: manifest });
-        else {
-          if (!mayStand(before, manifest, record.cause)) found = 'published_without_intent';
-          if (manifest === null) known.delete(name);
-          else known.set(name, { ...before, stands: manifest, intended: undefined });
-        }
+        else if (manifest === null) known.delete(name);
+        else known.set(name, { ...before, stands: manifest, intended: undefined });
       }
-      return found;
     },
     isBegun: () => isBegun,
     of: (dataset, snapshotId) => known.get(`${dataset}/${snapshotId}`),
     all: () => known.values(),
   };
-}
-
-/** What is published was intended; after a kill, what stood before may stand still. What was found is not judged. */
-function mayStand(
-  { stands, intended }: Publication,
-  manifest: string | null,
-  cause: Extract<LedgerRecord, { type: 'published' }>['cause'],
-): boolean {
-  if (cause === 'adoption' || cause === 'repair') return true;
-  if (intended === undefined) return false;
-  return manifest === intended || (cause === 'recovery' && manifest === stands);
 }

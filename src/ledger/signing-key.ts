@@ -74,10 +74,8 @@ function refuseLostList(folder: string, path: string): void {
 /** The keys of the ledger, by its first key and its own rotations: each key of its list has to be the one at its place. */
 function keysOf(path: string, listed: readonly VerifierKey[], rotations: readonly Rotation[]): VerifierKey[] {
   const [first] = listed;
-  const { chain, broken } = first ? keyChain(first, rotations) : { chain: [], broken: [] };
-  const keys = chain.map(({ key }) => key);
-  if (broken.length === 0 && listed.every((key, index) => keys[index] && vkeyOf(keys[index]) === vkeyOf(key)))
-    return keys;
+  const keys = first && keyChain(first, rotations);
+  if (keys && listed.every((key, index) => keys[index] && vkeyOf(keys[index]) === vkeyOf(key))) return keys;
   throw new AppError(`${path} does not list the keys of this ledger`, {
     code: 'storage',
     hint: 'restore the folder ledger/ from a backup',

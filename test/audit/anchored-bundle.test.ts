@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { anchor, policyText } from '../ledger/anchored-vectors.ts';
-import { bundleFolder, bundleOf, checkBytes, verifyBundle } from './bundle-fixture.ts';
+import { verifyBundle } from '../../docs/verifier/verify.mjs';
+import { bundleFolder, bundleOf, checkBytes } from './bundle-fixture.ts';
 
 const anchoredMs = Date.UTC(2026, 10, 22);
 const aYear = 400 * 86_400;

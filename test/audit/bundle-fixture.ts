@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { verifyBundle } from '../../docs/verifier/verify.mjs';
 import { bundleText } from '../../src/audit/bundle.ts';
 import { certificatePage } from '../../src/audit/certificate-page.ts';
 import { findCertificate } from '../../src/audit/issued-certificates.ts';
@@ -9,15 +10,8 @@ import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
 import { issuing, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
 import { writeArchive } from './archive-fixture.ts';
 
-/** The stand-alone verifier. */
+/** The verifier's file. */
 export const verifier = new URL('../../docs/verifier/verify.mjs', import.meta.url);
-
-type Verdict = { ok: boolean; entries: number; problems: { where: string; problem: string }[] };
-
-/** The stand-alone verifier's verdict on a bundle. */
-export const { verifyBundle } = (await import(verifier.href)) as {
-  verifyBundle: (task: { text: string; publicKey?: string | undefined; policy?: string | undefined }) => Verdict;
-};
 
 /** A data folder with a few requests, whose ledger is signed by a second key. Remove it in the end. */
 export function bundleFolder(): { dataDir: string; keys: string } {

@@ -7,7 +7,8 @@ import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { plantKeys, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { bundleFolder, bundleOf, checkBytes, verifier, verifyBundle } from './bundle-fixture.ts';
+import { verifyBundle } from '../../docs/verifier/verify.mjs';
+import { bundleFolder, bundleOf, checkBytes, verifier } from './bundle-fixture.ts';
 
 type Bundle = { certificate: string; entries: { line: string; proof: string }[]; public_keys: string };
 

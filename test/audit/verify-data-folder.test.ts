@@ -55,7 +55,7 @@ it.each<[string, (dataDir: string) => void, string]>([
   [
     'a certificate of nobody',
     (dataDir) => writeFileSync(certificatePath(dataDir, requestId(99), 1), '{}'),
-    'nothing proves it',
+    'it is no certificate',
   ],
   [
     'a ledger that was cut short and signed again, held against a kept checkpoint',

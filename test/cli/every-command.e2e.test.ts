@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { verifyBundle } from '../audit/bundle-fixture.ts';
+import { verifyBundle } from '../../docs/verifier/verify.mjs';
 import type { LivingPerson } from '../../src/sandbox/store/truth.ts';
 import { authorityServer, witnessServer } from '../anchor/servers.ts';
 import { witnessVkey } from '../anchor/witness.ts';

@@ -56,20 +56,6 @@ describe('what only a cluster or a bucket needs is loaded', () => {
   });
 });
 
-describe('the readers of time stamps are loaded', () => {
-  const timeStamp = new URL('../../src/anchor/time-stamp.ts', import.meta.url).href;
-
-  it.each(['status', 'audit verify', 'doctor'])('not by %s, where there is no time stamp', (line) => {
-    const { dataDir } = openTestMirror();
-    expect(run([main, ...line.split(' '), '--data-dir', dataDir]).packages).not.toContain('pkijs');
-  });
-
-  it('when one is read', () => {
-    const use = `import(${JSON.stringify(timeStamp)}).then(({ readTimeStamp }) => readTimeStamp(Buffer.of(5, 0)))`;
-    expect(run(['--eval', use]).packages).toContain('pkijs');
-  });
-});
-
 describe('DuckDB is loaded', () => {
   it.each(['--help', 'status', 'erase list'])('not by %s', (line) => {
     const { dataDir } = openTestMirror();

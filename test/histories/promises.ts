@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { readLedger } from '../../src/ledger/ledger.ts';
-import { recordOrder } from '../../src/ledger/record-order.ts';
+import { recordOrder } from '../../docs/verifier/verify.mjs';
 import { jsonOf } from '../cli/run-cli.ts';
 import { findTexts } from '../erasure/find-texts.ts';
 import type { Done } from './machine.ts';
@@ -199,7 +199,7 @@ function ledgerIsInOrder({ machine: { dataDir }, touched }: World): void {
   if (touched.length > 0) return;
   const order = recordOrder();
   for (const { seq, at: _at, ...record } of readLedger(dataDir).entries()) {
-    const finding = order.take(record);
+    const finding = order(record);
     if (finding !== undefined) throw new Fault(`entry ${seq} of the ledger: ${finding}`);
   }
 }

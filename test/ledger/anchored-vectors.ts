@@ -1,13 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  addCosignature,
-  keepTimeStamp,
-  listCheckpointFiles,
-  readCheckpoint,
-  readCheckpointFile,
-  sizeOfFile,
-} from '../../src/ledger/checkpoint.ts';
+import { addCosignature, checkpointOfSize, keepTimeStamp, listCheckpointSizes } from '../../src/ledger/checkpoint.ts';
 import { testKey, timeStampToken, type TokenShape } from '../anchor/time-stamp-authority.ts';
 import { cosignatureLine, witnessVkey } from '../anchor/witness.ts';
 
@@ -25,9 +18,9 @@ const minutesLater = Date.UTC(2026, 10, 20, 12, 5);
 /** Anchors the checkpoints of a ledger. */
 export function anchor(folder: string, anchoring: Anchoring = {}): void {
   const { atMs = minutesLater, uncosigned = [], unstamped = [], shape } = anchoring;
-  for (const size of listCheckpointFiles(folder).map(sizeOfFile)) {
-    const checkpoint = readCheckpoint(readCheckpointFile(folder, size ?? 0) ?? '');
-    if (size === undefined || !checkpoint) throw new Error('no checkpoint');
+  for (const size of listCheckpointSizes(folder)) {
+    const checkpoint = checkpointOfSize(folder, size);
+    if (!checkpoint) throw new Error('no checkpoint');
     const { text } = checkpoint.note;
     if (!uncosigned.includes(size)) addCosignature(folder, size, cosignatureLine(text, atMs / 1000));
     if (!unstamped.includes(size)) keepTimeStamp(folder, size, timeStampToken(text, atMs, shape));

@@ -47,7 +47,7 @@ export function defineAttacks(nth: { bytes: number; carried: number; attacks: nu
     expect(accepted).toEqual([]);
   });
 
-  it('every attack on the whole is refused by both verifiers, or listed with what has to be kept', async () => {
+  it('every attack on the whole is refused, or listed with what has to be kept', async () => {
     const { publicKey, checkpoint } = attacked;
     const wrong: string[] = [];
     const attacks = attacksOn(attacked.dataDir);

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { verify } from '../../docs/verifier/verify.mjs';
 import { expect, it } from 'vitest';
 import { sha256 } from '../../src/core/digest.ts';
 import { certificateText, type Certificate } from '../../src/erasure/proof/certificate.ts';
@@ -12,7 +13,7 @@ import { LedgerRecord } from '../../src/ledger/record.ts';
 import { fixedTargets } from '../../src/ledger/target.ts';
 import { assurances, bases, origins, targetResults } from '../../src/ledger/vocabulary.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
-import { lifeOf, loadStandAlone, plantKeys, requestId, stated, tickingClock } from './ledger-fixture.ts';
+import { lifeOf, plantKeys, requestId, stated, tickingClock } from './ledger-fixture.ts';
 
 const request = requestId(1);
 const about = { request, generation: 1 };
@@ -107,8 +108,7 @@ function boasting(certificate: Certificate, pick: number): string {
   return canonicalJson(own);
 }
 
-it('the verifier alone derives the certificates that the program derives, and refuses those with one field changed', async () => {
-  const standAlone = (await loadStandAlone()) as (task: object) => { problems: { where: string; problem: string }[] };
+it('the verifier alone derives the certificates that the program derives, and refuses those with one field changed', () => {
   const root = temporaryFolder();
   let run = 0;
   let derived = 0;
@@ -142,11 +142,7 @@ it('the verifier alone derives the certificates that the program derives, and re
         ledger.append([{ type: 'certified', request, generation, certificate: sha256(text) }]);
       ledger.checkpoint();
       const certificates = { good: Buffer.from(good), bad: Buffer.from(bad) };
-      const { problems } = standAlone({
-        folder: join(dataDir, 'ledger'),
-        certificates,
-        now: Date.UTC(2026, 10, 20, 13),
-      });
+      const { problems } = verify({ folder: join(dataDir, 'ledger'), certificates, now: Date.UTC(2026, 10, 20, 13) });
       const found = problems.filter(({ where }) => where.startsWith('certificate'));
       expect({ found, good }).toEqual({ found: [{ where: 'certificate bad', problem: 'says_otherwise' }], good });
       rmSync(dataDir, { recursive: true });

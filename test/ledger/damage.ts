@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
-import { loadStandAlone, withoutSentences, writeSmallLedger } from './ledger-fixture.ts';
+import { writeSmallLedger } from './ledger-fixture.ts';
 
 /** One file of a ledger, changed. */
 type Damage = { what: string; file: string; content: Buffer };
@@ -60,14 +60,12 @@ export function* cuts(folder: string): Generator<Damage> {
 }
 
 /**
- * Checks that both verifiers find each nth damage to a small ledger whose first key was kept elsewhere, and agree on all of
- * it; how many there were.
+ * Checks that each nth damage to a small ledger is found, whose first key was kept elsewhere; how many there were.
  */
-export async function checkDamages(damagesOf: (folder: string) => Iterable<Damage>, nth: number): Promise<number> {
+export function checkDamages(damagesOf: (folder: string) => Iterable<Damage>, nth: number): number {
   const dataDir = temporaryFolder();
   writeSmallLedger(dataDir);
   const folder = join(dataDir, 'ledger');
-  const standAlone = await loadStandAlone();
   const publicKey = `${readFileSync(join(folder, 'public-keys.txt'), 'utf8').split('\n')[0] ?? ''}\n`;
   const task = { folder, publicKey };
   expect(verifyLedger(task)).toMatchObject({ ok: true, size: 20, checkpoints: 3, signed: 20 });
@@ -79,9 +77,7 @@ export async function checkDamages(damagesOf: (folder: string) => Iterable<Damag
     checked += 1;
     const original = readFileSync(join(folder, file));
     writeFileSync(join(folder, file), content);
-    const verdict = withoutSentences(verifyLedger(task));
-    if (verdict.ok) expect.fail(`${what} of ${file} is not found`);
-    expect(standAlone(task), `${what} of ${file}`).toEqual(verdict);
+    if (verifyLedger(task).ok) expect.fail(`${what} of ${file} is not found`);
     writeFileSync(join(folder, file), original);
   }
   expect(verifyLedger(task).ok).toBe(true);

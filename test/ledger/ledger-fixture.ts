@@ -5,7 +5,6 @@ import type { Settings } from '../../src/config/settings.ts';
 import type { Stated } from '../../src/erasure/proof/certificate.ts';
 import { openLedger, type Ledger } from '../../src/ledger/ledger.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
-import type { LedgerVerdict, VerifyTask } from '../../src/ledger/verify.ts';
 import { systemClock } from '../../src/core/clock.ts';
 
 /** A clock that moves on by a second each time it is read. */
@@ -130,24 +129,3 @@ export const stated: Stated = {
   program: '0.1.0',
   service: { url: 'https://analytics.example.com', project: '1' },
 };
-
-/** What the stand-alone verifier is given: a policy as its text. */
-type StandAloneTask = Omit<VerifyTask, 'anchors'> & { policy?: string | undefined };
-
-/** The stand-alone verifier; its findings have no sentences. */
-export async function loadStandAlone(): Promise<(task: StandAloneTask) => Verdict> {
-  const path = new URL('../../docs/verifier/verify.mjs', import.meta.url).href;
-  const { verify } = (await import(path)) as { verify: (task: StandAloneTask) => Verdict };
-  return verify;
-}
-
-type Place = { where: string; problem: string };
-
-/** A verdict without sentences. */
-export type Verdict = Omit<LedgerVerdict, 'problems' | 'warnings'> & { problems: Place[]; warnings: Place[] };
-
-/** A verdict of ours, as the stand-alone verifier gives it. */
-export function withoutSentences({ problems, warnings, ...rest }: LedgerVerdict): Verdict {
-  const place = ({ where, problem }: Place): Place => ({ where, problem });
-  return { ...rest, problems: problems.map(place), warnings: warnings.map(place) };
-}

@@ -7,7 +7,7 @@ import { publicKeyOf, privateKeyOf } from '../../src/ledger/note.ts';
 import { commandSigner, seedSigner, type OutsideSigner } from '../../src/ledger/outside-signer.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
-import { lifeOf, loadStandAlone, tickingClock } from './ledger-fixture.ts';
+import { lifeOf, tickingClock } from './ledger-fixture.ts';
 
 const seed = (byte: number): Buffer => Buffer.alloc(32, byte);
 const keyOf = (byte: number): Buffer => publicKeyOf(privateKeyOf(seed(byte)));
@@ -72,7 +72,6 @@ describe('a ledger that is signed from outside', () => {
   const isGood = async (dataDir: string): Promise<number> => {
     const task = { folder: join(dataDir, 'ledger') };
     expect(verifyLedger(task)).toMatchObject({ ok: true, problems: [] });
-    expect((await loadStandAlone())(task)).toMatchObject({ ok: true });
     return readFileSync(join(dataDir, 'ledger/public-keys.txt'), 'utf8').trim().split('\n').length;
   };
 

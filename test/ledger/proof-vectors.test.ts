@@ -10,7 +10,7 @@ import { readEntry } from '../../src/ledger/entry.ts';
 import { readVkeys } from '../../src/ledger/key-chain.ts';
 import { laterWords } from '../../src/ledger/later-words.ts';
 import { readHistories } from '../../src/ledger/request-history.ts';
-import { verifyBundle } from '../audit/bundle-fixture.ts';
+import { verifyBundle } from '../../docs/verifier/verify.mjs';
 import { requestId } from './ledger-fixture.ts';
 import type { ProofVector } from './write-proof-vectors.ts';
 

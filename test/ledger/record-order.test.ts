@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recordOrder } from '../../src/ledger/record-order.ts';
+import { recordOrder } from '../../docs/verifier/verify.mjs';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { lifeOf, requestId } from './ledger-fixture.ts';
 
@@ -12,7 +12,7 @@ const life = lifeOf(1, 1).flat();
 function problemsOf(records: readonly LedgerRecord[]): string[] {
   const order = recordOrder();
   return records.flatMap((record, index) => {
-    const problem = order.take(record);
+    const problem = order(record);
     return problem ? [`${index} ${record.type}: ${problem}`] : [];
   });
 }
@@ -28,7 +28,7 @@ function before(type: LedgerRecord['type'], target?: string): LedgerRecord[] {
 
 function lastProblem(records: readonly LedgerRecord[]): string | undefined {
   const order = recordOrder();
-  return records.map((record) => order.take(record)).at(-1);
+  return records.map((record) => order(record)).at(-1);
 }
 
 const cancelled: LedgerRecord = { type: 'cancelled', ...about };

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { fileURLToPath } from 'node:url';
-import { anchorJudge, readPolicy } from '../../src/anchor/policy.ts';
+import { verify } from '../../docs/verifier/verify.mjs';
 import { isoTime } from '../../src/core/clock.ts';
 import { checkpointText, readCheckpoint, readLedgerOrigin } from '../../src/ledger/checkpoint.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
@@ -10,18 +10,8 @@ import { rootOf } from '../../src/ledger/merkle-proof.ts';
 import { leafHash } from '../../src/ledger/merkle.ts';
 import { privateKeyOf, publicKeyOf, vkeyOf } from '../../src/ledger/note.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
-import { verifyLedger, type VerifyTask } from '../../src/ledger/verify.ts';
 import { anchor, anchoredVectors, policyText, type AnchoredVector } from './anchored-vectors.ts';
-import {
-  lifeOf,
-  lifeOfBatch,
-  naming,
-  plantKeys,
-  requestId,
-  tickingClock,
-  withoutSentences,
-  writeSmallLedger,
-} from './ledger-fixture.ts';
+import { lifeOf, lifeOfBatch, naming, plantKeys, requestId, tickingClock, writeSmallLedger } from './ledger-fixture.ts';
 
 /** A test vector: what is done to a good ledger, and what an auditor kept of it before. */
 type Vector = {
@@ -252,7 +242,7 @@ export function writeVectors(target: string): void {
     const dataDir = join(target, name);
     writeSmallLedger(dataDir);
     const folder = join(dataDir, 'ledger');
-    const kept: Partial<VerifyTask> = {};
+    const kept: { publicKey?: string; checkpoint?: string } = {};
     if (keeps.includes('key'))
       kept.publicKey = `${readFileSync(join(folder, 'public-keys.txt'), 'utf8').split('\n')[0] ?? ''}\n`;
     if (keeps.includes('checkpoint')) kept.checkpoint = readFileSync(join(folder, lastCheckpoint), 'utf8');
@@ -261,8 +251,7 @@ export function writeVectors(target: string): void {
     rmSync(join(dataDir, 'keys'), { recursive: true });
     cpSync(folder, dataDir, { recursive: true });
     rmSync(folder, { recursive: true });
-    const anchors = anchorJudge(dataDir, policyGiven === undefined ? undefined : readPolicy(policyGiven));
-    const verdict = withoutSentences(verifyLedger({ folder: dataDir, ...kept, now: nowMs, anchors }));
+    const verdict = verify({ folder: dataDir, ...kept, now: nowMs, policy: policyGiven });
     const { publicKey = null, checkpoint = null } = kept;
     return { name, now: isoTime(nowMs), kept: { publicKey, checkpoint, policy: policyGiven ?? null }, verdict };
   });

@@ -116,11 +116,11 @@ function answerOf(
 
 /** Writes a receipt for its owner's eyes only (mode 0600). Throws the system's error. */
 export function writeReceipt(path: string, receipt: Receipt): void {
-  replaceFile(path, spelled(receipt));
+  replaceFile(path, receiptText(receipt));
 }
 
 /** A receipt's one spelling: a field that stands twice, or anything else beside it, spells it otherwise. */
-function spelled(receipt: unknown): string {
+export function receiptText(receipt: unknown): string {
   return `${JSON.stringify(receipt, null, 2)}\n`;
 }
 
@@ -151,7 +151,7 @@ export function readReceipt(path: string): Receipt {
       const text = readWholeFile(path).toString();
       const value: unknown = JSON.parse(text);
       const read = Receipt.safeParse(value);
-      if (read.success && spelled(value) === text) return read.data;
+      if (read.success && receiptText(value) === text) return read.data;
     }
   } catch (error) {
     if (!(error instanceof SyntaxError) && systemCode(error) === undefined) throw error;

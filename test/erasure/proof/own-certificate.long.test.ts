@@ -4,10 +4,10 @@ import { expect, it } from 'vitest';
 import { verifyDataFolder } from '../../../src/audit/verify-data-folder.ts';
 import { acknowledgeRequest } from '../../../src/erasure/acknowledge.ts';
 import { runEraseJob } from '../../../src/erasure/fence/restore-guard.ts';
+import { verify } from '../../../docs/verifier/verify.mjs';
 import { certificateWords } from '../../../docs/verifier/certificate-words.mjs';
 import { certificatePath } from '../../../src/erasure/proof/certificate-file.ts';
 import { readCertificate } from '../../../src/erasure/proof/certificate.ts';
-import { loadStandAlone } from '../../ledger/ledger-fixture.ts';
 import { openErasureWorld } from '../erasure-world.ts';
 
 it('a certificate counts its own rows alone, and begins with what was kept', async () => {
@@ -58,11 +58,7 @@ it('a certificate counts its own rows alone, and begins with what was kept', asy
   });
   expect(told[1]?.weakest_assurance).toBe('not_verifiable');
   const certificates = Object.fromEntries(texts.map((text, at) => [String(at), Buffer.from(text)]));
-  const alone = (await loadStandAlone())({
-    folder: join(world.dataDir, 'ledger'),
-    certificates,
-    now: world.clock.now(),
-  } as never);
+  const alone = verify({ folder: join(world.dataDir, 'ledger'), certificates, now: world.clock.now() });
   expect(alone.problems).toEqual([]);
   const { problems } = await verifyDataFolder(world.dataDir, {}, new AbortController().signal);
   expect(problems.filter((problem) => problem.startsWith('certificate'))).toEqual([]);

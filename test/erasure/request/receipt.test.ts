@@ -15,8 +15,8 @@ import {
 import { openReceipt } from '../../../src/audit/open-receipt.ts';
 import { openLedger, type Ledger } from '../../../src/ledger/ledger.ts';
 import { insertRequest } from '../../../src/mirror/erasure-requests.ts';
-import { verifyBundle } from '../../audit/bundle-fixture.ts';
-import { lifeOf, loadStandAlone, plantKeys, requestId, tickingClock } from '../../ledger/ledger-fixture.ts';
+import { verify, verifyBundle } from '../../../docs/verifier/verify.mjs';
+import { lifeOf, plantKeys, requestId, tickingClock } from '../../ledger/ledger-fixture.ts';
 import { freshFolder, openTestMirror } from '../../mirror/open-test-mirror.ts';
 
 const ann: GivenIdentifier = { kind: 'email', value: 'ann@canary.example' };
@@ -141,7 +141,7 @@ it('a receipt of a request after a rotation proves the key too', () => {
   expect(openReceipt(dataDir, ledger.entries(), receipt, [joann]).verdict).toBe('is_about');
 });
 
-it('both verifiers refuse a receipt of which anything was changed, and each of its bytes is covered', () => {
+it('verifier and program refuse a receipt of which anything was changed, and each of its bytes is covered', () => {
   const { dataDir, ledger, receipts } = signed();
   const [receipt] = receipts;
   if (!receipt) throw new Error('no receipt');
@@ -179,10 +179,9 @@ it('a receipt shows that the ledger lost its entry, though the ledger was signed
   const { dataDir, receipts } = signed();
   const [receipt] = receipts;
   if (!receipt) throw new Error('no receipt');
-  const standAlone = (await loadStandAlone()) as (task: object) => { problems: { where: string; problem: string }[] };
   const folder = join(dataDir, 'ledger');
   const task = { folder, receipt: textOf(receipt), now: Date.UTC(2026, 10, 20, 13) };
-  expect(standAlone(task).problems).toEqual([]);
+  expect(verify(task).problems).toEqual([]);
   // The operator writes another past: the same request, received a year later.
   rmSync(folder, { recursive: true });
   rmSync(join(dataDir, 'keys'), { recursive: true });
@@ -194,7 +193,7 @@ it('a receipt shows that the ledger lost its entry, though the ledger was signed
   const { subject } = JSON.parse(own?.line ?? '{}') as { subject: string };
   anew.append([{ ...record, subject, basis: 'other' }]);
   anew.checkpoint();
-  expect(standAlone(task).problems).toEqual([{ where: 'receipt', problem: 'wrong_root' }]);
+  expect(verify(task).problems).toEqual([{ where: 'receipt', problem: 'wrong_root' }]);
   expect(openReceipt(dataDir, anew.entries(), receipt, [ann]).verdict).toBe('other_entries');
 });
 

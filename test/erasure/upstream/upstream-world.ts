@@ -13,7 +13,7 @@ import { nobody } from '../../../src/contract/identity.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { advanceUpstream, type UpstreamReport } from '../../../src/erasure/reconcile.ts';
 import { newBox, type Subject } from '../../../src/erasure/request/box.ts';
-import { recordOrder } from '../../../src/ledger/record-order.ts';
+import { recordOrder } from '../../../docs/verifier/verify.mjs';
 import { LedgerRecord } from '../../../src/ledger/record.ts';
 import { insertRequest } from '../../../src/mirror/erasure-requests.ts';
 import { addTarget, listTargets, type ErasureTarget } from '../../../src/mirror/erasure-targets.ts';
@@ -227,7 +227,7 @@ function ledgerInMemory() {
   const order = recordOrder();
   let epoch = 0;
   const take = (record: LedgerRecord): void => {
-    const finding = order.take(record);
+    const finding = order(record);
     if (finding !== undefined) throw new Error(`${record.type} in the ledger: ${finding}`);
   };
   let refuses: (record: LedgerRecord) => boolean = () => false;

@@ -1,0 +1,58 @@
+import type { X509Certificate } from 'node:crypto';
+
+/** `where`: `entry 17` (from 0), `checkpoint 000000120`, `public keys`, … `problem`: a code of VERDICTS.md. */
+export type Place = { where: string; problem: string };
+export type LaterWord = { seq: number; at: string; says: string };
+/** Certificates by their names, with the later words about them. */
+type Later = { later?: [name: string, words: LaterWord[]][] };
+
+export type Verdict = Later & {
+  ok: boolean;
+  size: number;
+  rootHash: string;
+  checkpoints: number;
+  signed: number;
+  problems: Place[];
+  warnings: Place[];
+  consumers?: [name: string, consumer: string, acknowledgedAt: string | undefined][];
+};
+export declare function verify(task: {
+  folder: string;
+  publicKey?: string | undefined;
+  checkpoint?: string | undefined;
+  receipt?: string | undefined;
+  certificates?: Readonly<Record<string, Uint8Array>>;
+  policy?: string | undefined;
+  now?: number | undefined;
+}): Verdict;
+
+export type BundleVerdict = Omit<Later, 'later'> & {
+  ok: boolean;
+  entries: number;
+  problems: Place[];
+  warnings: Place[];
+  later?: LaterWord[];
+};
+export declare function verifyBundle(task: {
+  text: string;
+  publicKey?: string | undefined;
+  policy?: string | undefined;
+}): BundleVerdict;
+
+/** What is wrong with record after record; undefined where nothing is. */
+export declare function recordOrder(): (record: object) => string | undefined;
+
+export declare function readPolicy(text: string): object;
+export declare function readCertificates(pem: string): X509Certificate[];
+
+/** A time stamp (RFC 3161): that a text with this SHA-256 (hex) was there at a time, in seconds since 1970. */
+export type TimeStamp = {
+  imprint: string;
+  time: number;
+  nonce: Buffer | undefined;
+  certificate: X509Certificate;
+  carried: X509Certificate[];
+};
+export declare function readTimeStamp(token: Uint8Array): TimeStamp | undefined;
+export declare function isTrusted(stamp: TimeStamp, trusted: readonly X509Certificate[]): boolean;
+export declare function derParts(bytes: Uint8Array, shape: string): (Buffer | undefined)[];
