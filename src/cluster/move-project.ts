@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { makeFolder } from '../core/folder.ts';
-import { livingRuns } from '../job/lease.ts';
+import { runsUnderWay } from '../job/lease.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import type { EntryStore } from '../ledger/ledger.ts';
 import { databasePath, openDatabase, type Database } from '../mirror/database.ts';
@@ -31,7 +31,7 @@ export async function importProject(
     });
   const db = openDatabase(from, clock);
   try {
-    if (livingRuns(db, clock.now()).length > 0)
+    if (runsUnderWay(db, clock.now()).length > 0)
       throw new AppError(`a run holds ${from}`, { code: 'busy', hint: 'try again when it has ended' });
     await copyProject(db, { from, to: dataDir }, { clock, signal });
   } finally {

@@ -11,8 +11,7 @@ import { openLedger, readLedger, type EntryStore, type Ledger } from '../ledger/
 import { copyInto } from '../mirror/run-query.ts';
 import type { OutsideSigner } from '../ledger/outside-signer.ts';
 import { openDatabase, type Database } from '../mirror/database.ts';
-import { leaveQueue, readQueue } from '../mirror/lease-queue.ts';
-import { readLease, releaseLease } from '../mirror/runs.ts';
+import { leaveQueue, readQueue, readLease, removeLease } from '../mirror/lease-rows.ts';
 import { archived, listBelow, packFiles, unpackFiles } from './archive.ts';
 import { draftPath, entryStore, keysFile, putId, stale, type StatePlace } from './entry-store.ts';
 import { deleteLocalCopy, holdsProject, noteLocalCopy, readLocalCopy, type LocalCopy } from './local-copy.ts';
@@ -199,7 +198,7 @@ async function fetchState({ place, key, dataDir, holder, clock }: StateSetup, bu
 export function endLease(dataDir: string, clock: Clock): void {
   using db = opened(dataDir, clock);
   const held = readLease(db.db);
-  if (held) releaseLease(db.db, held.holder);
+  if (held) removeLease(db.db, held.holder);
   leaveQueue(
     db.db,
     readQueue(db.db).map(({ holder }) => holder),

@@ -5,8 +5,8 @@ import { apartMaxMs, presentOf } from '../core/present.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SetAttributes } from '../log/tracer.ts';
-import type { Database } from '../mirror/database.ts';
-import { finishRun, refuseStaleHolder, startRun, type LeaseHolder, type RunOutcome } from '../mirror/runs.ts';
+import type { LeaseHolder } from '../mirror/lease-rows.ts';
+import { finishRun, startRun, type RunOutcome } from '../mirror/runs.ts';
 import { noteServiceClock } from '../mirror/service-clock.ts';
 import { boundFiles } from './bound-files.ts';
 import type { JobContext } from './job-context.ts';
@@ -21,21 +21,10 @@ export type JobResult = { outcome: 'done' | 'incomplete' | 'held'; counts: objec
 /** So long a guest waits for its turn: a pass gives way between two pages, and a page takes seconds. */
 const guestWaitMs = 60_000;
 
-/** What changes what readers find. Drafts lie in a folder of their own. */
-const changingFiles = [
-  'addSnapshot',
-  'addParts',
-  'writeFile',
-  'writeManifest',
-  'writeCurrent',
-  'removeFiles',
-  'removeSnapshots',
-] as const;
-
 /**
  * Runs a job under the lease of the data folder and records the run, however it ends. Rejects with what the job
- * rejects with. What a killed drill has left is removed. The context given to the job is its own: its signal is aborted too
- * when the lease is lost, and its ledger is opened once, and once more each time that the job has given way (`turn`).
+ * rejects with. What a killed drill has left is removed. The context given to the job is its own: its ledger is opened once, and
+ * once more each time that the job has given way (`turn`).
  */
 export async function runJob<Context extends JobContext, Result extends JobResult>(
   context: Context,
@@ -43,20 +32,16 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   work: (context: Context) => Promise<Result>,
 ): Promise<Result> {
   const { db, tracer } = context;
-  const lost = new AbortController();
   // Where few files may be open, Node and its packages fail in odd ways, or hang.
   refuseFewFiles();
-  const lease = await takeLease(context, job, (error) => lost.abort(error));
-  const signal = AbortSignal.any([context.signal, lost.signal]);
-  const ledger = ledgerOfRun({ ...context, signal });
+  const lease = await takeLease(context, job);
+  const ledger = ledgerOfRun(context);
   const away: Away = { times: 0, ms: 0, requests: 0 };
-  const published = whileHeld(context.published, db, changingFiles);
   const own = {
     ...context,
-    signal,
     ledger: ledger.open,
-    published: boundFiles(published, ledger.open),
-    turn: { isWanted: lease.isWanted, giveWay: () => giveWay({ ...context, signal }, { job, lease, ledger, away }) },
+    published: boundFiles(context.published, ledger.open),
+    turn: { isWanted: lease.isWanted, giveWay: () => giveWay(context, { job, lease, ledger, away }) },
   };
   const about = { kind: 'internal', attributes: { 'analytics_mirror.job': job } } as const;
   const commit = async (): Promise<void> => {
@@ -96,11 +81,7 @@ export async function runJob<Context extends JobContext, Result extends JobResul
 }
 
 /** Takes the lease. A guest waits for its turn for a bounded time, and any run as long as it takes where the context says so. */
-function takeLease(
-  { db, clock, signal, wait, log }: JobContext,
-  job: string,
-  onLost: (error: unknown) => void,
-): Promise<Lease> {
+function takeLease({ db, clock, signal, wait, log }: JobContext, job: string): Promise<Lease> {
   const waitMs = wait === true ? Infinity : isGuest(job) ? guestWaitMs : 0;
   const onWait = (present: LeaseHolder): void => {
     const seconds = waitMs === Infinity ? {} : { atMostSeconds: waitMs / 1000 };
@@ -109,7 +90,7 @@ function takeLease(
       'waiting for another run',
     );
   };
-  return waitForLease(db, { job, clock, signal, untilMs: clock.now() + waitMs, onWait, onLost });
+  return waitForLease(db, { job, clock, signal, untilMs: clock.now() + waitMs, onWait });
 }
 
 /** How often and for how long a run has given way, and how many requests others of this process have made meanwhile. */
@@ -135,7 +116,7 @@ async function giveWay(
   await ledger.openFirst();
 }
 
-/** The ledger of a run: opened when it is asked for, and held against the lease. */
+/** The ledger of a run, opened when it is asked for. */
 type RunLedger = {
   open: () => Ledger;
   /** Opens it while other work goes on, where the context can. */
@@ -146,20 +127,20 @@ type RunLedger = {
   close: () => void;
 };
 
-function ledgerOfRun({ db, settings, signal, ledger: openNow, openLedger }: JobContext): RunLedger {
+function ledgerOfRun({ settings, signal, ledger: openNow, openLedger }: JobContext): RunLedger {
   let ledger: Ledger | undefined;
   let sizeBefore = 0;
   let grewBefore = false;
-  const held = (opened: Ledger): Ledger => {
+  const begun = (opened: Ledger): Ledger => {
     refuseLostLedger(settings.dataDir, opened);
     sizeBefore = opened.size();
-    return whileHeld(opened, db, ['append', 'checkpoint', 'rotateKey']);
+    return opened;
   };
   const hasGrown = (): boolean => grewBefore || (ledger !== undefined && ledger.size() > sizeBefore);
   return {
-    open: () => (ledger ??= held(openNow())),
+    open: () => (ledger ??= begun(openNow())),
     openFirst: async () => {
-      if (openLedger) ledger = held(await openLedger(signal));
+      if (openLedger) ledger = begun(await openLedger(signal));
     },
     sign: () => signGrown(ledger),
     hasGrown,
@@ -174,18 +155,6 @@ function ledgerOfRun({ db, settings, signal, ledger: openNow, openLedger }: JobC
 /** Signs a ledger that has grown, in this run or in one that was killed: anyone may have written what is not signed. */
 function signGrown(ledger: Ledger | undefined): void {
   if (ledger && ledger.size() > ledger.signed()) ledger.checkpoint();
-}
-
-/** A thing whose methods of these names throw `busy` where the lease is lost: a run that was silent for long may have lost it. */
-function whileHeld<T extends object>(thing: T, db: Database, writing: readonly (keyof T)[]): T {
-  const guarded = writing.map((name) => [
-    name,
-    (...args: unknown[]): unknown => {
-      refuseStaleHolder(db);
-      return Reflect.apply(thing[name] as () => unknown, thing, args);
-    },
-  ]);
-  return { ...thing, ...Object.fromEntries(guarded) };
 }
 
 function secondsOf(ms: number): number {

@@ -1,4 +1,4 @@
-import type { Waiter } from '../mirror/lease-queue.ts';
+import type { Waiter } from '../mirror/lease-rows.ts';
 
 /** The jobs that a pass leaves the data folder to between two pages. Each waits for its turn for a bounded time. */
 const guestJobs: ReadonlySet<string> = new Set(['erase', 'reconcile', 'export', 'delta']);

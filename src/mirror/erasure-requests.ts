@@ -9,7 +9,6 @@ import {
 } from '../ledger/vocabulary.ts';
 import { addTarget, listTargets, type ErasureTarget } from './erasure-targets.ts';
 import type { StaysOut } from './listed-again.ts';
-import { refuseStaleHolder } from './runs.ts';
 import { markPurgeOwed } from './purge.ts';
 import { prepared } from './prepared.ts';
 import { assignmentsOf } from './tables.ts';
@@ -107,7 +106,6 @@ export type NewRequest = Pick<
 
 /** Adds a request, in the state `received`. */
 export function insertRequest(db: Database, request: NewRequest): void {
-  refuseStaleHolder(db);
   const sql = /*sql*/ `INSERT INTO erasure_requests
       (id, generation, origin, basis, authorised_by, delete_events, state, received_at, due_at, box)
     VALUES (@id, @generation, @origin, @basis, @authorisedBy, @deleteEvents, 'received', @receivedAt, @dueAt, @box)`;
@@ -124,7 +122,6 @@ export type RequestChange = Partial<Omit<ErasureRequest, 'id' | 'origin' | 'dele
 /** Changes a request. Call it inside a transaction where the box goes: its bytes are to be purged then. */
 export function changeRequest(db: Database, id: string, change: RequestChange): void {
   if (Object.keys(change).length === 0) return;
-  refuseStaleHolder(db);
   if (change.box === null) {
     removeBoxParts(db, id);
     markPurgeOwed(db, 'requests_');

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { datasets, pagedDatasets } from '../contract/datasets.ts';
-import { asHolder } from './runs.ts';
+import { transact } from './transact.ts';
 import { markPurgeOwed } from './purge.ts';
 
 /** A place in the feed of changes: a change's number, and its time (ISO 8601 UTC). */
@@ -21,7 +21,7 @@ export function newestNumber(db: Database): number {
  * numbers again that readers know from what was published since.
  */
 export function renumberFeeds(db: Database, by: number): void {
-  asHolder(db, () => {
+  transact(db, () => {
     const newest = newestNumber(db);
     for (const feed of ['changes', 'deletions']) {
       // In two steps: in one, a number could still be taken.
@@ -42,7 +42,7 @@ export function hasChange(db: Database, { seq, at }: ChangePosition): boolean {
 export function compactChanges(db: Database, before: string): number {
   const replaced = db.prepare(/*sql*/ `DELETE FROM changes WHERE at < ? AND op = 'upsert'
     AND seq NOT IN (SELECT max(seq) FROM changes GROUP BY dataset, key)`);
-  return asHolder(db, () => replaced.run(before).changes);
+  return transact(db, () => replaced.run(before).changes);
 }
 
 /** What the feed of deletions holds for those who have copies. Times are ISO 8601 UTC. */
@@ -63,7 +63,7 @@ export type FeedEnd = { before: string; through: number };
 
 /** Forgets old deletions, and the changes of the same keys unless those are there again. Returns how many. */
 export function expireDeletionFeed(db: Database, end: FeedEnd): number {
-  return asHolder(db, () => {
+  return transact(db, () => {
     db.prepare(/*sql*/ `DELETE FROM changes WHERE (dataset, key) IN (SELECT dataset, key FROM deletions AS expired
         WHERE deleted_at < @before AND seq <= @through AND NOT EXISTS (SELECT 1 FROM deletions AS later
           WHERE later.dataset = expired.dataset AND later.key = expired.key

@@ -9,7 +9,7 @@ import { datasets, pagedDatasets } from '../contract/datasets.ts';
 import type { Identifier, IdentifierKind } from '../contract/identity.ts';
 import { prepareFenceFilter } from './fence-mac.ts';
 import { seenPassOfNow } from './passes.ts';
-import { asHolder, refuseStaleHolder } from './runs.ts';
+import { transact } from './transact.ts';
 import { prepared } from './prepared.ts';
 import { listQuarantined } from './quarantine.ts';
 import { sideTables } from './tables.ts';
@@ -263,13 +263,12 @@ export function readEpoch(db: Database): number {
 
 /** Notes the epoch of the fence. Call it in the transaction that made it so. */
 export function setEpoch(db: Database, epoch: number): void {
-  refuseStaleHolder(db);
   db.prepare(/*sql*/ `UPDATE erasure_epoch SET epoch = ?`).run(epoch);
 }
 
 /** Runs `act` while no other process can write, if the fence's epoch is still `epoch`. Returns whether it was. */
 export function whileEpoch(db: Database, epoch: number, act: () => void): boolean {
-  return asHolder(db, () => {
+  return transact(db, () => {
     if (readEpoch(db) !== epoch) return false;
     act();
     return true;

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { asHolder } from './runs.ts';
+import { transact } from './transact.ts';
 
 /** A published column, and its number for ever: table formats know columns by numbers. The elements of a list have one too. */
 export type NumberedField<Type extends string> = { name: string; type: Type; id: number; element_id?: number };
@@ -38,7 +38,7 @@ export function numberFields<Type extends string>(
   const ids = new Set(numbered.map(({ id }) => id));
   const gone = live.filter(({ id }) => !ids.has(id));
   if (added.length + gone.length === 0) return numbered;
-  asHolder(db, () => {
+  transact(db, () => {
     const retire = db.prepare(/*sql*/ `UPDATE published_fields SET is_retired = 1 WHERE dataset = ? AND id = ?`);
     for (const { id } of gone) retire.run(dataset, id);
     const add = db.prepare(

@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { systemCode } from '../core/errors.ts';
@@ -7,14 +7,15 @@ import { explainStorageError } from '../core/storage-error.ts';
 
 /**
  * Locks a file (0600, made where it is missing) until it is disposed of or this process ends, however it ends. Undefined while another
- * process of this machine has it. The file stays empty: SQLite is what Node has to ask for the system's lock. Throws `storage`.
+ * connection, of this process or another one, has it for longer than `waitMs`. The file stays empty: SQLite is what Node has to ask
+ * for the system's lock. Nothing else of this process may open the file: by closing it, the process would lose the lock. Throws `storage`.
  */
-export function lockFile(path: string): Disposable | undefined {
+export function lockFile(path: string, waitMs = 0): Disposable | undefined {
   let db: Database | undefined;
   try {
     makeFolder(dirname(path));
-    closeSync(openSync(path, 'a', 0o600));
-    db = new Sqlite(path, { timeout: 0 });
+    if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+    db = new Sqlite(path, { timeout: waitMs });
     db.pragma('journal_mode = MEMORY');
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
@@ -24,4 +25,20 @@ export function lockFile(path: string): Disposable | undefined {
   }
   const locked = db;
   return { [Symbol.dispose]: () => void locked.close() };
+}
+
+/** Whether somebody has locked a file. The look takes a moment, in which `lockFile` has to wait. Throws `storage`. */
+export function isLocked(path: string): boolean {
+  if (!existsSync(path)) return false;
+  let db: Database | undefined;
+  try {
+    db = new Sqlite(path, { readonly: true, timeout: 0 });
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return false;
+  } catch (error) {
+    if (systemCode(error) === 'SQLITE_BUSY') return true;
+    throw explainStorageError(error, dirname(path)) ?? error;
+  } finally {
+    db?.close();
+  }
 }

@@ -7,7 +7,7 @@ import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import { rowReaders } from '../contract/row-readers.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
 import type { QuarantinedRow } from './quarantine.ts';
-import { asHolder } from './runs.ts';
+import { transact } from './transact.ts';
 
 /** The bytes of a row in those of its page, and the time (microseconds) that it is sorted by. */
 export type SentBytes = { page: Buffer; from: number; to: number; time: bigint | null };
@@ -175,7 +175,7 @@ function dropOthers(db: Database, dataset: PagedDataset, jsonDepthMax: number): 
   const reader = sha256(JSON.stringify([packageJson.version, jsonDepthMax, fields]));
   const find = db.prepare<[string], string>(/*sql*/ `SELECT reader FROM shown_reader WHERE dataset = ?`).pluck();
   if (find.get(dataset) === reader) return;
-  asHolder(db, () => {
+  transact(db, () => {
     db.exec(/*sql*/ `DELETE FROM ${dataset}_shown`);
     db.prepare(/*sql*/ `INSERT INTO shown_reader (dataset, reader) VALUES (?, ?)
         ON CONFLICT DO UPDATE SET reader = excluded.reader`).run(dataset, reader);

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { datasets, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
-import { asHolder } from './runs.ts';
+import { transact } from './transact.ts';
 import { RowKeyMap } from './row-key-map.ts';
 import { prepareFindKey, prepareFindOwner, prepareFindRowKey } from './tables.ts';
 
@@ -34,7 +34,7 @@ export function beginFirstPass(db: Database, dataset: PagedDataset, { isFull }: 
   let rows: RowKeyMap | undefined;
   let owners: RowKeyMap | undefined;
   if (isFull && tables.every(isEmpty)) {
-    asHolder(db, () => {
+    transact(db, () => {
       for (const { name } of indexesOf(dataset)) db.exec(/*sql*/ `DROP INDEX ${name}`);
     });
     [rows, owners] = [new RowKeyMap(), new RowKeyMap()];
@@ -75,7 +75,7 @@ export function makeMissingIndexes(db: Database): void {
     for (const { name, on } of missing) db.exec(/*sql*/ `CREATE UNIQUE INDEX IF NOT EXISTS ${name} ON ${on}`);
   };
   if (db.inTransaction) make();
-  else asHolder(db, make);
+  else transact(db, make);
 }
 
 /** The indexes of a dataset on texts in random order. */

@@ -4,7 +4,7 @@ import { identityOf, type Identity } from '../contract/identity.ts';
 import { sightingOf } from '../contract/row-readers.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
 import type { Hit } from './fenced-identifier.ts';
-import { asHolder } from './runs.ts';
+import { transact } from './transact.ts';
 
 /**
  * Why a row that was taken for deleted at the service stays out although it is listed: the service answers 404 for its id, or
@@ -16,7 +16,7 @@ export type StaysOut = 'not_found' | 'not_answered' | 'still_open';
 export function forgetUnlisted(db: Database): void {
   const lastPass = (dataset: string): string => /*sql*/ `(SELECT max(started_at) FROM passes
     WHERE dataset = '${dataset}' AND mode = 'full' AND verdict = 'complete')`;
-  asHolder(db, () =>
+  transact(db, () =>
     db.exec(/*sql*/ `UPDATE erasure_requests SET listed_again_at = NULL, listed_again = NULL, stays_out = NULL
       WHERE origin = 'upstream' AND listed_again_at < iif(
         EXISTS (SELECT 1 FROM fence WHERE request_id = id AND kind = 'person_uuid'), ${lastPass('persons')}, ${lastPass('recordings')})`),

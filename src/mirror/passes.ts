@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { datasets, mirroredDatasets, type MirroredDataset, type PagedDataset } from '../contract/datasets.ts';
-import { asHolder } from './runs.ts';
+import { transact } from './transact.ts';
 import { seenRows } from './seen.ts';
 import { columnsAs } from './tables.ts';
 
@@ -130,7 +130,7 @@ export function startPass(
       AND id <= (SELECT id FROM passes WHERE dataset = @dataset AND mode = @mode ORDER BY id DESC LIMIT 1 OFFSET @kept - 1)
       AND id NOT IN (SELECT max(id) FROM passes WHERE dataset = @dataset AND mode = @mode
         AND verdict IS NOT NULL AND reason IS NOT 'superseded' GROUP BY verdict)`;
-  return asHolder(db, () => {
+  return transact(db, () => {
     db.prepare(removeOld).run({ ...pass, kept });
     db.prepare(/*sql*/ `UPDATE passes SET verdict = 'incomplete', reason = 'superseded', finished_at = @at, cursor = NULL
       WHERE dataset = @dataset AND mode = @mode AND verdict IS NULL`).run(pass);
@@ -226,7 +226,7 @@ export function finishPass(db: Database, passId: number, reason: IncompleteReaso
   const dropUnshown = db.prepare<[string, number]>(
     /*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND last_seen_pass < ?`,
   );
-  return asHolder(db, () => {
+  return transact(db, () => {
     const pass = PassRow.parse(
       finish.get({ verdict: reason === null ? 'complete' : 'incomplete', reason, at, passId }),
     );

@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import { keepTemporaryFiles } from './database.ts';
 import { prepared } from './prepared.ts';
 import { vacuum } from './run-query.ts';
-import { asHolder, waitingAtMost } from './runs.ts';
+import { transact, waitingAtMost } from './transact.ts';
 
 const checkpointTries = 50;
 const checkpointWaitMs = 100;
@@ -64,7 +64,7 @@ function rewriteRequests(db: Database): void {
   // With foreign keys or triggers, rows would be deleted one by one, and counted as received once more.
   db.pragma('foreign_keys = OFF');
   try {
-    asHolder(db, () => {
+    transact(db, () => {
       for (const table of requestTables) {
         const triggers = db
           .prepare<[string], { name: string; sql: string }>(

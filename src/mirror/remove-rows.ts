@@ -3,7 +3,6 @@ import { textLeaves } from '../core/exact-json.ts';
 import { datasets, keyKind, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { withoutDistinctIds } from '../contract/embedded-person.ts';
 import { identifierKinds, type Identity } from '../contract/identity.ts';
-import { refuseStaleHolder } from './runs.ts';
 import type { QuarantinedSighting } from './quarantine.ts';
 import { forgetSeen, seenRows } from './seen.ts';
 import { findFormerUuids, namesSought, recordingsInParts } from './sightings.ts';
@@ -39,7 +38,6 @@ export function prepareRemoveRow(
   ].map((sql) => db.prepare<{ rowKey: number }>(sql));
   const tell = prepareTellDeletion(db);
   return (rowKey, reason, at, ground) => {
-    refuseStaleHolder(db);
     const removed = remove.get(rowKey);
     for (const dependent of dependents) dependent.run({ rowKey });
     if (removed === undefined) return;

@@ -1,107 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
-import { AppError, systemCode } from '../core/errors.ts';
-import { prepared } from './prepared.ts';
+import { AppError } from '../core/errors.ts';
+import type { LeaseHolder } from './lease-rows.ts';
 import { columnsAs } from './tables.ts';
-
-/** The holder of the right to write. Times are ISO 8601 UTC. */
-export type LeaseHolder = {
-  holder: string;
-  job: string;
-  host: string;
-  pid: number;
-  /** When the process began, as its system says it; null where it does not. */
-  processStart: string | null;
-  takenAt: string;
-  beatAt: string;
-};
-
-/** The present holder, if there is one. */
-export function readLease(db: Database): LeaseHolder | undefined {
-  return db
-    .prepare<[], LeaseHolder>(
-      /*sql*/ `SELECT holder, job, host, pid, process_start AS processStart, taken_at AS takenAt, beat_at AS beatAt FROM lease`,
-    )
-    .get();
-}
-
-/** The tokens under which connections of this process hold the lease. */
-const tokens = new WeakMap<Database, number>();
-
-/**
- * Takes the lease when nobody holds it, or when `isStale` says so of its holder. Returns its present holder. Each
- * time it is taken it has a greater token, by which what this connection writes is known from what a holder before it
- * would still write.
- */
-export function takeLease(db: Database, wanted: LeaseHolder, isStale: (present: LeaseHolder) => boolean): LeaseHolder {
-  return db
-    .transaction(() => {
-      const present = readLease(db);
-      if (present && !isStale(present)) return present;
-      db.prepare(/*sql*/ `INSERT OR REPLACE INTO lease (only_row, holder, job, host, pid, process_start, taken_at, beat_at)
-        VALUES (1, @holder, @job, @host, @pid, @processStart, @takenAt, @beatAt)`).run(wanted);
-      const token = db
-        .prepare<[], number>(/*sql*/ `UPDATE lease_token SET token = token + 1 RETURNING token`)
-        .pluck()
-        .get();
-      if (token === undefined) throw new Error('the mirror has no token for its lease');
-      tokens.set(db, token);
-      return wanted;
-    })
-    .immediate();
-}
-
-/**
- * Says that the holder lives. Returns whether it still holds the lease. While another process writes, such as the VACUUM of a
- * large mirror, which takes minutes, nothing is said: neither this process nor its run may wait for that.
- */
-export function beatLease(db: Database, holder: string, at: string): boolean {
-  const beat = db.prepare<[string, string]>(/*sql*/ `UPDATE lease SET beat_at = ? WHERE holder = ?`);
-  try {
-    return waitingAtMost(db, 0, () => beat.run(at, holder).changes === 1);
-  } catch (error) {
-    if (systemCode(error)?.startsWith('SQLITE_BUSY') === true) return true;
-    throw error;
-  }
-}
-
-/** Runs statements that throw `SQLITE_BUSY` after so many milliseconds, where others wait longer for another process. */
-export function waitingAtMost<T>(db: Database, waitMs: number, act: () => T): T {
-  const timeoutMs = Number(db.pragma('busy_timeout', { simple: true }));
-  db.pragma(`busy_timeout = ${waitMs}`);
-  try {
-    return act();
-  } finally {
-    db.pragma(`busy_timeout = ${timeoutMs}`);
-  }
-}
-
-/**
- * Called in the transaction of every write of a job. Throws `busy` when this connection held the lease and another run has
- * taken it over since: what belongs to the same transaction is then not written. A connection that never held it passes.
- */
-export function refuseStaleHolder(db: Database): void {
-  const held = tokens.get(db);
-  if (held === undefined) return;
-  const present = prepared<[], number>(db, /*sql*/ `SELECT token FROM lease_token`).pluck().get();
-  if (present !== held)
-    throw new AppError('another run took the data folder over', { code: 'busy', hint: 'run only one at a time' });
-}
-
-/** Does work in one transaction, while no other process writes. Throws as `refuseStaleHolder` does. */
-export function asHolder<T>(db: Database, work: () => T): T {
-  const held = db.transaction(() => {
-    refuseStaleHolder(db);
-    return work();
-  });
-  return held.immediate();
-}
-
-/** Gives the lease back; nothing happens when somebody else holds it. */
-export function releaseLease(db: Database, holder: string): void {
-  tokens.delete(db);
-  db.prepare(/*sql*/ `DELETE FROM lease WHERE holder = ?`).run(holder);
-}
+import { transact } from './transact.ts';
 
 /** How a run ended. `done` and `held` have done all that can be done without a person. */
 const runOutcomes = ['done', 'incomplete', 'failed', 'interrupted', 'held'] as const;
@@ -141,19 +43,19 @@ export function startRun(db: Database, job: string, at: string, kept = runsKept)
   const endDead = /*sql*/ `UPDATE runs SET outcome = 'interrupted', reason = 'died', finished_at = ? WHERE finished_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM lease_queue WHERE has_begun = 1 AND job = runs.job AND taken_at <= runs.started_at)`;
   const insert = /*sql*/ `INSERT INTO runs (job, started_at) VALUES (?, ?)`;
-  return asHolder(db, () => {
+  return transact(db, () => {
     db.prepare(removeOld).run({ job, kept, most: runsRemovedMax });
     db.prepare(endDead).run(at);
     return Number(db.prepare(insert).run(job, at).lastInsertRowid);
   });
 }
 
-/** Records how a run ended; `counts` has no personal data. Throws `busy` when another run has taken over. */
+/** Records how a run ended; `counts` has no personal data. */
 export function finishRun(
   db: Database,
   run: { id: number; outcome: RunOutcome; reason: string | null; requests: number; counts: object; at: string },
 ): void {
-  asHolder(db, () =>
+  transact(db, () =>
     db
       .prepare(/*sql*/ `UPDATE runs SET outcome = @outcome, reason = @reason, requests = @requests, counts = @counts, finished_at = @at
       WHERE id = @id`)

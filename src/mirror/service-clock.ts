@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { isoTime } from '../core/clock.ts';
 import { isAgreed, type Present } from '../core/present.ts';
-import { asHolder } from './runs.ts';
+import { transact } from './transact.ts';
 
 /**
  * What the last answer that told the service's time has said: when it was, by this machine's clock, and how far that was ahead.
@@ -15,14 +15,14 @@ export function readServiceClock(db: Database): ServiceClock | undefined {
   return db.prepare<[], ServiceClock>(sql).get();
 }
 
-/** Notes how the clocks stand. Does nothing where no answer has told a time. Throws as `refuseStaleHolder` does. */
+/** Notes how the clocks stand. Does nothing where no answer has told a time. */
 export function noteServiceClock(db: Database, { earliestMs, aheadMs }: Present, lookedAt: string): void {
   if (aheadMs === null) return;
   const agreedAt = isAgreed(aheadMs) ? isoTime(earliestMs) : null;
   const sql = /*sql*/ `INSERT INTO service_clock (only_row, looked_at, ahead_ms, agreed_at)
     VALUES (1, @lookedAt, @aheadMs, @agreedAt)
     ON CONFLICT DO UPDATE SET looked_at = @lookedAt, ahead_ms = @aheadMs, agreed_at = coalesce(@agreedAt, agreed_at)`;
-  asHolder(db, () => db.prepare(sql).run({ lookedAt, aheadMs: Math.round(aheadMs), agreedAt }));
+  transact(db, () => db.prepare(sql).run({ lookedAt, aheadMs: Math.round(aheadMs), agreedAt }));
 }
 
 /**
@@ -41,7 +41,7 @@ export function beginWaitsAnew(db: Database, latest: string, lifeFrom: string | 
   const live = db.prepare(/*sql*/ `UPDATE erasure_requests SET life_from = @lifeFrom
     WHERE sealed_at IS NULL AND cancelled_at IS NULL AND refused_at IS NULL
       AND (life_from IS NULL OR life_from > @lifeFrom)`);
-  asHolder(db, () => {
+  transact(db, () => {
     for (const { requestId, target, notBefore, waitFrom } of waits.all(latest)) {
       const lastsMs = Date.parse(notBefore) - Date.parse(waitFrom);
       begin.run({ requestId, target, latest, notBefore: isoTime(Date.parse(latest) + lastsMs) });

@@ -3,7 +3,7 @@ import { datasets, type DatasetField, type MirroredDataset } from '../contract/d
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { prepareAdmission, type Admit } from './admit-rows.ts';
 import { prepareOwnDistinctIds, type DistinctIdOwners } from './distinct-ids.ts';
-import { asHolder, refuseStaleHolder } from './runs.ts';
+import { transact } from './transact.ts';
 import type { FirstPass } from './first-pass.ts';
 import { KnownRow, type Fingerprints, type SentBytes } from './fingerprints.ts';
 import type { PageCounts } from './passes.ts';
@@ -52,7 +52,6 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) SELECT ?, value, 'upsert', ? FROM json_each(?)`,
   );
   return ({ rows, quarantined, at, sent }, passId) => {
-    refuseStaleHolder(db);
     admission.refresh();
     const outcome = {
       received: rows.length + quarantined.length,
@@ -242,7 +241,7 @@ export function replacePlaylistRecordings(
   const appendChange = db.prepare(
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES ('playlists', ?, 'upsert', ?)`,
   );
-  return asHolder(db, () => {
+  return transact(db, () => {
     const admitted = `[${admit.all(JSON.stringify(members)).join(',')}]`;
     const removed = isWhole ? remove.run(shortId, admitted).changes : 0;
     if (removed + add.run(shortId, admitted).changes === 0) return false;

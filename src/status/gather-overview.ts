@@ -13,7 +13,7 @@ import { readStandings } from '../mirror/destinations.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import type { RequestReason, WaitReason } from '../ledger/vocabulary.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
-import { livingRuns } from '../job/lease.ts';
+import { runsUnderWay } from '../job/lease.ts';
 import { readHistory } from '../mirror/history.ts';
 import { lastCompletePasses } from '../mirror/passes.ts';
 import { countRequestsWithin, readPaceText, requestsByMinute } from '../mirror/request-times.ts';
@@ -95,7 +95,7 @@ function gatherContent(
 ): ProjectContent {
   const db = openDb();
   const { rows, quarantine, passes, held, erasure } = gatherMirror(db, isoTime(atMs));
-  const living = livingRuns(db, atMs);
+  const living = runsUnderWay(db, atMs);
   const standing = budgetStanding(budget, readPace(readPaceText(db)), atMs);
   const histories = listJobTotals(db, living);
   const runs = listRunsSince(db, isoTime(atMs - dayMs), runsMax).map((run) => reportRun(run, living));

@@ -7,13 +7,13 @@ import { readStandings, type DestinationStanding } from '../mirror/destinations.
 import { countFence } from '../mirror/fence.ts';
 import { countListedAgain } from '../mirror/listed-again.ts';
 import { readClockStanding, type ClockStanding } from '../job/clock-standing.ts';
-import { livingHolder, livingRuns } from '../job/lease.ts';
+import { presentHolder, runsUnderWay } from '../job/lease.ts';
+import type { LeaseHolder } from '../mirror/lease-rows.ts';
 import {
   lastExportOf,
   listRuns,
   newestSuccess,
   settleRun,
-  type LeaseHolder,
   type Living,
   type Run,
   type RunOutcome,
@@ -117,7 +117,7 @@ const runsShown = 5;
 export function gatherStatus(db: Database, dataDir: string, now: string): StatusReport {
   const logBytes = readLogBytes(dataDir);
   const nowMs = Date.parse(now);
-  const living = livingRuns(db, nowMs);
+  const living = runsUnderWay(db, nowMs);
   return {
     dataDir,
     ...gatherMirror(db, now),
@@ -125,7 +125,7 @@ export function gatherStatus(db: Database, dataDir: string, now: string): Status
     snapshots: reportSnapshots(db, dataDir),
     buckets: readStandings(db),
     runs: listRuns(db, runsShown).map((run) => reportRun(run, living)),
-    lease: livingHolder(db, nowMs) ?? null,
+    lease: presentHolder(db) ?? null,
     log: { bytes: logBytes, isHeld: isLogHeld(logBytes) },
     clock: readClockStanding(db, dataDir, Date.parse(now)),
   };
@@ -133,7 +133,7 @@ export function gatherStatus(db: Database, dataDir: string, now: string): Status
 
 /** Reads the state of a mirror at a time (ISO 8601 UTC). */
 export function gatherMirror(db: Database, now: string): MirrorReport {
-  const living = livingRuns(db, Date.parse(now));
+  const living = runsUnderWay(db, Date.parse(now));
   return {
     rows: countRows(db),
     quarantine: countQuarantine(db),

@@ -2,7 +2,7 @@ import { compileCron } from '../config/cron.ts';
 import { scheduleOf, type ScheduledJob, type Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Database } from '../mirror/database.ts';
-import { livingRuns } from '../job/lease.ts';
+import { runsUnderWay } from '../job/lease.ts';
 import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { historyOf, nextStartMs, runsLookedAt, type JobHistory } from './schedule-plan.ts';
 
@@ -17,7 +17,7 @@ export type ScheduleReport = {
 
 /** The history of a job in the mirror, at a time in milliseconds since 1970. */
 export function readJobHistory(db: Database, job: ScheduledJob, nowMs: number): JobHistory {
-  return historyOf(listRunsOfJob(db, job, runsLookedAt, livingRuns(db, nowMs)), newestSuccess(db, job));
+  return historyOf(listRunsOfJob(db, job, runsLookedAt, runsUnderWay(db, nowMs)), newestSuccess(db, job));
 }
 
 /** When each scheduled job is to run next, and when it last did, at a time in milliseconds since 1970. */

@@ -180,7 +180,7 @@ describe('a query that never ends', () => {
     const Checkpoint = z.tuple([z.object({ log: z.int(), checkpointed: z.int() })]);
     try {
       for (let reads = 0; reads < 5; await delay(20)) {
-        db.exec(`UPDATE lease_token SET token = token + 1`);
+        db.exec(`UPDATE purge_owed SET marked = marked + 1`);
         const [{ log, checkpointed }] = Checkpoint.parse(db.pragma('wal_checkpoint(PASSIVE)'));
         reads = checkpointed < log ? reads + 1 : 0;
       }

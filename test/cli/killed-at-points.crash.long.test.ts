@@ -15,11 +15,11 @@ afterAll(() => workspace[Symbol.asyncDispose]());
 
 /** In the order in which a first sync passes them. */
 const moments: Record<string, [moment: KillPoint['moment'], pattern: RegExp, nth?: number]> = {
-  'with an empty file': ['before', /^PRAGMA journal_mode/],
+  'with an empty file': ['before', /^PRAGMA journal_mode = WAL/],
   'within the migration of a new file': ['before', /^INSERT INTO schema_migrations/],
   'with the migration made': ['after', /^COMMIT after INSERT INTO schema_migrations/],
-  'before it holds the lease': ['before', /^COMMIT after UPDATE lease_token/],
-  'holding the lease': ['after', /^COMMIT after UPDATE lease_token/],
+  'before it holds the lease': ['before', /^COMMIT after INSERT OR REPLACE INTO lease /],
+  'holding the lease': ['after', /^COMMIT after INSERT OR REPLACE INTO lease /],
   'before it has noted the run': ['before', /^COMMIT after INSERT INTO runs/],
   'with the run noted': ['after', /^COMMIT after INSERT INTO runs/],
   'with the pass begun': ['after', /^COMMIT after INSERT INTO passes/],

@@ -52,7 +52,7 @@ describe('contradictions in a mirror', () => {
     ],
     ['a fingerprint of a row that persons lacks', `INSERT INTO persons_shown VALUES (1, randomblob(28 * 128))`],
     ['a run without an outcome', `INSERT INTO runs (job, started_at) VALUES ('sync', '')`],
-    ['a lease that nobody gave back', `INSERT INTO lease VALUES (1, 'x', 'sync', 'here', 1, '', '', NULL)`],
+    ['a lease that nobody gave back', `INSERT INTO lease VALUES (1, 'x', 'sync', 'here', 1, '')`],
     [
       'a pass that was not taken up to its end',
       `INSERT INTO passes (dataset, mode, plan, started_at) VALUES ('persons', 'full', '{}', '')`,

@@ -1,18 +1,16 @@
 import { existsSync } from 'node:fs';
-import { hostname } from 'node:os';
-import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { ledgerFolder } from '../../src/ledger/entry-file.ts';
-import { enterQueue, readQueue } from '../../src/mirror/lease-queue.ts';
-import { beatLease, readLease, takeLease, listRuns, startRun } from '../../src/mirror/runs.ts';
-import { processSpace } from '../../src/job/lease.ts';
+import { enterQueue, readLease, readQueue } from '../../src/mirror/lease-rows.ts';
+import { listRuns, startRun } from '../../src/mirror/runs.ts';
 import { runJob, type JobResult } from '../../src/job/run-job.ts';
 import type { Service } from '../../src/client/service.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { JobContext } from '../../src/job/job-context.ts';
 import { jobContext } from './job-context.ts';
+import { acquireLease } from './take-lease.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 function setUp() {
@@ -83,74 +81,6 @@ it('marks a run that died without a word as interrupted', async () => {
 });
 
 const now = new Date(stillClock.now()).toISOString();
-const lately = new Date(stillClock.now() - 59_000).toISOString();
-const longAgo = new Date(stillClock.now() - 61_000).toISOString();
-
-it.each([
-  ['a living process of this machine', { host: processSpace(), pid: process.ppid, beatAt: now }, true],
-  ['a process of another machine that beat lately', { host: 'elsewhere', pid: 1, beatAt: lately }, true],
-  ['a process of another machine that is silent', { host: 'elsewhere', pid: 1, beatAt: longAgo }, false],
-  ['a dead process of this machine', { host: processSpace(), pid: 2 ** 22 - 1, beatAt: now }, false],
-  ['an earlier process with our own number', { host: processSpace(), pid: process.pid, beatAt: now }, false],
-  [
-    'a living process whose number nobody has in our pid namespace, by the same host name',
-    { host: `${hostname()} (0badcafe)`, pid: 2 ** 22 - 1, beatAt: lately },
-    true,
-  ],
-  [
-    'the first process of another container, as we are of ours, by the same host name',
-    { host: `${hostname()} (0badcafe)`, pid: process.pid, beatAt: lately },
-    true,
-  ],
-  [
-    'a process of another container that is silent',
-    { host: `${hostname()} (0badcafe)`, pid: process.ppid, beatAt: longAgo },
-    false,
-  ],
-])('knows whether the lease is held: %s', async (_who, { host, pid, beatAt }, isHeld) => {
-  const { db, run } = setUp();
-  takeLease(
-    db,
-    { holder: 'other', job: 'export', host, pid, processStart: null, takenAt: beatAt, beatAt },
-    () => false,
-  );
-  const result = run(() => Promise.resolve({ outcome: 'done', counts: {} }));
-  const outcome = await result.then(
-    () => 'ran',
-    (error: unknown) => (error instanceof AppError ? error.code : error),
-  );
-  expect(outcome).toBe(isHeld ? 'busy' : 'ran');
-  expect(readLease(db)?.holder).toBe(isHeld ? 'other' : undefined);
-});
-
-it('a run that lost the lease while it was silent changes neither the ledger nor a published file', async () => {
-  const { db, run } = setUp();
-  const refusals: unknown[] = [];
-  const result = run(async (own) => {
-    const snapshot = { dataset: 'persons', snapshotId: 'x' };
-    const ledger = own.ledger();
-    const { db: other } = openTestMirror(dirname(db.name));
-    const present = { holder: 'other', job: 'export', host: 'elsewhere', pid: 1, processStart: null };
-    takeLease(other, { ...present, takenAt: now, beatAt: now }, () => true);
-    for (const write of [
-      () => ledger.append([]),
-      () => ledger.checkpoint(),
-      () => own.published.writeCurrent({ format_version: 1, snapshots: {} }),
-      () => own.published.addSnapshot(snapshot, []),
-      () => own.published.addParts(snapshot, []),
-      () => own.published.removeFiles(snapshot, []),
-    ])
-      try {
-        write();
-        refusals.push('written');
-      } catch (error) {
-        refusals.push(error instanceof AppError ? error.code : error);
-      }
-    return Promise.resolve({ outcome: 'done', counts: {} });
-  });
-  await expect(result).rejects.toMatchObject({ code: 'busy' });
-  expect(refusals).toEqual(Array.from({ length: 6 }, () => 'busy'));
-});
 
 const done = (): Promise<JobResult> => Promise.resolve({ outcome: 'done', counts: {} });
 
@@ -196,34 +126,31 @@ it('gives way to those who wait, takes a turn before whoever comes later, and le
   expect(readQueue(db)).toEqual([]);
 });
 
-it.each([
-  ['is gone', { pid: 2 ** 22 - 1, beatAt: now }, 'died'],
-  ['is stopped, and silent', { pid: process.ppid, beatAt: new Date(stillClock.now() - 16_000).toISOString() }, null],
-])('does not wait for a guest or a pass that %s', async (_how, waiter, reason) => {
+it('does not wait for a guest or a pass that is silent', async () => {
   const { db, run } = setUp();
+  const beatAt = new Date(stillClock.now() - 16_000).toISOString();
   startRun(db, 'full', now);
   for (const [job, hasBegun] of [
     ['erase', false],
     ['full', true],
   ] as const)
-    enterQueue(db, { holder: job, job, host: processSpace(), processStart: null, takenAt: now, hasBegun, ...waiter });
+    enterQueue(db, { holder: job, job, host: 'here', pid: 1, takenAt: now, beatAt, hasBegun });
   await run(({ turn }) => (expect(turn?.isWanted()).toBe(false), done()));
-  // What only stands still has not died.
-  expect(listRuns(db, 9).at(-1)).toMatchObject({ job: 'full', reason });
+  expect(listRuns(db, 9).at(-1)).toMatchObject({ job: 'full', reason: 'died' });
 });
 
 it('as a guest, waits for a minute', async () => {
   const { db, context } = setUp();
-  const other = { holder: 'other', job: 'sync', host: 'elsewhere', pid: 1, processStart: null };
-  takeLease(db, { ...other, takenAt: now, beatAt: now }, () => false);
+  const lease = await acquireLease(db, 'sync', stillClock);
   let nowMs = stillClock.now();
   const sleep = (ms: number): Promise<void> => {
     expect(readQueue(db)).toMatchObject([{ job: 'erase', pid: process.pid, hasBegun: false }]);
-    beatLease(db, 'other', new Date((nowMs += ms)).toISOString());
+    nowMs += ms;
     return Promise.resolve();
   };
   const result = runJob({ ...context, clock: { now: () => nowMs, sleep } }, 'erase', done);
   await expect(result).rejects.toMatchObject({ code: 'busy' });
   expect(nowMs - stillClock.now()).toBe(60_000);
   expect(readQueue(db)).toEqual([]);
+  lease.release();
 });

@@ -10,11 +10,12 @@ import { insertRequest, changeRequest } from '../../src/mirror/erasure-requests.
 
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { openRequestTimes } from '../../src/mirror/request-times.ts';
-import { finishRun, startRun, takeLease } from '../../src/mirror/runs.ts';
+import { finishRun, startRun } from '../../src/mirror/runs.ts';
 import { currentPath } from '../snapshot/paths.ts';
 import { gatherOverview } from '../../src/status/gather-overview.ts';
 import type { ProjectContent } from '../../src/status/overview.ts';
 import { exportCount } from '../export/export-fixture.ts';
+import { acquireLease } from '../job/take-lease.ts';
 import { freshFolder, openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 import { virtualClock } from '../core/virtual-clock.ts';
 import type { Lane } from '../../src/contract/datasets.ts';
@@ -132,16 +133,7 @@ test('runs of the last day, and what each job has come to so far', async () => {
   makeRun('checkpoint', 72 * hourMs, 'done');
   makeRun('full', 30 * hourMs, 'done');
   makeRun('full', 2 * hourMs, 'failed');
-  const lease = {
-    holder: 'a',
-    job: 'head',
-    host: 'elsewhere',
-    pid: 1,
-    processStart: null,
-    takenAt: before(1000),
-    beatAt: before(500),
-  };
-  takeLease(db, lease, () => true);
+  await acquireLease(db, 'head', { ...stillClock, now: () => Date.parse(before(1000)) });
   startRun(db, 'head', before(1000));
   const { runs, histories, snapshotsCheckedAt } = await contentOf(mirror);
   expect(runs.map(({ job, outcome, finishedAt }) => [job, outcome, finishedAt])).toEqual([

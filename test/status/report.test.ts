@@ -1,12 +1,13 @@
 import { truncateSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { databasePath } from '../../src/mirror/database.ts';
-import { processSpace } from '../../src/job/lease.ts';
-import { takeLease, finishRun, listJobTotals, listRuns, startRun } from '../../src/mirror/runs.ts';
+import { databasePath, type Database } from '../../src/mirror/database.ts';
+import { finishRun, listJobTotals, listRuns, startRun } from '../../src/mirror/runs.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { gatherStatus } from '../../src/status/report.ts';
 import { exportCount } from '../export/export-fixture.ts';
-import { openTestMirror } from '../mirror/open-test-mirror.ts';
+import { writeLease } from '../../src/mirror/lease-rows.ts';
+import { acquireLease } from '../job/take-lease.ts';
+import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 const later = '2026-01-01T00:01:00.000Z';
@@ -33,7 +34,7 @@ test('a write-ahead log that a reader keeps from being written back is told', ()
   expect(gatherStatus(db, dataDir, later).log).toEqual({ bytes, isHeld: true });
 });
 
-test('passes, runs and the lease are told as they stand', () => {
+test('passes, runs and the lease are told as they stand', async () => {
   const { db, dataDir } = openTestMirror();
   const passId = startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at });
   finishPass(db, passId, 'seam_not_joined', later);
@@ -41,8 +42,7 @@ test('passes, runs and the lease are told as they stand', () => {
   const runId = startRun(db, 'sync', at);
   finishRun(db, { id: runId, outcome: 'incomplete', reason: null, requests: 12, counts: {}, at: later });
   startRun(db, 'export', later);
-  const lease = { holder: 'a', job: 'export', host: 'h', pid: 1, processStart: null, takenAt: at, beatAt: later };
-  takeLease(db, lease, () => true);
+  await acquireLease(db, 'export', { ...stillClock, now: () => Date.parse(at) });
   const status = gatherStatus(db, dataDir, later);
   expect(status.passes.map(({ mode, verdict, reason }) => [mode, verdict, reason])).toEqual([
     ['full', 'incomplete', 'seam_not_joined'],
@@ -52,26 +52,25 @@ test('passes, runs and the lease are told as they stand', () => {
     ['export', 'running', 0],
     ['sync', 'incomplete', 12],
   ]);
-  expect(status.lease).toEqual(lease);
+  expect(status.lease).toMatchObject({ job: 'export', pid: process.pid, takenAt: at });
 });
 
 test.each([
-  ['no lease', undefined],
-  ['the lease of a dead process', { job: 'export', host: processSpace(), pid: 2 ** 22 - 1 }],
+  ['no lease', () => undefined],
   [
-    'the lease of a process that is silent',
-    { job: 'export', host: 'elsewhere', pid: 1, beatAt: '2025-12-31T23:50:00.000Z' },
+    'the row of a process that was killed',
+    (db: Database) => writeLease(db, { holder: 'a', job: 'export', host: 'here', pid: 1, takenAt: at }),
   ],
-  ['the lease of another job', { job: 'audit', host: processSpace(), pid: process.pid }],
-])('with %s, a run without an end has died and its pass is unfinished', (_what, holder) => {
+  ['the lease of another job', (db: Database) => acquireLease(db, 'audit', stillClock)],
+])('with %s, a run without an end has died and its pass is unfinished', async (what, take) => {
   const { db, dataDir } = openTestMirror();
-  if (holder) takeLease(db, { holder: 'a', processStart: null, takenAt: at, beatAt: later, ...holder }, () => true);
+  await take(db);
   startRun(db, 'export', at);
   startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at });
   const { runs, passes, lease } = gatherStatus(db, dataDir, later);
   expect(runs).toMatchObject([{ job: 'export', outcome: 'interrupted', reason: 'died' }]);
   expect(passes).toMatchObject([{ verdict: 'unfinished' }]);
-  expect(lease?.job).toBe(holder?.job === 'audit' ? 'audit' : undefined);
+  expect(lease?.job).toBe(what === 'the lease of another job' ? 'audit' : undefined);
   expect(listJobTotals(db, lease ? [lease] : [])).toMatchObject([{ outcomes: { interrupted: 1 } }]);
   // A reader writes nothing: the next run records it.
   expect(listRuns(db, 1)).toMatchObject([{ outcome: null }]);

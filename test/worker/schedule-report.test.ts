@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { isoTime } from '../../src/core/clock.ts';
-import { processSpace } from '../../src/job/lease.ts';
-import { startRun, takeLease } from '../../src/mirror/runs.ts';
+import { startRun } from '../../src/mirror/runs.ts';
 import { reportSchedule } from '../../src/worker/schedule-report.ts';
+import { acquireLease } from '../job/take-lease.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 const nowMs = stillClock.now();
@@ -20,16 +20,12 @@ test('no job is next in the past, and playlists that are not configured have no 
   expect(reportSchedule(db, configured, nowMs).map(({ job }) => job)).toContain('playlists');
 });
 
-test.each([
-  ['a living process', process.pid, 'running'],
-  ['a dead process', 2 ** 22 - 1, 'interrupted'],
-])('a run that %s began is %s', (_whose, pid, outcome) => {
+test('a run is under way while its process has the lease, and has been interrupted then', async () => {
   const { db } = openTestMirror();
-  takeLease(
-    db,
-    { holder: 'a', job: 'head', host: processSpace(), pid, processStart: null, takenAt: now, beatAt: now },
-    () => true,
-  );
+  const lease = await acquireLease(db, 'head', stillClock);
   startRun(db, 'head', now);
-  expect(reportSchedule(db, settings, nowMs).find(({ job }) => job === 'head')?.lastOutcome).toBe(outcome);
+  const outcome = () => reportSchedule(db, settings, nowMs).find(({ job }) => job === 'head')?.lastOutcome;
+  expect(outcome()).toBe('running');
+  lease.release();
+  expect(outcome()).toBe('interrupted');
 });

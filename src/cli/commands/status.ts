@@ -85,9 +85,7 @@ function statusText(
     ...erasureText(erasure),
     runText(runs),
     ...(lease
-      ? [
-          `held by ${lease.job}, process ${lease.pid} on ${lease.host}, since ${secondText(lease.takenAt)}, last heard of ${secondText(lease.beatAt)}\n`,
-        ]
+      ? [`held by ${lease.job}, process ${lease.pid} on ${lease.host}, since ${secondText(lease.takenAt)}\n`]
       : []),
     ...pauseText(budget).map((text) => `WAITING: ${text}\n`),
     ...learntText(budget).map((text) => `${text}\n`),

@@ -273,17 +273,15 @@ BEGIN
 END;
 CREATE INDEX runs_by_end ON runs (finished_at);
 
--- Who may write: one holder at a time. beat_at: when the holder last said that it lives. process_start: when the process
--- of the holder began, in the words of its system. With its number that names one process.
+-- Who may write: one holder at a time. What keeps others out is the lock of mirror.lock; this row tells who has it, or had it
+-- when it was killed.
 CREATE TABLE lease (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   holder TEXT NOT NULL,
   job TEXT NOT NULL,
   host TEXT NOT NULL,
   pid INTEGER NOT NULL,
-  taken_at TEXT NOT NULL,
-  beat_at TEXT NOT NULL,
-  process_start TEXT
+  taken_at TEXT NOT NULL
 ) STRICT;
 
 -- When requests were made, so that limits hold over restarts and for all who share the data folder. ended_at_ms: when
@@ -420,13 +418,6 @@ CREATE TABLE fence (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX fence_by_request ON fence (request_id);
 
--- The number of times that the lease was taken. Its holder writes only while the number is the one that the holder got.
-CREATE TABLE lease_token (
-  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
-  token INTEGER NOT NULL
-) STRICT;
-INSERT INTO lease_token VALUES (1, 0);
-
 -- Whether the file may still hold what was deleted. marked: how often something was deleted that has to be unreadable;
 -- purged: how often when the last purge that was done began.
 -- The same two numbers for what was deleted from the tables of erasure requests: those are small, and purged by themselves.
@@ -544,7 +535,6 @@ CREATE TABLE lease_queue (
   job TEXT NOT NULL,
   host TEXT NOT NULL,
   pid INTEGER NOT NULL,
-  process_start TEXT,
   -- When the lease was taken first; of a run that has not begun, when it came.
   taken_at TEXT NOT NULL,
   beat_at TEXT NOT NULL,

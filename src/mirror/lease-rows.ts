@@ -1,16 +1,37 @@
 import { systemCode } from '../core/errors.ts';
 import type { Database } from './database.ts';
 import { prepared } from './prepared.ts';
-import { waitingAtMost, type LeaseHolder } from './runs.ts';
+import { waitingAtMost } from './transact.ts';
 
-/** A run that waits for the lease. `hasBegun`: a pass that has given way, so that its run is under way. */
-export type Waiter = LeaseHolder & { hasBegun: boolean };
+/** A run that has the right to write, as others are told of it. Times are ISO 8601 UTC. */
+export type LeaseHolder = { holder: string; job: string; host: string; pid: number; takenAt: string };
+
+/** A run that waits for it. `hasBegun`: a pass that has given way, so that its run is under way. */
+export type Waiter = LeaseHolder & { beatAt: string; hasBegun: boolean };
+
+/** Whoever took the lease last, and has not given it back. Whether it still has it, the lock tells. */
+export function readLease(db: Database): LeaseHolder | undefined {
+  const sql = /*sql*/ `SELECT holder, job, host, pid, taken_at AS takenAt FROM lease`;
+  return prepared<[], LeaseHolder>(db, sql).get();
+}
+
+/** Tells others who has the lease. To be called by whoever has its lock. */
+export function writeLease(db: Database, holder: LeaseHolder): void {
+  const sql = /*sql*/ `INSERT OR REPLACE INTO lease (only_row, holder, job, host, pid, taken_at)
+      VALUES (1, @holder, @job, @host, @pid, @takenAt)`;
+  prepared<[LeaseHolder]>(db, sql).run(holder);
+}
+
+/** Tells others that a holder has it no more. */
+export function removeLease(db: Database, holder: string): void {
+  prepared<[string]>(db, /*sql*/ `DELETE FROM lease WHERE holder = ?`).run(holder);
+}
 
 /** Who waits for the lease, in the order of coming. One cheap look: mostly nobody does. */
 export function readQueue(db: Database): Waiter[] {
-  const sql = /*sql*/ `SELECT holder, job, host, pid, process_start AS processStart, taken_at AS takenAt, beat_at AS beatAt,
+  const sql = /*sql*/ `SELECT holder, job, host, pid, taken_at AS takenAt, beat_at AS beatAt,
       has_begun AS hasBegun FROM lease_queue ORDER BY place`;
-  const rows = prepared<[], LeaseHolder & { hasBegun: 0 | 1 }>(db, sql).all();
+  const rows = prepared<[], Omit<Waiter, 'hasBegun'> & { hasBegun: 0 | 1 }>(db, sql).all();
   return rows.map((row) => Object.assign(row, { hasBegun: row.hasBegun === 1 }));
 }
 
@@ -44,8 +65,8 @@ function unlessBusy(db: Database, waitMs: number, act: () => void): void {
 
 /** Takes a place at the end of the queue, or renews the one that is held. */
 export function enterQueue(db: Database, waiter: Waiter): void {
-  const sql = /*sql*/ `INSERT INTO lease_queue (holder, job, host, pid, process_start, taken_at, beat_at, has_begun)
-      VALUES (@holder, @job, @host, @pid, @processStart, @takenAt, @beatAt, @begun)
+  const sql = /*sql*/ `INSERT INTO lease_queue (holder, job, host, pid, taken_at, beat_at, has_begun)
+      VALUES (@holder, @job, @host, @pid, @takenAt, @beatAt, @begun)
       ON CONFLICT (holder) DO UPDATE SET beat_at = excluded.beat_at`;
   prepared(db, sql).run({ ...waiter, begun: waiter.hasBegun ? 1 : 0 });
 }
