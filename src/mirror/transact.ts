@@ -1,4 +1,4 @@
-import type { Database } from './database.ts';
+import type { Database } from 'better-sqlite3';
 
 /** Does work in one transaction, while no other process writes. */
 export function transact<T>(db: Database, work: () => T): T {

@@ -56,25 +56,31 @@ test('passes, runs and the lease are told as they stand', async () => {
 });
 
 test.each([
-  ['no lease', () => undefined],
+  ['no lease', () => Promise.resolve()],
   [
     'the row of a process that was killed',
-    (db: Database) => writeLease(db, { holder: 'a', job: 'export', host: 'here', pid: 1, takenAt: at }),
+    (db: Database) => {
+      writeLease(db, { holder: 'a', job: 'export', host: 'here', pid: 1, takenAt: at });
+      return Promise.resolve();
+    },
   ],
   ['the lease of another job', (db: Database) => acquireLease(db, 'audit', stillClock)],
-])('with %s, a run without an end has died and its pass is unfinished', async (what, take) => {
-  const { db, dataDir } = openTestMirror();
-  await take(db);
-  startRun(db, 'export', at);
-  startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at });
-  const { runs, passes, lease } = gatherStatus(db, dataDir, later);
-  expect(runs).toMatchObject([{ job: 'export', outcome: 'interrupted', reason: 'died' }]);
-  expect(passes).toMatchObject([{ verdict: 'unfinished' }]);
-  expect(lease?.job).toBe(what === 'the lease of another job' ? 'audit' : undefined);
-  expect(listJobTotals(db, lease ? [lease] : [])).toMatchObject([{ outcomes: { interrupted: 1 } }]);
-  // A reader writes nothing: the next run records it.
-  expect(listRuns(db, 1)).toMatchObject([{ outcome: null }]);
-});
+])(
+  'with %s, a run without an end has died and its pass is unfinished',
+  async (what, take: (db: Database) => Promise<unknown>) => {
+    const { db, dataDir } = openTestMirror();
+    await take(db);
+    startRun(db, 'export', at);
+    startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at });
+    const { runs, passes, lease } = gatherStatus(db, dataDir, later);
+    expect(runs).toMatchObject([{ job: 'export', outcome: 'interrupted', reason: 'died' }]);
+    expect(passes).toMatchObject([{ verdict: 'unfinished' }]);
+    expect(lease?.job).toBe(what === 'the lease of another job' ? 'audit' : undefined);
+    expect(listJobTotals(db, lease ? [lease] : [])).toMatchObject([{ outcomes: { interrupted: 1 } }]);
+    // A reader writes nothing: the next run records it.
+    expect(listRuns(db, 1)).toMatchObject([{ outcome: null }]);
+  },
+);
 
 test('the newest five runs are told', () => {
   const { db, dataDir } = openTestMirror();

@@ -484,7 +484,7 @@ describe('the program’s own words', () => {
     requests: [request],
     target: 'upstream.playlists',
     result: 'not_applicable',
-    assurance: 'asserted_by_upstream',
+    assurance: 'observed',
   });
 
   /** A folder with everything that this program writes for itself. */
