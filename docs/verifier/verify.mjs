@@ -1295,13 +1295,13 @@ function usage() {
 
 /** The words of a certificate, as lines; without the file that has them, a note that says so. */
 async function wordsOf(certificate) {
-  const { certificateWords } = await import('./certificate-words.mjs').catch(() => ({}));
+  const { certificateWords, wordsVersion } = await import('./certificate-words.mjs').catch(() => ({}));
   if (!certificateWords) return ['what the codes say in words is in certificate-words.mjs, which is not beside this file'];
   const { summary, statements, notProven } = certificateWords(certificate);
   const lines = notProven.map(
     ({ target, says, until }) => `not proven${target ? `, ${target}` : ''}: ${says}${until ? ` Until ${until}.` : ''}`,
   );
-  return [summary, ...statements, ...lines];
+  return [`in words (version ${wordsVersion}):`, summary, ...statements, ...lines];
 }
 
 /** What a good bundle proves, in lines. The words of a page around it are not checked: they may say something else. */

@@ -1,29 +1,140 @@
+/** The parts of a project's page, by their ids. */
+export type Section = 'freshness' | 'runs' | 'requests' | 'snapshots' | 'ledger' | 'schedule';
+
+type Kind = {
+  severity: 'critical' | 'warning';
+  title: string;
+  /** The part of the page that shows more of it. */
+  section: Section;
+  /** What to do about it; commands stand between backticks. */
+  todo: string;
+};
+
+/** What to do about clocks that are apart. */
+export const clockFix =
+  'set the clock of this machine by NTP; if it is right, that of the service or of a proxy before it is wrong. Until they agree, no request ends by its age, and nothing leaves the feeds';
+
 /** The kinds of alert, the most urgent first. */
-export const alertSeverities = {
-  ledger_unwritable: 'critical',
-  disk_low: 'critical',
-  log_held: 'warning',
-  unopened: 'critical',
-  unattended: 'critical',
-  refused: 'critical',
-  unreachable: 'critical',
-  quota: 'critical',
-  state_differs: 'critical',
-  anchor_refused: 'critical',
-  damaged: 'critical',
-  anchor_missing: 'critical',
-  clock_differs: 'warning',
-  overdue: 'critical',
-  attention: 'warning',
-  held: 'warning',
-  unacknowledged: 'warning',
-  stale: 'warning',
-  failing: 'warning',
-} as const;
+export const alertTable = {
+  ledger_unwritable: {
+    severity: 'critical',
+    title: 'The ledger cannot be written',
+    section: 'ledger',
+    todo: 'No person is erased until it can be written. Check the disk and the owner of the folder ledger/, then run `analytics-mirror doctor`.',
+  },
+  disk_low: {
+    severity: 'critical',
+    title: 'The disk is nearly full',
+    section: 'snapshots',
+    todo: 'Free some space on that disk, or keep fewer snapshots (`export.keep`).',
+  },
+  log_held: {
+    severity: 'warning',
+    title: 'A reader makes the database grow',
+    section: 'freshness',
+    todo: 'End what reads mirror.db for so long (a query, a backup, a notebook): `lsof mirror.db-wal` lists it. The file shrinks at the next write after that.',
+  },
+  unopened: {
+    severity: 'critical',
+    title: 'The data folder cannot be used',
+    section: 'schedule',
+    todo: 'Run `analytics-mirror doctor`: it says why, and what to do.',
+  },
+  unattended: {
+    severity: 'critical',
+    title: 'No machine is at work',
+    section: 'schedule',
+    todo: 'Run `analytics-mirror cluster list`: it lists the machines that live. See that each has this project in its configuration.',
+  },
+  refused: {
+    severity: 'critical',
+    title: 'The service refuses the key',
+    section: 'schedule',
+    todo: 'Run `analytics-mirror doctor`: it says what the service refuses. Check `MIRROR_API_KEY` (or the file that `MIRROR_API_KEY_FILE` names), the scopes of the key, and `service.projectId`.',
+  },
+  unreachable: {
+    severity: 'critical',
+    title: 'The service does not answer',
+    section: 'schedule',
+    todo: "Look at the service's own status page and at this machine's network. The jobs try again by themselves; `analytics-mirror doctor` asks now.",
+  },
+  quota: {
+    severity: 'critical',
+    title: 'The quota at the service is used up',
+    section: 'schedule',
+    todo: "Raise the quota in the service's own settings, or wait until it begins again. `analytics-mirror plan` says how many requests a full pass takes.",
+  },
+  state_differs: {
+    severity: 'critical',
+    title: 'Not as the ledger says',
+    section: 'ledger',
+    todo: 'Run `analytics-mirror doctor`: it names each. `analytics-mirror reconcile` takes erased people out again and records it; it cannot mend a key that was replaced.',
+  },
+  anchor_refused: {
+    severity: 'critical',
+    title: 'A witness has seen another ledger',
+    section: 'ledger',
+    todo: 'Run `analytics-mirror audit anchor`: it names the witness. Put the newest copy of the folder ledger/ back. If this is the newest one, somebody has rewritten it.',
+  },
+  damaged: {
+    severity: 'critical',
+    title: 'Published files are damaged',
+    section: 'snapshots',
+    todo: 'Run `analytics-mirror doctor`: it names each file. `analytics-mirror export` publishes new files; the alert ends when `checkpoint` finds no damaged file.',
+  },
+  anchor_missing: {
+    severity: 'critical',
+    title: 'The ledger is not anchored outside',
+    section: 'ledger',
+    todo: 'Run `analytics-mirror audit anchor`: it names each anchor and what it answers. Until they are anchored, the operator alone vouches for the entries.',
+  },
+  clock_differs: {
+    severity: 'warning',
+    title: 'Two clocks are apart',
+    section: 'schedule',
+    todo: `${clockFix.charAt(0).toUpperCase()}${clockFix.slice(1)}. \`analytics-mirror doctor\` compares them again.`,
+  },
+  overdue: {
+    severity: 'critical',
+    title: 'Erasure requests are past their due date',
+    section: 'requests',
+    todo: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what a request waits for.',
+  },
+  attention: {
+    severity: 'warning',
+    title: 'Erasure requests need attention',
+    section: 'requests',
+    todo: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what to do for a request.',
+  },
+  held: {
+    severity: 'warning',
+    title: 'Your approval is needed',
+    section: 'requests',
+    todo: 'See `analytics-mirror erase list` and `analytics-mirror reconcile --dry-run`; then `analytics-mirror erase approve ID`, or `analytics-mirror reconcile --approve PLAN`.',
+  },
+  unacknowledged: {
+    severity: 'warning',
+    title: 'A consumer has not acknowledged',
+    section: 'requests',
+    todo: 'Ask the consumers that `analytics-mirror erase list --all --json` names as `unacknowledgedBy`; then `analytics-mirror erase acknowledge ID --consumer NAME`.',
+  },
+  stale: {
+    severity: 'warning',
+    title: 'The data are getting old',
+    section: 'freshness',
+    todo: "See the job's runs; if they fail, run `analytics-mirror doctor`.",
+  },
+  failing: {
+    severity: 'warning',
+    title: 'A job keeps failing',
+    section: 'runs',
+    todo: 'Run `analytics-mirror doctor`: it checks configuration, key, scopes, disk and files.',
+  },
+} as const satisfies Readonly<Record<string, Kind>>;
 
 /** All kinds of alerts, the most pressing first. */
-export const alertKinds = Object.keys(alertSeverities) as readonly AlertKind[];
-export type AlertKind = keyof typeof alertSeverities;
+export const alertKinds = Object.keys(alertTable) as readonly AlertKind[];
+export type AlertKind = keyof typeof alertTable;
 
 /** The receivers of alerts that the worker can speak to. */
 export const alertFormats = ['json', 'slack', 'pagerduty', 'healthchecks'] as const;

@@ -16,10 +16,6 @@ export type ClockStanding = {
   problem: string | null;
 };
 
-/** What to do about clocks that are apart. */
-export const clockFix =
-  'set the clock of this machine by NTP; if it is right, that of the service or of a proxy before it is wrong. Until they agree, no request ends by its age, and nothing leaves the feeds';
-
 /** How this machine's clock stood against the service's when it was last asked, and against the newest time that was recorded here. */
 export function readClockStanding(db: Database, dataDir: string, nowMs: number): ClockStanding {
   const seen = readServiceClock(db);

@@ -1,7 +1,8 @@
 import type { Service } from '../client/service.ts';
 import type { Clock } from '../core/clock.ts';
 import { presentOf } from '../core/present.ts';
-import { apartText, clockFix, readClockStanding } from '../job/clock-standing.ts';
+import { clockFix } from '../config/alert-kinds.ts';
+import { apartText, readClockStanding } from '../job/clock-standing.ts';
 import type { Database } from '../mirror/database.ts';
 import type { Found } from './check.ts';
 

@@ -13,7 +13,8 @@ import { runTimeline } from './page-runs.ts';
 import { pageScript } from './page-script.ts';
 import { ledgerPart, schedulePart, snapshotsPart } from './page-stores.ts';
 import { pageStyle } from './page-style.ts';
-import { compareTones, judge, judgeProject, namedMax, type Reason, type Section, type Verdict } from './verdict.ts';
+import type { Section } from '../config/alert-kinds.ts';
+import { compareTones, judge, judgeProject, namedMax, type Reason, type Verdict } from './verdict.ts';
 import { countedText, durationText } from '../core/words.ts';
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;

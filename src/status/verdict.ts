@@ -1,4 +1,4 @@
-import { alertSeverities, type AlertKind } from '../config/alert-kinds.ts';
+import { alertTable, type AlertKind, type Section } from '../config/alert-kinds.ts';
 import { datasets } from '../contract/datasets.ts';
 import { forProject } from '../config/projects.ts';
 import { countedText, minuteText } from '../core/words.ts';
@@ -12,9 +12,6 @@ export type Tone = 'well' | 'new' | 'attention' | 'broken';
 /** A reason why some projects are not well. `section` names the part of a project's page that shows more of it. */
 export type Reason = { tone: Tone; title: string; message: string; todo: string; section: Section; projects: string[] };
 
-/** The parts of a project's page, by their ids. */
-export type Section = 'freshness' | 'runs' | 'requests' | 'snapshots' | 'ledger' | 'schedule';
-
 /** The answer to "is everything all right?": one sentence, and the reasons against it, the worst first. */
 export type Verdict = { tone: Tone; sentence: string; reasons: Reason[] };
 
@@ -23,31 +20,10 @@ export const namedMax = 5;
 
 const tones: readonly Tone[] = ['well', 'new', 'attention', 'broken'];
 
-/** The title of each alert, and the part of the page that shows more of it. */
-const alertTitles: Readonly<Record<AlertKind, readonly [title: string, section: Section]>> = {
-  ledger_unwritable: ['The ledger cannot be written', 'ledger'],
-  disk_low: ['The disk is nearly full', 'snapshots'],
-  log_held: ['A reader makes the database grow', 'freshness'],
-  unopened: ['The data folder cannot be used', 'schedule'],
-  unattended: ['No machine is at work', 'schedule'],
-  refused: ['The service refuses the key', 'schedule'],
-  unreachable: ['The service does not answer', 'schedule'],
-  quota: ['The quota at the service is used up', 'schedule'],
-  state_differs: ['Not as the ledger says', 'ledger'],
-  anchor_refused: ['A witness has seen another ledger', 'ledger'],
-  damaged: ['Published files are damaged', 'snapshots'],
-  anchor_missing: ['The ledger is not anchored outside', 'ledger'],
-  clock_differs: ['Two clocks are apart', 'schedule'],
-  overdue: ['Erasure requests are past their due date', 'requests'],
-  attention: ['Erasure requests need attention', 'requests'],
-  unacknowledged: ['A consumer has not acknowledged', 'requests'],
-  held: ['Your approval is needed', 'requests'],
-  stale: ['The data are getting old', 'freshness'],
-  failing: ['A job keeps failing', 'runs'],
-};
-
-function alertTone(kind: AlertKind): Tone {
-  return alertSeverities[kind] === 'critical' ? 'broken' : 'attention';
+/** How a page shows an alert. */
+function shownAs(kind: AlertKind): readonly [tone: Tone, title: string, section: Section] {
+  const { severity, title, section } = alertTable[kind];
+  return [severity === 'critical' ? 'broken' : 'attention', title, section];
 }
 
 /** Compares for sorting, the worse first. */
@@ -96,13 +72,13 @@ function causeReasons(projects: readonly ProjectOverview[], at: string): Reason[
     const [first] = same.toSorted((a, b) => (a.cause.since < b.cause.since ? -1 : 1));
     if (!first) return [];
     const { kind, message, since } = first.cause;
-    const [, section] = alertTitles[kind];
+    const [tone, , section] = shownAs(kind);
     const title = `${message.charAt(0).toUpperCase()}${message.slice(1)} since ${sinceText(since, at)}`;
     const stopped =
       same.length > namedMax
         ? [[...new Set(same.flatMap(({ cause }) => cause.jobs))].join(', ')]
         : same.map(({ name, cause }) => `${same.length > 1 ? `${name}: ` : ''}${cause.jobs.join(', ')}`);
-    const told = { tone: alertTone(kind), title, message: `${title}. These jobs fail: ${stopped.join('; ')}`, section };
+    const told = { tone, title, message: `${title}. These jobs fail: ${stopped.join('; ')}`, section };
     return [{ ...told, todo: first.todo, projects: same.map(({ name }) => name) }];
   });
 }
@@ -137,7 +113,7 @@ function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview): R
   const caused = new Set(causes.flatMap((cause) => cause.jobs));
   for (const { kind, job, message, todo } of alerts) {
     const isTold = causes.some((cause) => cause.kind === kind) || (job !== null && caused.has(job));
-    if (!isTold) add([alertTone(kind), ...alertTitles[kind]], message, todo);
+    if (!isTold) add(shownAs(kind), message, todo);
   }
   // The page itself has found this: the worker has not looked again yet.
   if (problem !== null && !alerts.some(({ kind }) => kind === 'unopened'))
@@ -152,7 +128,7 @@ function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview): R
   // A job can succeed although its pass could not prove that it was complete.
   if (staleLists.length > 0 && !alerts.some(({ kind }) => kind === 'stale'))
     add(
-      [alertTone('stale'), ...alertTitles.stale],
+      shownAs('stale'),
       `no recent complete pass of ${staleLists.map(({ dataset }) => dataset).join(', ')}`,
       'Look at the passes below. The newest one says why it was not complete.',
     );

@@ -1,4 +1,4 @@
-import { alertSeverities, type AlertFormat } from '../config/alert-kinds.ts';
+import { alertTable, type AlertFormat } from '../config/alert-kinds.ts';
 import { forProject } from '../config/projects.ts';
 import type { AlertChange } from './alerts.ts';
 
@@ -31,7 +31,7 @@ export function alertMessage({ format, routingKey }: AlertTarget, change: AlertC
           payload: {
             summary: `${project}: ${message}`,
             source: project,
-            severity: alertSeverities[kind],
+            severity: alertTable[kind].severity,
             timestamp: at,
             component: job ?? 'analytics-mirror',
             class: kind,

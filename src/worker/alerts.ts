@@ -1,8 +1,7 @@
-import { alertKinds, type AlertKind } from '../config/alert-kinds.ts';
+import { alertKinds, alertTable, type AlertKind } from '../config/alert-kinds.ts';
 import type { ScheduledJob } from '../config/settings.ts';
 import { stateDiffers } from '../erasure/bound/hold.ts';
 import { codeText, countedText, minuteText } from '../core/words.ts';
-import { clockFix } from '../job/clock-standing.ts';
 import { isServiceCause, serviceCauses } from '../job/service-cause.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 import { isLogHeld } from '../mirror/log-size.ts';
@@ -24,40 +23,6 @@ export const anchorMissing = 'anchor_missing';
 
 /** The reason of a run that found consumers which have not acknowledged an erasure for long; it is done all the same. */
 export const consumersSilent = 'consumers_silent';
-
-/** What to do about each kind; commands stand between backticks. */
-const todos: Readonly<Record<AlertKind, string>> = {
-  ledger_unwritable:
-    'No person is erased until it can be written. Check the disk and the owner of the folder ledger/, then run `analytics-mirror doctor`.',
-  disk_low: 'Free some space on that disk, or keep fewer snapshots (`export.keep`).',
-  log_held:
-    'End what reads mirror.db for so long (a query, a backup, a notebook): `lsof mirror.db-wal` lists it. The file shrinks at the next write after that.',
-  clock_differs: `${clockFix.charAt(0).toUpperCase()}${clockFix.slice(1)}. \`analytics-mirror doctor\` compares them again.`,
-  unopened: 'Run `analytics-mirror doctor`: it says why, and what to do.',
-  unattended:
-    'Run `analytics-mirror cluster list`: it lists the machines that live. See that each has this project in its configuration.',
-  refused:
-    'Run `analytics-mirror doctor`: it says what the service refuses. Check `MIRROR_API_KEY` (or the file that `MIRROR_API_KEY_FILE` names), the scopes of the key, and `service.projectId`.',
-  unreachable:
-    "Look at the service's own status page and at this machine's network. The jobs try again by themselves; `analytics-mirror doctor` asks now.",
-  quota:
-    "Raise the quota in the service's own settings, or wait until it begins again. `analytics-mirror plan` says how many requests a full pass takes.",
-  state_differs:
-    'Run `analytics-mirror doctor`: it names each. `analytics-mirror reconcile` takes erased people out again and records it; it cannot mend a key that was replaced.',
-  anchor_refused:
-    'Run `analytics-mirror audit anchor`: it names the witness. Put the newest copy of the folder ledger/ back. If this is the newest one, somebody has rewritten it.',
-  anchor_missing:
-    'Run `analytics-mirror audit anchor`: it names each anchor and what it answers. Until they are anchored, the operator alone vouches for the entries.',
-  damaged:
-    'Run `analytics-mirror doctor`: it names each file. `analytics-mirror export` publishes new files; the alert ends when `checkpoint` finds no damaged file.',
-  overdue: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what a request waits for.',
-  attention: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what to do for a request.',
-  unacknowledged:
-    'Ask the consumers that `analytics-mirror erase list --all --json` names as `unacknowledgedBy`; then `analytics-mirror erase acknowledge ID --consumer NAME`.',
-  held: 'See `analytics-mirror erase list` and `analytics-mirror reconcile --dry-run`; then `analytics-mirror erase approve ID`, or `analytics-mirror reconcile --approve PLAN`.',
-  stale: "See the job's runs; if they fail, run `analytics-mirror doctor`.",
-  failing: 'Run `analytics-mirror doctor`: it checks configuration, key, scopes, disk and files.',
-};
 
 /** What a run can find, by its reason, and the alert for it. A run that differences ended has found them too. */
 const findings: readonly { reason: string; kind: AlertKind; what: string }[] = [
@@ -88,7 +53,7 @@ export function alertsOf(
       : [
           {
             ...alertOf('unopened', `the data folder cannot be used: ${detail?.message ?? problem}`),
-            todo: detail?.hint ?? todos.unopened,
+            todo: detail?.hint ?? alertTable.unopened.todo,
           },
         ]),
     ...(condition === null ? [] : conditionAlerts(condition)),
@@ -125,7 +90,7 @@ export function alertsOf(
 
 /** An alert of a kind, with the message and what to do. */
 export function alertOf(kind: AlertKind, message: string, job: ScheduledJob | null = null): Alert {
-  return { kind, job, message, todo: todos[kind] };
+  return { kind, job, message, todo: alertTable[kind].todo };
 }
 
 function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Alert[] {

@@ -67,7 +67,7 @@ describe('a bundle', () => {
     for (const stdout of [told, run('bundle.json', text)]) {
       expect(stdout).toContain(`\nrequest ${requestId(1)}, generation 1: received 2026-`);
       expect(stdout).toMatch(/\nupstream\.recordings: \w+, not_reached\n/);
-      expect(stdout).toMatch(/\nErased here on [^\n]+\.\nLegal ground: /);
+      expect(stdout).toMatch(/\nin words \(version 1\):\nErased here on [^\n]+\.\nLegal ground: /);
       expect(stdout).toMatch(/\nnot proven, upstream\.events: It is not proven/);
       expect(stdout).toMatch(/\nthe operator states: controller Example GmbH, privacy office, Berlin; service https:/);
       expect(stdout).not.toContain(requestId(2));

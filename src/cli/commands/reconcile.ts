@@ -6,7 +6,7 @@ import { heldBecauseOf } from '../../erasure/request/box.ts';
 import { findDifferencesIn } from '../../erasure/bound/differences.ts';
 import type { ErasurePlan } from '../../erasure/plan.ts';
 import type { ErasureResult } from '../../erasure/reconcile.ts';
-import { clockFix } from '../../job/clock-standing.ts';
+import { clockFix } from '../../config/alert-kinds.ts';
 import { readTarget, type FixedTarget } from '../../ledger/target.ts';
 import { targetText } from '../../ledger/vocabulary-words.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';

@@ -4,7 +4,7 @@ import { budgetStanding, learntText, pauseText, type BudgetStanding } from '../.
 import { readPace } from '../../client/pace.ts';
 import { isoTime } from '../../core/clock.ts';
 import { bytesText, countText, printableLines, secondText } from '../../core/words.ts';
-import { clockFix } from '../../job/clock-standing.ts';
+import { clockFix } from '../../config/alert-kinds.ts';
 import { stateCounts } from '../../ledger/vocabulary-words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import { readPaceText } from '../../mirror/request-times.ts';
