@@ -62,7 +62,7 @@ function prepareAdmitRow(
     const [first] = own;
     if (first) {
       fence.count(first, at, first.kind !== 'recording_id' && isAfter(row[sortTime], first));
-      noteListedAgain(own, { row, isSame: !isAfter(row[sortTime], first), at });
+      noteListedAgain(own, { row, isSame: !isAfter(row[sortTime], first) });
       return undefined;
     }
     const judged = judgeShown(fence, shownIn(dataset, row), at);

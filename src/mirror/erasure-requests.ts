@@ -45,7 +45,7 @@ export type ErasureRequest = {
   /** Since when its life counts; null before a reconciliation in which the clocks agreed. */
   lifeFrom: string | null;
   /** When the service listed the person again, after it had said that the person is gone. */
-  listedAgainAt: string | null;
+  listedAgainPass: number | null;
   /** Why the row that a deletion at the service had taken out, and that is listed again, stays out. */
   staysOut: StaysOut | null;
   /** Why it cannot go on by itself, beside its reason, and since when. */
@@ -62,7 +62,7 @@ const columns = /*sql*/ `id, generation, origin, basis, authorised_by AS authori
   approved_at AS approvedAt, refused_at AS refusedAt, cancelled_at AS cancelledAt, fenced_at AS fencedAt, epoch,
   verified_at AS verifiedAt, events_expected_by AS eventsExpectedBy, certified_at AS certifiedAt, sealed_at AS sealedAt,
   persons, distinct_ids AS distinctIds, recordings, reopened_at AS reopenedAt, life_from AS lifeFrom,
-  listed_again_at AS listedAgainAt, stays_out AS staysOut,
+  listed_again_pass AS listedAgainPass, stays_out AS staysOut,
   waits_for AS waitsFor, waits_since AS waitsSince, searched_files AS searchedFiles, erased_by AS erasedBy`;
 
 type RequestRow = Omit<ErasureRequest, 'deleteEvents'> & { deleteEvents: 0 | 1 };

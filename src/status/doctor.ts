@@ -179,7 +179,7 @@ async function checkErasures(db: Database, dataDir: string, ledger: LedgerReader
   refuseRestored(db, ledger);
   const fenced = await findFencedIdentifiers(db, signal);
   const found = new Set(fenced.map(({ kind, value }) => `${kind} ${value}`)).size;
-  const again = listRequests(db, 'all').filter(({ listedAgainAt }) => listedAgainAt !== null);
+  const again = listRequests(db, 'all').filter(({ listedAgainPass }) => listedAgainPass !== null);
   const listed = again.filter(({ origin }) => origin !== 'upstream').length;
   if (found === 0 && listed > 0) {
     const detail = `the service lists ${listed} erased persons again, which speaks against their certificates`;

@@ -80,7 +80,7 @@ it('a person whom the service lists again after the certificate is erased again,
   const sent = bringBack(world, uuid, createdAt);
   await world.sync();
   const noted = requestOf(world);
-  expect(noted).toMatchObject({ state: 'sealed', generation: 1, listedAgainAt: expect.any(String) });
+  expect(noted).toMatchObject({ state: 'sealed', generation: 1, listedAgainPass: expect.any(String) });
   world.db().pragma('wal_checkpoint(TRUNCATE)');
   const bytes = readFileSync(join(world.dataDir, 'mirror.db'));
   expect(bytes.includes(name)).toBe(false);
@@ -89,7 +89,7 @@ it('a person whom the service lists again after the certificate is erased again,
   expect(records(world)).toEqual(['reopened 2 listed_again']);
   expect(sent.deletions).toBe(1);
   expect(isLiving(world, uuid)).toBe(false);
-  expect(requestOf(world)).toMatchObject({ generation: 2, listedAgainAt: null, reopenedAt: expect.any(String) });
+  expect(requestOf(world)).toMatchObject({ generation: 2, listedAgainPass: null, reopenedAt: expect.any(String) });
   world.pass(14);
   await world.sync();
   await world.reconcile();
@@ -102,7 +102,7 @@ it('a person who came back after the erasure reopens nothing', async () => {
   world.sandbox.act({ do: 'resurrect', uuid });
   await world.sync();
   await world.reconcile();
-  expect(requestOf(world)).toMatchObject({ state: 'sealed', generation: 1, listedAgainAt: null });
+  expect(requestOf(world)).toMatchObject({ state: 'sealed', generation: 1, listedAgainPass: null });
   expect(isLiving(world, uuid)).toBe(true);
 });
 
@@ -112,7 +112,7 @@ it('a list that shows the person before the service has said that the person is 
   world.intercept((asked, send) => (asked.method === 'DELETE' ? Promise.resolve(answer(409)) : send()));
   await world.reconcile();
   await world.sync();
-  expect(requestOf(world)).toMatchObject({ generation: 1, listedAgainAt: null });
+  expect(requestOf(world)).toMatchObject({ generation: 1, listedAgainPass: null });
 });
 
 it('a service that lists and denies the same person is not asked for ever: an operator has to look', async () => {

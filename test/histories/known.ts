@@ -14,6 +14,17 @@ export const known: Readonly<Record<string, Move[]>> = {
     { do: 'lose', part: 'public keys' },
     request(0),
   ],
+  'a clock that was put back hid that a row was listed again': [
+    { do: 'machine clock', hours: 2 },
+    sync,
+    { do: 'delete', who: 3 },
+    sync,
+    reconcile,
+    hours,
+    sync,
+    reconcile,
+    { do: 'event', who: 0, lateHours: 0 },
+  ],
   'a deletion that only the mirror knew of was recorded without an intent': [
     { do: 'request', who: 0, by: 'distinct_id', kill: null },
     { do: 'reconcile', kill: { at: 'disk', nth: 55, moment: 'before' } },

@@ -75,7 +75,7 @@ export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger'
   const { db, ledger, settings } = context;
   const { histories } = ledger();
   const listed = listRequests(db, 'all').filter(
-    ({ origin, listedAgainAt }) => origin !== 'upstream' && listedAgainAt !== null,
+    ({ origin, listedAgainPass }) => origin !== 'upstream' && listedAgainPass !== null,
   );
   for (const request of listed) {
     const { id } = request;
@@ -84,7 +84,7 @@ export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger'
       const target = identity?.person_uuid.length === 0 ? 'upstream.recordings' : 'upstream.person';
       const result = listTargets(db, id).find((each) => each.target === target)?.result;
       const wasDenied = histories.of(id)?.reopenedFor === 'listed_again' && result === 'already_absent';
-      updateRequest(db, id, { listedAgainAt: null, listedAgain: null });
+      updateRequest(db, id, { listedAgainPass: null, listedAgain: null });
       // Lifted meanwhile, or begun again for another reason.
       if (!identity || result === null || !hasFence(db, id)) return;
       // Within the transaction: if the ledger cannot be written, nothing is done.

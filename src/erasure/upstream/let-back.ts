@@ -45,7 +45,7 @@ export async function letBack(context: JobContext): Promise<LetBack> {
   const { db, settings, signal } = context;
   forgetUnlisted(db);
   const listed = listRequests(db, 'all').filter(
-    ({ origin, listedAgainAt }) => origin === 'upstream' && listedAgainAt !== null,
+    ({ origin, listedAgainPass }) => origin === 'upstream' && listedAgainPass !== null,
   );
   const result: LetBack = { letIn: 0, staysOut: 0 };
   let isSilent = false;
@@ -93,7 +93,7 @@ async function askFor({ db, settings, service, signal }: JobContext, requestId: 
 
 function letIn({ db, ledger, settings }: JobContext, { id, generation }: ErasureRequest): void {
   const entries = liftFence(db, id);
-  updateRequest(db, id, { listedAgainAt: null, listedAgain: null, staysOut: null });
+  updateRequest(db, id, { listedAgainPass: null, listedAgain: null, staysOut: null });
   const reason = reasonMac(settings.dataDir, boxKeyName, shownAgain);
   ledger().append([{ type: 'readmitted', request: id, generation, reason, entries }]);
 }

@@ -308,7 +308,7 @@ BEGIN DELETE FROM persons_shown; DELETE FROM recordings_shown; END;
 -- reason: why it is held, refused or in attention. persons, distinct_ids, recordings: what was found when it was scoped.
 -- events_expected_by: when the service's weekly batch should have run. box: who is erased, and what is searched for
 -- afterwards, encrypted; null once the request is sealed.
--- reopened_at: since when a request whose identifiers were destroyed is open again. listed_again_at: when a page showed the
+-- reopened_at: since when a request whose identifiers were destroyed is open again. listed_again_pass: the pass that showed the
 -- person again after the service had said that the person is gone; listed_again: the identifiers of that row, encrypted as
 -- in a box, until the next reconciliation. waits_for, waits_since: why an open request cannot go on by itself, and since when.
 -- searched_files: how many published files were searched before the request was refused. erased_by: the earlier request that
@@ -346,7 +346,7 @@ CREATE TABLE erasure_requests (
   recordings INTEGER,
   box BLOB,
   reopened_at TEXT,
-  listed_again_at TEXT,
+  listed_again_pass INTEGER,
   listed_again BLOB,
   waits_for TEXT,
   waits_since TEXT,
