@@ -125,7 +125,7 @@ test('a person whom the service lists again after the certificate is a warning u
   } as const;
   insertRequest(db, { id: requestId(1), ...about, receivedAt: at, dueAt: at, box: null });
   expect((await examined(dataDir)).get('erasures')?.state).toBe('ok');
-  db.exec(`UPDATE erasure_requests SET listed_again_pass = '${at}'`);
+  db.exec(`UPDATE erasure_requests SET listed_again_pass = 1`);
   expect((await examined(dataDir)).get('erasures')).toMatchObject({
     state: 'warning',
     detail: 'the service lists 1 erased persons again, which speaks against their certificates',
