@@ -11,6 +11,7 @@ import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
 import { silentTracer, type Tracer } from '../log/tracer.ts';
 import type { Budget, Priority } from './budget.ts';
 import { parseDeprecation, type Deprecation } from './deprecation.ts';
+import { basePath, fillPath, queryText, withoutFalse } from './request-path.ts';
 import { parseRetryAfterMs, refusalError, type AskedWait, type Refusal } from './refusal.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 import { hasRoute } from '../contract/identity.ts';
@@ -221,45 +222,6 @@ function kindOfBody(contentType: string): string {
   if (type === '') return 'no body';
   if (type.includes('json')) return 'text that is cut off, malformed or not UTF-8';
   return commonTypes.split(' ').includes(type) ? type : 'a body of another type';
-}
-
-/** Projects are listed beside the prefix's last segment: `/api/projects` for `/api/environments/1`. */
-function basePath({ isOutsideProjects }: Endpoint, projectPath: string): string {
-  if (isOutsideProjects) return projectPath.replace(/(?:\/[^/]*){2}$/, '');
-  if (!projectPath.endsWith('/')) return projectPath;
-  throw new AppError('not configured: the project (service.projectId, MIRROR_PROJECT_ID)', {
-    code: 'usage',
-    hint: '`analytics-mirror call projects.list` lists the projects that the key sees',
-  });
-}
-
-/** Throws `usage` for a value that would change the endpoint's path. */
-function fillPath({ method, path }: Endpoint, params: Readonly<Record<string, unknown>>): string {
-  return path.replace(/:(\w+)/g, (_match, name: string) => {
-    const value = params[name];
-    const text = value === undefined ? '' : parameterText(value);
-    if (['', '.', '..'].includes(text) || !text.isWellFormed())
-      throw new AppError(`${method} ${path} needs a path parameter ${name} that can stand in a path`, {
-        code: 'usage',
-        hint: 'give the identifier as the service shows it',
-      });
-    return encodeURIComponent(text);
-  });
-}
-
-/** Live services read a flag by its presence: `delete_events=false` deletes the events. */
-function withoutFalse(query: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== false));
-}
-
-function queryText(query: Readonly<Record<string, unknown>>): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, parameterText(value));
-  return search.size === 0 ? '' : `?${search.toString()}`;
-}
-
-function parameterText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** How many rows a list may show that is asked for one identifier: a service that ignores the question shows a page. */

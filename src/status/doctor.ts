@@ -1,17 +1,13 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { isoTime, type Clock } from '../core/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { freeBytesAt, nearestPath, refuseUnwritable } from '../core/folder.ts';
-import { bytesText, countedText, countText, secondText } from '../core/words.ts';
+import { bytesText, countedText, countText } from '../core/words.ts';
 import { refuseLowDisk } from '../job/disk-floor.ts';
 import { refuseLostLedger } from '../job/lost-ledger.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Budget } from '../client/budget.ts';
 import { learntText, pauseText, type BudgetStanding } from '../client/budget-standing.ts';
-import { deprecationHint, type Deprecation } from '../client/deprecation.ts';
-import type { Lane } from '../contract/datasets.ts';
-import type { Service } from '../client/service.ts';
 import { findDifferencesIn } from '../erasure/bound/differences.ts';
 import { differenceError } from '../erasure/bound/hold.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
@@ -32,24 +28,16 @@ import { checkClock } from './clock-check.ts';
 import type { Attempt, Check, Found } from './check.ts';
 import { checkMaskKey } from './mask-check.ts';
 import { checkMoments, recordingsWindow } from './pass-check.ts';
-import { checkPlaylist } from './playlist-check.ts';
-import { checkProjects } from './project-check.ts';
-import { askToChangePlaylists, askToDelete } from './scope-check.ts';
+import { examineService, type ServiceParts } from './service-checks.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { problemSentence, verifySnapshots } from '../snapshot/verify.ts';
 
 /** What the checks work with. Each function throws an `AppError` when it fails. */
-export type DoctorParts = {
-  settings: Settings;
+export type DoctorParts = ServiceParts & {
   openReader: () => Database;
-  openService: () => Service;
   /** The keys that sign the ledger from outside of the data folder. */
   signers: () => readonly OutsideSigner[];
-  /** Whether an answer of the service has declared its address deprecated. */
-  deprecation: () => Deprecation | null;
-  budget: Pick<Budget, 'usedUpUntilMs' | 'standing'>;
   clock: Clock;
-  signal: AbortSignal;
 };
 
 /**
@@ -211,57 +199,6 @@ async function checkState(db: Database | null, dataDir: string, ledger: LedgerRe
   });
 }
 
-async function examineService(
-  attempt: Attempt,
-  { settings, openService, deprecation, budget, signal }: Omit<DoctorParts, 'openReader'>,
-): Promise<Check[]> {
-  const first = { limit: 1, offset: 0 };
-  /** Does not wait for the budget: that may take an hour, and it says nothing about the service. */
-  const ask = (check: string, lane: Lane, run: () => Promise<Found>): Promise<Check> =>
-    attempt(check, async () => {
-      const untilMs = await budget.usedUpUntilMs(lane);
-      if (untilMs === null) return run();
-      return { state: 'skipped', detail: `not asked: the budget is used up until ${secondText(isoTime(untilMs))}` };
-    });
-  // A key that is refused is not tried again. If only the project is refused or missing, the others are worth a look.
-  const cause = { isProject: false };
-  const persons = await ask('service: persons', 'general', async () => {
-    const service = openService();
-    try {
-      await service.call('persons.list', { query: first, signal });
-    } catch (error) {
-      if (error instanceof AppError) cause.isProject = error.code === 'usage' || [403, 404].includes(error.status ?? 0);
-      throw error;
-    }
-    return 'answers; the key may read persons (person:read)';
-  });
-  const isFailed = persons.state === 'failed';
-  if (isFailed && !cause.isProject) return [persons];
-  const projects = await ask('service: projects', 'general', () =>
-    checkProjects({ service: openService(), projectId: settings.service.projectId, isAnswering: !isFailed, signal }),
-  );
-  if (isFailed) return [persons, projects];
-  const recordings = await ask('service: recordings', 'recordings list', async () => {
-    const { query: extraQuery } = settings.recordings;
-    await openService().call('recordings.list', { query: first, extraQuery, signal });
-    return 'answers; the key may read recordings (session_recording:read)';
-  });
-  const deleting = await ask('service: deleting persons', 'general', () => askToDelete(openService(), signal));
-  const findings = [persons, projects, recordings, deleting];
-  const deprecated = deprecation();
-  if (deprecated) findings.push(deprecationFinding(deprecated, settings.service.pathPrefix));
-  for (const shortId of settings.playlists.shortIds) {
-    findings.push(
-      await ask(`service: playlist ${shortId}`, 'general', () => checkPlaylist(openService(), shortId, signal)),
-    );
-  }
-  if (settings.playlists.shortIds.length > 0)
-    findings.push(
-      await ask('service: changing playlists', 'general', () => askToChangePlaylists(openService(), signal)),
-    );
-  return findings;
-}
-
 /** Says what is allowed, from where that comes, and whether the service has asked for a pause. */
 function budgetFound(standing: BudgetStanding, { windows }: Settings['budget']): Found {
   const allowed = windows.map(
@@ -273,13 +210,6 @@ function budgetFound(standing: BudgetStanding, { windows }: Settings['budget']):
   return pause === undefined
     ? detail
     : { state: 'warning', detail: `${pause}; ${detail}`, fix: 'wait: work goes on by itself' };
-}
-
-function deprecationFinding({ since, sunsetAt }: Deprecation, pathPrefix: string): Check {
-  const from = since === null ? '' : ` since ${since}`;
-  const until = sunsetAt === null ? '' : `, and will switch it off at ${sunsetAt}`;
-  const detail = `the service has declared ${pathPrefix} deprecated${from}${until}`;
-  return { check: 'service: address', state: 'warning', detail, fix: deprecationHint(pathPrefix) };
 }
 
 /** Checks that the data folder, or the folder in which it will be made, can be written. */

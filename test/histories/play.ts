@@ -158,9 +158,12 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
   request: (world, move) => request(world, move),
   approve: (world) => command(world, ['erase', 'approve', '--all']),
   cancel: (world, move) => decide(world, move, (asked) => [asked]),
-  // Who is let in again is let in again, whichever request had meant the same people.
+  // Who is let in again is let in again by each request that names the same. What others say of who was split off is not judged.
   readmit: (world, move) =>
-    decide(world, move, (asked) => world.asked.filter((other) => meansSame(world, other, asked))),
+    decide(world, move, (asked) => {
+      for (const other of world.asked) other.isForgotten ||= meansSame(world, other, asked);
+      return world.asked.filter((other) => namesSame(other, asked));
+    }),
   'rotate key': (world) => command(world, ['audit', 'rotate-key']),
   drill: (world, { kill }) => command(world, ['erase', 'drill'], kill),
 };
@@ -261,6 +264,10 @@ async function decide(
   if (!asked || id === undefined) return;
   const done = await command(world, ['erase', what, id, ...(what === 'readmit' ? ['--reason', 'TICKET-1'] : [])]);
   if (done.code === 0) for (const each of voided(asked)) each.isVoid = true;
+}
+
+function namesSame(a: Asked, b: Asked): boolean {
+  return a === b || [...a.people, ...a.names].some((name) => b.names.has(name) || b.people.includes(name));
 }
 
 function meansSame(world: World, a: Asked, b: Asked): boolean {
