@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
-import { systemCode } from '../core/errors.ts';
+import { AppError, systemCode } from '../core/errors.ts';
 import { makeFolder } from '../core/folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 
@@ -21,7 +21,7 @@ export function lockFile(path: string, waitMs = 0): Disposable | undefined {
   } catch (error) {
     db?.close();
     if (systemCode(error) === 'SQLITE_BUSY') return undefined;
-    throw explainStorageError(error, dirname(path)) ?? error;
+    throw explained(error, path);
   }
   const locked = db;
   return { [Symbol.dispose]: () => void locked.close() };
@@ -37,8 +37,17 @@ export function isLocked(path: string): boolean {
     return false;
   } catch (error) {
     if (systemCode(error) === 'SQLITE_BUSY') return true;
-    throw explainStorageError(error, dirname(path)) ?? error;
+    throw explained(error, path);
   } finally {
     db?.close();
   }
+}
+
+function explained(error: unknown, path: string): unknown {
+  const isOther = ['SQLITE_NOTADB', 'SQLITE_CANTOPEN'].includes(systemCode(error) ?? '') && existsSync(path);
+  if (!isOther) return explainStorageError(error, dirname(path)) ?? error;
+  return new AppError(`${path} is not the empty file whose lock this program takes`, {
+    code: 'storage',
+    hint: 'remove it while no run is under way; the next run makes it',
+  });
 }

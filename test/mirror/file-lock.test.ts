@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { lockFile } from '../../src/mirror/file-lock.ts';
+import { isLocked, lockFile } from '../../src/mirror/file-lock.ts';
 import { freshFolder } from './open-test-mirror.ts';
 
 const locking = `import { lockFile } from ${JSON.stringify(new URL('../../src/mirror/file-lock.ts', import.meta.url).href)};
@@ -35,4 +35,12 @@ it('what cannot be locked is a fault of the disk, and not another process', () =
   const folder = freshFolder();
   writeFileSync(join(folder, 'file'), '');
   expect(() => lockFile(join(folder, 'file', 'copy.lock'))).toThrow(expect.objectContaining({ code: 'storage' }));
+});
+
+it('a file of somebody else in its place is told as what it is', () => {
+  const path = join(freshFolder(), 'mirror.lock');
+  writeFileSync(path, 'not a database, and longer than the header of one: '.repeat(20));
+  const other = { code: 'storage', message: `${path} is not the empty file whose lock this program takes` };
+  expect(() => lockFile(path)).toThrow(expect.objectContaining(other));
+  expect(() => isLocked(path)).toThrow(expect.objectContaining(other));
 });
