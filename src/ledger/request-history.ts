@@ -168,99 +168,76 @@ function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestH
 
 type Step = Exclude<Extract<LedgerEntry, RequestRecord>, { type: 'received' }>;
 
+function become(history: RequestHistory, state: RequestState, reason: RequestReason | null = null): void {
+  history.stateOtherwise = state;
+  const [attention] = history.attention.values();
+  history.state = attention === undefined ? state : 'attention';
+  history.reason = attention ?? reason;
+}
+
+function end(history: RequestHistory, state: RequestState, reason: RequestReason | null = null): void {
+  history.attention.clear();
+  become(history, state, reason);
+}
+
+/** Goes on with a target that an operator had to look at. */
+function goOn(history: RequestHistory, target: TargetName): void {
+  if (history.attention.delete(target)) become(history, history.stateOtherwise);
+}
+
 function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): void {
   const mark = { entry: entry.seq, at: entry.at };
-  const become = (state: RequestState, reason: RequestReason | null = null): void => {
-    history.stateOtherwise = state;
-    const [attention] = history.attention.values();
-    history.state = attention === undefined ? state : 'attention';
-    history.reason = attention ?? reason;
-  };
-  const end = (state: RequestState, reason: RequestReason | null = null): void => {
-    history.attention.clear();
-    become(state, reason);
-  };
-  /** Goes on with a target that an operator had to look at. */
-  const goOn = (target: TargetName): void => {
-    if (history.attention.delete(target)) become(history.stateOtherwise);
-  };
   switch (entry.type) {
     case 'scoped':
     case 'approved':
-      if (history.fence === null) become('scoped');
+      if (history.fence === null) become(history, 'scoped');
       return;
     case 'amended':
       history.basis = entry.basis;
       history.authorisation = entry.authorisation ?? history.authorisation;
       return;
     case 'held':
-      return become('held', entry.reason);
+      return become(history, 'held', entry.reason);
     case 'refused':
       history.refused = mark;
       history.endedAt = entry.at;
-      return end('refused', entry.reason);
+      return end(history, 'refused', entry.reason);
     case 'cancelled':
       history.endedAt = entry.at;
-      return end('cancelled');
+      return end(history, 'cancelled');
     case 'fencing':
       return;
     case 'fenced':
       history.fence = { ...mark, epoch: entry.epoch, entries: fenceEntries, generation: entry.generation };
       history.isReadmitted = false;
-      return become('fenced');
+      return become(history, 'fenced');
     case 'intent':
       if (!history.intended.includes(entry.target)) history.intended.push(entry.target);
-      goOn(entry.target);
-      if (history.stateOtherwise === 'fenced') become('executing');
+      goOn(history, entry.target);
+      if (history.stateOtherwise === 'fenced') become(history, 'executing');
       return;
-    case 'result': {
-      const { target, result, assurance, rows_before: rowsBefore = null, rows_removed: rowsRemoved = null } = entry;
-      const { until = null, machines = null } = entry;
-      history.intended = history.intended.filter((intended) => intended !== target);
-      const ended = { target, result, assurance, rowsBefore, rowsRemoved, until, machines, endedAt: entry.at };
-      history.targets.set(target, ended);
-      if (target === 'upstream.person' && result === 'deleted') history.deletedUpstreamAt = entry.at;
-      return goOn(target);
-    }
-    case 'scan': {
-      const { files, bytes, needles, hits, passed_over: passedOver = 0, left_out: leftOut = 0 } = entry;
-      const facts = { files, passedOver, bytes, needles, hits };
-      history[entry.phase] = leftOut === 0 ? facts : { ...facts, leftOut };
-      if (entry.phase === 'control' && hits > 0) history.isControlled = true;
-      return;
-    }
+    case 'result':
+      return takeResult(history, entry);
+    case 'scan':
+      return takeScan(history, entry);
     case 'locally_verified':
       history.verified = mark;
       for (const name of entry.consumers ?? []) history.consumers.set(name, history.consumers.get(name) ?? null);
-      return become('locally_verified');
+      return become(history, 'locally_verified');
     case 'awaiting_upstream':
       history.eventsExpectedBy = entry.events_expected_by;
-      goOn('upstream.events');
-      return become('awaiting_upstream');
+      goOn(history, 'upstream.events');
+      return become(history, 'awaiting_upstream');
     case 'attention':
       history.attention.set(entry.target, entry.reason);
-      return become(history.stateOtherwise);
+      return become(history, history.stateOtherwise);
     case 'reopened':
-      history.generation = entry.generation;
-      history.reopenedFor = entry.reason;
-      history.verified = null;
-      history.control = null;
-      history.verify = null;
-      history.sealed = null;
-      history.endedAt = null;
-      history.acknowledged.clear();
-      history.consumers.clear();
-      return end('executing', entry.reason);
+      return takeReopened(history, entry);
     case 'certified':
       takeCertified(history, mark, entry.certificate);
-      return end('certified');
+      return end(history, 'certified');
     case 'sealed':
-      history.sealed = mark;
-      if (history.endedAt !== null) return;
-      if (history.certified.some(({ generation }) => generation === history.generation)) return end('sealed');
-      // Only its age lets a request end so.
-      history.endedAt = entry.at;
-      return end('sealed', 'life_exceeded');
+      return takeSealed(history, mark);
     case 'readmitted':
       history.readmittedAt = entry.at;
       history.isReadmitted = true;
@@ -271,6 +248,45 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
         history.consumers.set(entry.consumer, entry.at);
       return;
   }
+}
+
+function takeResult(history: RequestHistory, entry: Extract<Step, { type: 'result' }>): void {
+  const { target, result, assurance, rows_before: rowsBefore = null, rows_removed: rowsRemoved = null } = entry;
+  const { until = null, machines = null } = entry;
+  history.intended = history.intended.filter((intended) => intended !== target);
+  const ended = { target, result, assurance, rowsBefore, rowsRemoved, until, machines, endedAt: entry.at };
+  history.targets.set(target, ended);
+  if (target === 'upstream.person' && result === 'deleted') history.deletedUpstreamAt = entry.at;
+  goOn(history, target);
+}
+
+function takeScan(history: RequestHistory, entry: Extract<Step, { type: 'scan' }>): void {
+  const { files, bytes, needles, hits, passed_over: passedOver = 0, left_out: leftOut = 0 } = entry;
+  const facts = { files, passedOver, bytes, needles, hits };
+  history[entry.phase] = leftOut === 0 ? facts : { ...facts, leftOut };
+  if (entry.phase === 'control' && hits > 0) history.isControlled = true;
+}
+
+function takeReopened(history: RequestHistory, entry: Extract<Step, { type: 'reopened' }>): void {
+  history.generation = entry.generation;
+  history.reopenedFor = entry.reason;
+  history.verified = null;
+  history.control = null;
+  history.verify = null;
+  history.sealed = null;
+  history.endedAt = null;
+  history.acknowledged.clear();
+  history.consumers.clear();
+  end(history, 'executing', entry.reason);
+}
+
+function takeSealed(history: RequestHistory, mark: Mark): void {
+  history.sealed = mark;
+  if (history.endedAt !== null) return;
+  if (history.certified.some(({ generation }) => generation === history.generation)) return end(history, 'sealed');
+  // Only its age lets a request end so.
+  history.endedAt = mark.at;
+  end(history, 'sealed', 'life_exceeded');
 }
 
 /** After a kill, the same word is written again: the last one counts. */
