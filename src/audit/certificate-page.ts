@@ -25,7 +25,7 @@ export type IssuedCertificate = {
  * its `bundle`, so that the file that a person reads is the file that a machine checks.
  */
 export function certificatePage({ certificate, sha256, entry, later }: IssuedCertificate, bundle: string): string {
-  const { request, generation, ledger, days, is_late: isLate, due_at: dueAt } = certificate;
+  const { request, days, is_late: isLate, due_at: dueAt } = certificate;
   const words = certificateWords(certificate);
   const isOf = (evidence: Evidence): boolean => certificate.targets.some((target) => evidenceOf(target) === evidence);
   const weakest = evidences.find(isOf) ?? 'not_reached';
@@ -72,55 +72,63 @@ export function certificatePage({ certificate, sha256, entry, later }: IssuedCer
           when the service sends the person again.
         </p>
       </section>
-      <section aria-labelledby="facts">
-        <h2 id="facts">The request</h2>
-        ${factList(
-          [
-            ['Basis', basisText(certificate.basis)],
-            ['Origin', originText(certificate.origin)],
-            ['Received', minuteText(certificate.received_at)],
-            ['Due', minuteText(dueAt)],
-            ['Fenced: final from then on', minuteText(certificate.fenced_at)],
-            ['Proved gone from here', minuteText(certificate.locally_verified_at)],
-            ...(certificate.events_expected_by === null
-              ? []
-              : [['Weekly batch of the service by', minuteText(certificate.events_expected_by)] as const]),
-            ['Ended', minuteText(certificate.ended_at)],
-            [
-              'Generation',
-              generation === 1
-                ? '1'
-                : `${generation}: the request had been certified or ended before, and was opened again`,
-            ],
-          ],
-          'pairs',
-        )}
-      </section>
-      ${statements(certificate, words.statements)} ${consumers(certificate)}
-      <section aria-labelledby="check">
-        <h2 id="check">How to check it</h2>
-        ${factList([
-          ['Ledger', html`<code>${ledger.origin}</code>`],
-          [
-            'Entries',
-            `received ${ledger.entries.received}, fenced ${ledger.entries.fenced}, proved gone ${ledger.entries.locally_verified}, certified ${entry}`,
-          ],
-          ['Certificate’s hash (SHA-256)', html`<code>${sha256}</code>`],
-          ['Subject', html`<code>${certificate.subject}</code>`],
-        ])}
-        <p>
-          This file carries the certificate, the ledger’s entries that it follows from, and the proof that each of them
-          is in the ledger. <code>node verify.mjs</code> with this file checks all of it, without the program and
-          without the ledger. Give it the ledger’s public key, if you have kept it, with <code>--public-key</code>. The
-          words of this page only show the certificate. <code>analytics-mirror audit verify</code> derives every
-          certificate again from the ledger and compares the two. The subject is a keyed hash. The holder of this
-          request’s receipt can show with <code>analytics-mirror audit open</code> that the request is about the holder.
-          Without the receipt, the subject cannot be identified.
-        </p>
-      </section>
-      ${dataBlock(bundle)}`,
+      ${factsSection(certificate)} ${statements(certificate, words.statements)} ${consumers(certificate)}
+      ${checkSection({ certificate, sha256, entry })} ${dataBlock(bundle)}`,
     footer: 'This page holds no personal data. It was made by analytics-mirror from the certificate and the ledger.',
   });
+}
+
+function factsSection(certificate: Certificate): Markup {
+  const { generation } = certificate;
+  return html`<section aria-labelledby="facts">
+    <h2 id="facts">The request</h2>
+    ${factList(
+      [
+        ['Basis', basisText(certificate.basis)],
+        ['Origin', originText(certificate.origin)],
+        ['Received', minuteText(certificate.received_at)],
+        ['Due', minuteText(certificate.due_at)],
+        ['Fenced: final from then on', minuteText(certificate.fenced_at)],
+        ['Proved gone from here', minuteText(certificate.locally_verified_at)],
+        ...(certificate.events_expected_by === null
+          ? []
+          : [['Weekly batch of the service by', minuteText(certificate.events_expected_by)] as const]),
+        ['Ended', minuteText(certificate.ended_at)],
+        [
+          'Generation',
+          generation === 1
+            ? '1'
+            : `${generation}: the request had been certified or ended before, and was opened again`,
+        ],
+      ],
+      'pairs',
+    )}
+  </section>`;
+}
+
+function checkSection({ certificate, sha256, entry }: Omit<IssuedCertificate, 'later'>): Markup {
+  const { ledger, subject } = certificate;
+  return html`<section aria-labelledby="check">
+    <h2 id="check">How to check it</h2>
+    ${factList([
+      ['Ledger', html`<code>${ledger.origin}</code>`],
+      [
+        'Entries',
+        `received ${ledger.entries.received}, fenced ${ledger.entries.fenced}, proved gone ${ledger.entries.locally_verified}, certified ${entry}`,
+      ],
+      ['Certificate’s hash (SHA-256)', html`<code>${sha256}</code>`],
+      ['Subject', html`<code>${subject}</code>`],
+    ])}
+    <p>
+      This file carries the certificate, the ledger’s entries that it follows from, and the proof that each of them is
+      in the ledger. <code>node verify.mjs</code> with this file checks all of it, without the program and without the
+      ledger. Give it the ledger’s public key, if you have kept it, with <code>--public-key</code>. The words of this
+      page only show the certificate. <code>analytics-mirror audit verify</code> derives every certificate again from
+      the ledger and compares the two. The subject is a keyed hash. The holder of this request’s receipt can show with
+      <code>analytics-mirror audit open</code> that the request is about the holder. Without the receipt, the subject
+      cannot be identified.
+    </p>
+  </section>`;
 }
 
 const laterTexts: Readonly<Record<LaterWord['type'], string>> = {
