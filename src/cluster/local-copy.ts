@@ -58,7 +58,7 @@ const parts = ['snapshots', 'reports'];
 export function deleteLocalCopy(dataDir: string): void {
   if (!existsSync(dataDir)) return;
   const isOwn = (each: string): boolean =>
-    [...parts, 'keys', 'ledger', 'restore.key', 'tmp'].includes(each) || each.startsWith('mirror.db');
+    [...parts, 'keys', 'ledger', 'restore.key', 'tmp'].includes(each) || each.startsWith('mirror.');
   for (const each of readdirSync(dataDir).filter(isOwn)) rmSync(join(dataDir, each), { recursive: true, force: true });
   syncToDisk(dataDir);
   rmSync(join(dataDir, name), { force: true });
