@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** A copy of this program with one more migration: the path of its main file. */
 function newerProgram(): string {
   const folder = freshFolder();
-  for (const part of ['src', 'config', 'package.json'])
+  for (const part of ['src', 'config', 'docs/verifier', 'package.json'])
     cpSync(join(root, part), join(folder, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   const migrations = join(folder, 'src', 'mirror', 'migrations');
