@@ -46,7 +46,7 @@ const fields = {
     isCount,
     'seq epoch epoch_from epoch_to persons distinct_ids recordings quarantined files bytes needles hits',
   ),
-  ...all(isCount, 'entries rows rows_before rows_removed rows_each passed_over left_out steps items token'),
+  ...all(isCount, 'entries rows rows_before rows_removed passed_over left_out steps items token'),
   ...all(isHex, 'subject authorisation encrypted readmitted_reason note old_key new_key report'),
   ...all(isTime, 'at due_at events_expected_by until served_at'),
   request: isUuid,
@@ -855,20 +855,28 @@ function deriveCertificate(history, { origin, stated }) {
   };
 }
 
+/** Adds a value to those that a map has under a key. */
+function addTo(map, key, value) {
+  const present = map.get(key);
+  if (present) present.push(value);
+  else map.set(key, [value]);
+}
+
 /**
  * Judges certificates (their bytes, by name) as the entries of the ledger of that name are taken. A certificate is good when
  * its request was certified with these very bytes, when they follow from the entries before, a checkpoint covers that, and no later entry speaks against it.
  */
 function certificateJudge(certificates, origin) {
-  const laterWords = [];
+  const laterWords = new Map();
   const differing = new Map();
   const given = Object.entries(certificates).map(([name, bytes]) => {
     const named = attempt(() => JSON.parse(String(bytes)));
     const isOne = isObject(named) && isUuid(named.request) && named.format_version === 1;
     return { name, bytes, named: isOne ? named : undefined, certified: [] };
   });
-  const wanted = new Set(given.flatMap(({ named }) => (named ? [named.request] : [])));
-  const histories = requestHistories(wanted);
+  const ofRequest = new Map();
+  for (const each of given) if (each.named) addTo(ofRequest, each.named.request, each);
+  const histories = requestHistories(new Set(ofRequest.keys()));
   const follows = ({ named, bytes }, history) => {
     const { stated } = named;
     if (!history || !isStated(stated)) return false;
@@ -879,20 +887,19 @@ function certificateJudge(certificates, origin) {
   /** What the entries say against a certificate since it was first certified. */
   const laterOf = ({ named, certified }) => {
     const { seq: first = Infinity } = certified.find(({ isSame }) => isSame) ?? {};
-    const words = [...laterWords.filter(({ request }) => request === named?.request), ...differing.values()];
+    const words = [...(laterWords.get(named?.request) ?? []), ...differing.values()];
     return words.filter(({ seq }) => seq > first).sort((a, b) => a.seq - b.seq);
   };
   return {
     take(entry, seq) {
       const { type, request, generation, certificate, at, target, reason, part } = entry;
       const says = { reopened: [type, reason], attention: [type, target, reason], readmitted: [type] }[type];
-      if (says && wanted.has(request)) laterWords.push({ request, seq, at, says: says.join(' ') });
+      if (says && ofRequest.has(request)) addTo(laterWords, request, { seq, at, says: says.join(' ') });
       if (type === 'differs') differing.set(part, { seq, at, says: `differs ${part}` });
       if (type === 'mended') differing.delete(part);
       if (type === 'certified' && certificate !== null)
-        for (const each of given.filter(
-          ({ named }) => named?.request === request && named.generation === generation,
-        )) {
+        for (const each of ofRequest.get(request) ?? []) {
+          if (each.named.generation !== generation) continue;
           const isSame = certificate === sha256(each.bytes).toString('hex');
           each.certified.push({ seq, isSame, isRight: isSame && follows(each, histories.of(request)) });
         }

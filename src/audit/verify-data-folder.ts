@@ -167,9 +167,11 @@ function judgeCertificates(
   }
   const problems = [...missing].map((name) => `certificate ${name}: ${missingSentence}`);
   const notes: string[] = [];
+  const findings = new Map(found.map((finding) => [finding.where, finding]));
+  const laterWords = new Map(later);
   for (const [name, text] of files) {
     const certificate = text === undefined ? undefined : readCertificate(text);
-    const finding = found.find(({ where }) => where === `certificate ${name}`);
+    const finding = findings.get(`certificate ${name}`);
     if (text === undefined) problems.push(`certificate ${name}: it is no file that can be read`);
     else if (certificate && certificateName(certificate) !== name)
       problems.push(`certificate ${name}: it is of another request, or of another generation, than its name says`);
@@ -179,7 +181,7 @@ function judgeCertificates(
       const { generation: newest, certified, sealed } = histories.of(certificate.request) ?? {};
       const isAgain = certified?.some((issued) => issued.generation > certificate.generation);
       const hasEnded = newest !== certificate.generation && sealed !== null;
-      const words = new Map(later).get(name) ?? [];
+      const words = laterWords.get(name) ?? [];
       const isSettled = isAgain || hasEnded || words.every(({ says }) => says === 'readmitted');
       const said = words.map(({ seq, says }) => `${says} (entry ${seq})`).join(', ');
       (isSettled ? notes : problems).push(`certificate ${name}: superseded: the ledger says since: ${said}`);

@@ -25,7 +25,7 @@ import { isGuest, whoIsAhead } from './turn-plan.ts';
 const lookEveryMs = 250;
 const waiterSilenceMaxMs = 15_000;
 
-/** So long whoever has its turn waits for the lock: a reader that looks whether it is taken has it for less than a millisecond. */
+/** A run whose turn it is waits so long for the lock. A reader that looks whether the file is locked has the lock for less than a millisecond. */
 const lockWaitMs = 10;
 
 /** The right to write into a data folder, held until released. */
@@ -107,7 +107,7 @@ async function takeTurn(
   }
 }
 
-/** Takes the lease where it is this holder's turn; else returns whoever has it, or has its turn first. */
+/** Takes the lease if it is this holder's turn. Otherwise returns the run that has the lease, or the run whose turn comes first. */
 function tryToTake(db: Database, wanted: Waiter, nowMs: number): Disposable | LeaseHolder {
   const queue = readQueue(db);
   const awake = queue.filter((waiter) => waiter.holder === wanted.holder || isAwake(waiter, nowMs));

@@ -1,7 +1,3 @@
-import { readCheckpoint, type Checkpoint } from './checkpoint.ts';
-import { isIncluded } from './merkle-proof.ts';
-import { leafHash } from './merkle.ts';
-
 const header = 'c2sp.org/tlog-proof@v1';
 const hashBytes = 32;
 
@@ -23,15 +19,4 @@ export function readProof(text: string): Proof | undefined {
   const hashes = encoded.map((line) => Buffer.from(line, 'base64'));
   const areHashes = hashes.every((hash, at) => hash.length === hashBytes && hash.toString('base64') === encoded[at]);
   return areHashes ? { index: Number(index), hashes, checkpoint: text.slice(end + 2) } : undefined;
-}
-
-/**
- * The checkpoint, its signatures not verified, of a tree that has an entry's line (without its newline) where the proof
- * says; undefined when it has not.
- */
-export function checkpointProving(line: Uint8Array, proof: Proof): Checkpoint | undefined {
-  const checkpoint = readCheckpoint(proof.checkpoint);
-  if (!checkpoint) return undefined;
-  const claim = { index: proof.index, leaf: leafHash(line), proof: proof.hashes };
-  return isIncluded(claim, checkpoint) ? checkpoint : undefined;
 }

@@ -9,13 +9,13 @@ export type LeaseHolder = { holder: string; job: string; host: string; pid: numb
 /** A run that waits for it. `hasBegun`: a pass that has given way, so that its run is under way. */
 export type Waiter = LeaseHolder & { beatAt: string; hasBegun: boolean };
 
-/** Whoever took the lease last, and has not given it back. Whether it still has it, the lock tells. */
+/** The holder that took the lease last and has not given it back. The lock tells whether it still has it. */
 export function readLease(db: Database): LeaseHolder | undefined {
   const sql = /*sql*/ `SELECT holder, job, host, pid, taken_at AS takenAt FROM lease`;
   return prepared<[], LeaseHolder>(db, sql).get();
 }
 
-/** Tells others who has the lease. To be called by whoever has its lock. */
+/** Tells others who has the lease. Only the holder of the lock calls this. */
 export function writeLease(db: Database, holder: LeaseHolder): void {
   const sql = /*sql*/ `INSERT OR REPLACE INTO lease (only_row, holder, job, host, pid, taken_at)
       VALUES (1, @holder, @job, @host, @pid, @takenAt)`;

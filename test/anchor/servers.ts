@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { readCheckpoint } from '../../src/ledger/checkpoint.ts';
-import { isConsistent } from '../../src/ledger/merkle-proof.ts';
+import { isConsistent } from '../ledger/proved.ts';
 import { isNoteSignedBy, readVkey, type SignerKey } from '../../src/ledger/note.ts';
 import { timeStampReply, type TokenShape } from './time-stamp-authority.ts';
 import { cosignatureLine, testWitness } from './witness.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { consistencyProof, inclusionProof, isConsistent, isIncluded, rootOf } from '../../src/ledger/merkle-proof.ts';
+import { consistencyProof, inclusionProof, rootOf } from '../../src/ledger/merkle-proof.ts';
 import { leafHash } from '../../src/ledger/merkle.ts';
 import { checkExtensions, checkInclusions } from './merkle-proofs.ts';
+import { isConsistent, isIncluded } from './proved.ts';
 
 // The test vectors of the reference implementation of Certificate Transparency (merkletree/merkle_tree_test.cc).
 const inputs = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'];

@@ -11,7 +11,8 @@ import {
   signNote,
   vkeyOf,
 } from '../../src/ledger/note.ts';
-import { checkpointProving, proofText, readProof } from '../../src/ledger/proof.ts';
+import { proofText, readProof } from '../../src/ledger/proof.ts';
+import { checkpointProving } from './proved.ts';
 
 // The keys and the note of the tests of golang.org/x/mod/sumdb/note, the first implementation of signed notes.
 const vkey = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW';

@@ -4,11 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { readVkeys } from '../../src/ledger/key-chain.ts';
 import { isNoteSignedBy } from '../../src/ledger/note.ts';
-import { checkpointProving, readProof } from '../../src/ledger/proof.ts';
+import { readProof } from '../../src/ledger/proof.ts';
 import { proveEntries, type ProvedEntry } from '../../src/ledger/prove-entries.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { anchor } from './anchored-vectors.ts';
 import { lifeOf, writeSmallLedger } from './ledger-fixture.ts';
+import { checkpointProving } from './proved.ts';
 
 describe('the proofs of entries', () => {
   it('hold without the ledger, by the newest checkpoint, under the key of its time', () => {
