@@ -7,7 +7,7 @@ import { sha256 } from '../core/digest.ts';
 import { namesIn, readRegularFile, reportsFolder } from '../core/folder.ts';
 import { verifyBundle } from '../../docs/verifier/verify.mjs';
 import { readCertificate } from '../erasure/proof/certificate.ts';
-import { publicKeysPath, readTimeStampFiles } from '../ledger/checkpoint.ts';
+import { checkpointOfSize, publicKeysPath, readCheckpoint, readTimeStampFiles } from '../ledger/checkpoint.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { collectLaterWords, type LaterWords } from '../ledger/later-words.ts';
@@ -124,11 +124,16 @@ function readWantedLines(dataDir: string, pages: readonly { bundle: Bundle }[]):
   return lines;
 }
 
-/** Whether all that a bundle carries is right, and the ledger's: each line, keys, and time stamps. */
+/** Whether all that a bundle carries is right, and the ledger's: each line, with its checkpoint, keys, and time stamps. */
 function isProved(dataDir: string, bundle: Bundle, lines: ReadonlyMap<number, string>): boolean {
   const folder = ledgerFolder(dataDir);
-  const isOfLedger = ({ line, proof }: Bundle['entries'][number]): boolean =>
-    lines.get(readProof(proof)?.index ?? -1) === line;
+  const isOfLedger = ({ line, proof: text }: Bundle['entries'][number]): boolean => {
+    const proof = readProof(text);
+    const carried = proof && readCheckpoint(proof.checkpoint);
+    if (!carried || lines.get(proof.index) !== line) return false;
+    // Witnesses may have signed it since.
+    return checkpointOfSize(folder, carried.size)?.note.text === carried.note.text;
+  };
   const tokens = new Set(readTimeStampFiles(folder).map(({ token }) => token?.toString('base64')));
   return (
     verifyBundle({ text: bundle.text }).problems.every(({ problem }) => problem === 'superseded') &&
