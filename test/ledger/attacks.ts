@@ -91,7 +91,9 @@ export async function isAccepted(
   // The program reads the clock of today: entries without a signature are then there for long.
   const found = problems.filter((problem) => !/^(?:entry \d+|ledger): .*(?:24 hours|no checkpoint)/.test(problem));
   // The verifier is given certificates, and knows neither their names nor which are missing.
-  const judged = found.filter((problem) => !/its file is missing|it is not on the ledger|than its name says/.test(problem));
+  const judged = found.filter(
+    (problem) => !/its file is missing|it is not on the ledger|than its name says/.test(problem),
+  );
   if (areCertificatesRight !== judged.every((problem) => !problem.startsWith('certificate ')) && ledger.ok)
     throw new Error(`verifier and program differ about certificates: ${found.join('; ')}`);
   return ledger.ok && isCarried && areCertificatesRight && found.length === 0;
