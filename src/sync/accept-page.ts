@@ -26,22 +26,17 @@ export function acceptPage(
   const { window, previous, apart, evidence } = state;
   const served: Window = { ...window, limit: servedBy(state, page) };
   const isStart = window.offset === 0;
-  const after = windowAfter(
-    plan,
-    state,
-    served,
-    page.nextOffset === null ? mayServe(state, served.limit) : served.limit,
-  );
+  const covered = page.nextOffset === null ? mayServe(state, served.limit) : served.limit;
+  const shared = overlapOf(plan.overlap, mayServe(state, state.limit));
   const tied = evidence.isOrdered ? countTied(page.times) : 0;
-  const isLong = plan.overlap !== 0 && tied >= overlapOf(plan.overlap, mayServe(state, state.limit));
+  const isLong = plan.overlap !== 0 && tied >= shared;
   const around = isLong ? windowAroundMoment(plan, state, served, page) : undefined;
-  const isWithinMoment = isLong && around === undefined;
   const isInside = isJoined && previous !== null && evidence.isOrdered && beginsWithin(previous, page);
   const moment = isInside ? momentAfter(previous, page, window, known) : { rows: 0, strays: 0 };
   const start = seamStart(page.times);
   return {
     ...state,
-    window: around ?? after,
+    window: around ?? windowAfter(plan, state, served, covered),
     // A window that was not served whole: the service serves no more.
     cap: served.limit < window.limit && state.stalls > 0 ? served.limit : state.cap,
     previous: {
@@ -51,10 +46,10 @@ export function acceptPage(
       shown: page.keys.length,
       isLast: page.isLast,
       momentRows: isInside && tied === page.times.length ? moment.rows : tied,
-      isWithinMoment,
+      isWithinMoment: isLong && around === undefined,
     },
     apart: null,
-    stepBackRows: overlapOf(plan.overlap, mayServe(state, state.limit)),
+    stepBackRows: shared,
     hasGivenUp: state.hasGivenUp === 'for good' ? 'for good' : 'no',
     hasGap: state.hasGap || !(isStart || isJoined),
     strays: state.strays + moment.strays,

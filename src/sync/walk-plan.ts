@@ -73,8 +73,7 @@ export function judgePage(
     standstill: state.standstill + 1,
     frontier: { ...frontier, windowsAgo: frontier.windowsAgo + 1 },
   };
-  const isConfirmed = previous?.isLast === true && isEndOf(previous, page);
-  if (isConfirmed) return endRound(plan, counted);
+  if (previous?.isLast === true && isEndOf(previous, page)) return endRound(plan, counted);
   const isFurther = previous === null || endsBelow(previous, page, isOrdered);
   // New rows at the top of the list are no progress. Rows that are not stored count as new: nothing tells them apart.
   const isForward = previous !== null && window.offset > previous.window.offset;
