@@ -1,4 +1,4 @@
-import { createApp, type App } from './app.ts';
+import { createApp, type App } from './app/app.ts';
 import { pagedDatasets } from './contract/datasets.ts';
 import { listCurrentSnapshots } from './snapshot/current-snapshots.ts';
 import { publishedFilesIn } from './snapshot/published-files.ts';
@@ -77,7 +77,7 @@ export function openMirror({ environment = {}, configFile, project, settings = {
 export async function sync(mirror: Mirror, options: SyncOptions = {}): Promise<Pass[]> {
   const { datasets = pagedDatasets, mode = 'full', signal = new AbortController().signal } = options;
   const app = appOf(mirror);
-  await app.hold('sync');
+  await app.take('sync');
   const { passes } = await runSyncJob(app.serviceContext(signal), { datasets, mode, resume: true });
   return passes.map(({ dataset, verdict, reason, rowsReceived, rowsAdded, rowsChanged }) => {
     return { dataset, verdict, reason, rowsReceived, rowsAdded, rowsChanged };

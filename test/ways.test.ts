@@ -12,7 +12,7 @@ const ways = [
 ];
 
 /** What puts the parts together: a way may go on with what one of these has given to it. */
-const assembly = ['app.ts', 'worker/worker-project.ts'];
+const assembly = ['app/app.ts', 'app/project-service.ts', 'worker/worker-project.ts'];
 
 const architecture = wordsOf('docs/architecture.md');
 

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import type { App } from '../app.ts';
+import type { App } from '../app/app.ts';
 import type { Environment } from '../config/environment.ts';
 import { stringifyExactJson } from '../core/exact-json.ts';
 import { printableJson, printableLines } from '../core/words.ts';

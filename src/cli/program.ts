@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import type { App } from '../app.ts';
+import type { App } from '../app/app.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { refuseUnsafeTls } from '../config/environment.ts';
 import { AppError } from '../core/errors.ts';
@@ -206,7 +206,7 @@ function holding(
   signal: AbortSignal,
 ): CommandAction {
   const run = async (app: App, ...given: never[]): Promise<CommandResult> => {
-    await app.hold(name, holds, { signal });
+    await app.take(name, holds, { signal });
     return action.run(app, ...given);
   };
   return { ...action, run };
@@ -226,7 +226,7 @@ function addAction(context: CommandContext, command: Command, action: CommandAct
     .action(async (...given: unknown[]) => {
       if ('act' in action) return action.act(...(given as never[]));
       // Help, and the errors of a wrong command line, need no program.
-      const { createApp } = await import('../app.ts');
+      const { createApp } = await import('../app/app.ts');
       const options = command.optsWithGlobals<GlobalOptions>();
       const app = createApp({ ...context, wait: options.wait }, settingsFlags(options, context.environment));
       return withApp(app, async () => {

@@ -3,7 +3,7 @@ import { fetchPublished } from '../bucket/fetch-published.ts';
 import { destinationOf } from '../bucket/keep.ts';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
-import type { SharedState } from '../job/job-context.ts';
+import type { RemoteState } from '../job/job-context.ts';
 import type { EntryStore, Ledger } from '../ledger/ledger.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import type { Copies } from './copies.ts';
@@ -24,7 +24,7 @@ export type HeldProject = {
   signal: AbortSignal;
   /** Throws `busy` where another machine may hold the project. */
   check: () => void;
-  state: SharedState;
+  state: RemoteState;
   store: EntryStore;
   /** The ledger as it was opened over `store`. Throws `busy` where another machine has taken the project over. */
   checked: (ledger: Ledger) => Ledger;
@@ -43,6 +43,7 @@ export async function holdProject(
   { place, settings, clock, signers }: Pick<StateSetup, 'place' | 'clock' | 'signers'> & { settings: Settings },
 ): Promise<HeldProject> {
   const { dataDir, retry } = settings;
+  const commitMs = settings.cluster.commitMinutes * 60_000;
   const { machine } = holdings;
   const holding = await holdings.take(project, purpose);
   const { token, signal, check, noteLedgerSize } = holding;
@@ -90,7 +91,7 @@ export async function holdProject(
       check,
       state: {
         // What a command has changed is put there at once: its copy does not stay.
-        committedMs: () => (copy.isFresh && purpose !== 'worker' ? 0 : state.committedMs()),
+        isCommitDue: () => (copy.isFresh && purpose !== 'worker') || clock.now() - state.committedMs() >= commitMs,
         commit: state.commit,
         copiesElsewhere: async () => {
           const others = (await copies.ofProject(project.id)).filter((other) => other.machine !== machine);

@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { measureFile, sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
-import type { SharedState } from '../job/job-context.ts';
+import type { RemoteState } from '../job/job-context.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { openLedger, readLedger, type EntryStore, type Ledger } from '../ledger/ledger.ts';
@@ -30,10 +30,12 @@ export type StateSetup = StatePlace & {
   signers: () => OutsideSigner[];
 };
 
-type Committed = Awaited<ReturnType<SharedState['commit']>>;
+type Committed = Awaited<ReturnType<RemoteState['commit']>>;
 
 /** The state of a project that this machine holds: a copy in the data folder, and the bucket that it is a copy of. */
-export type ProjectState = Pick<SharedState, 'committedMs' | 'commit'> & {
+export type ProjectState = Pick<RemoteState, 'commit'> & {
+  /** When the state was put into the bucket last, in milliseconds since 1970. */
+  committedMs: () => number;
   /** Opens the ledger so that each entry is in the bucket first. Throws `busy` where another machine holds the project. */
   checked: (ledger: Ledger) => Ledger;
   store: EntryStore;

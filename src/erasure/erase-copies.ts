@@ -1,7 +1,7 @@
 import { lastEnd } from '../bucket/follow-plan.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import type { JobContext, SharedState } from '../job/job-context.ts';
+import type { JobContext, RemoteState } from '../job/job-context.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttentionReason } from '../ledger/vocabulary.ts';
 import { addTargetToFenced, alignStates } from '../mirror/erasure-requests.ts';
@@ -10,17 +10,17 @@ import { callAttentionOnce, note, settle } from './request/target-journal.ts';
 import { eachTogether } from './request/together.ts';
 
 /**
- * Of a cluster: puts the state without those who are proved gone from here into the bucket, where it then stands alone, and sees that
- * no other machine has a copy. Where that cannot be, the requests stay open and call for attention.
+ * Uploads the state without the erased persons to the place that other machines reach, removes older versions there, and checks that
+ * no machine has a copy. Where that cannot be, the requests stay open and call for attention.
  */
 export async function eraseCopies(context: JobContext): Promise<void> {
-  const { db, clock, state } = context;
-  if (!state) return;
-  // A request that is older than the cluster has no such target yet.
+  const { db, clock, remote } = context;
+  if (!remote) return;
+  // A request that came before other machines reached the project has no such target yet.
   db.transaction(() => addTargetToFenced(db, 'copies', isoTime(clock.now()))).immediate();
   const ready = beginAt(context, 'copies');
   if (ready.length === 0) return;
-  const found = await lookAtCopies(context, state);
+  const found = await lookAtCopies(context, remote);
   await eachTogether(context, ready, (own, each) => {
     if ('reason' in found) {
       callAttentionOnce(own, each.request, each.target, found.reason);
@@ -41,12 +41,12 @@ export async function eraseCopies(context: JobContext): Promise<void> {
 /** Commits, and looks for copies elsewhere. What keeps them is why a request waits. */
 async function lookAtCopies(
   { db, log, signal }: JobContext,
-  state: SharedState,
+  remote: RemoteState,
 ): Promise<{ reason: AttentionReason; until?: string | null } | { isForgotten: boolean }> {
   try {
-    const { locked } = await state.commit(db);
+    const { locked } = await remote.commit(db);
     if (locked.length > 0) return { reason: 'bucket_locked', until: lastEnd(locked) };
-    const { machines, isForgotten } = await state.copiesElsewhere();
+    const { machines, isForgotten } = await remote.copiesElsewhere();
     if (machines.length === 0) return { isForgotten };
     log.warn({ machines: machines.length }, 'other machines may still have copies');
     return { reason: 'copy_elsewhere' };

@@ -29,8 +29,8 @@ export type JobContext = {
   ledger: () => Ledger;
   /** Opens the ledger for a run while other work goes on, as its first step. Otherwise it is opened when it is asked for. */
   openLedger?: ((signal: AbortSignal) => Promise<Ledger>) | undefined;
-  /** Of a cluster: the state of the project in the bucket. */
-  state?: SharedState | undefined;
+  /** The project's state in a place that other machines reach, where there is one. */
+  remote?: RemoteState | undefined;
   /** Of a run under way: the data folder, left to others for a while. */
   turn?: Turn | undefined;
 };
@@ -46,12 +46,12 @@ type Turn = {
   giveWay: () => Promise<void>;
 };
 
-/** The state of a project that this machine holds for all machines of a cluster. Call it under the lease only. */
-export type SharedState = {
-  /** When it was put into the bucket last, in milliseconds since 1970. */
-  committedMs: () => number;
+/** The state of a project in a place that other machines reach, which this machine holds for them. Call it under the lease only. */
+export type RemoteState = {
+  /** Whether what a job has changed is to be put there at once: the last commit was long ago, or the copy does not stay. */
+  isCommitDue: () => boolean;
   /**
-   * Puts the mirror and the files beside it into the bucket, and removes every older version there. Returns how many, and the
+   * Puts the mirror and the files beside it there, and removes every older version. Returns how many, and the
    * locks of those that stay. Nothing else may write to the data folder meanwhile. Throws `busy` where another machine has put its
    * own since.
    */

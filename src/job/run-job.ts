@@ -45,9 +45,8 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   };
   const about = { kind: 'internal', attributes: { 'analytics_mirror.job': job } } as const;
   const commit = async (): Promise<void> => {
-    const { settings, clock, state } = context;
-    const isDue = clock.now() - (state?.committedMs() ?? 0) >= settings.cluster.commitMinutes * 60_000;
-    if (lease.isHeld() && (isDue || ledger.hasGrown())) await state?.commit(db);
+    const { remote } = context;
+    if (remote && lease.isHeld() && (remote.isCommitDue() || ledger.hasGrown())) await remote.commit(db);
   };
   try {
     const result = await tracer
@@ -72,7 +71,7 @@ export async function runJob<Context extends JobContext, Result extends JobResul
         await commit().catch(() => undefined);
         throw error;
       });
-    // The bucket has what was done before the caller learns of it.
+    // Other machines can have what was done before the caller learns of it.
     await commit();
     return result;
   } finally {

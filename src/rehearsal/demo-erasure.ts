@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reportsFolder } from '../core/folder.ts';
-import type { App } from '../app.ts';
+import type { App } from '../app/app.ts';
 import { bundleText } from '../audit/bundle.ts';
 import { certificatePage } from '../audit/certificate-page.ts';
 import { findCertificate } from '../audit/issued-certificates.ts';

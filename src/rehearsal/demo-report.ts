@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { App } from '../app.ts';
+import type { App } from '../app/app.ts';
 import type { Service } from '../client/service.ts';
 import { isoTime } from '../core/clock.ts';
 import { queryMirror } from '../mirror/query.ts';

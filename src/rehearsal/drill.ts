@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createApp, type App } from '../app.ts';
+import { createApp, type App } from '../app/app.ts';
 import { verifyDataFolder } from '../audit/verify-data-folder.ts';
 import { isoTime, systemClock, type Clock } from '../core/clock.ts';
 import { whereIs } from '../erasure/find/where.ts';

@@ -1,4 +1,4 @@
-import type { AppSurroundings } from '../app.ts';
+import type { AppSurroundings } from '../app/shared-parts.ts';
 import type { Sandbox, SandboxOptions } from '../sandbox/sandbox.ts';
 
 /** Starts a sandbox in this process. Its server is loaded only then: the worker needs it when a drill is due, not before. */

@@ -104,7 +104,7 @@ export function runReconcileJob(context: JobContext, approve: string | undefined
       if (project) claimMirror(db, project, settings.service.movedFrom);
       if (approve !== undefined) approveHeldPlan(own, approve);
       // First: once a request is open again, the ledger gives its earlier certificate no more.
-      if (own.state) restoreCertificates(own);
+      if (own.remote) restoreCertificates(own);
       const found = await findUnbound(own);
       const replayed = replayErasures(own, found);
       reopenListed(own);

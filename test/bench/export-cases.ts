@@ -1,4 +1,4 @@
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import { Person } from '../../src/contract/resources.ts';
 import { tolerantReader } from '../../src/contract/tolerant-reader.ts';
 import { isoTime, systemClock } from '../../src/core/clock.ts';

@@ -1,4 +1,4 @@
-import { createApp, type App } from '../../src/app.ts';
+import { createApp, type App } from '../../src/app/app.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { fenceIdentifiers, hasFence, setEpoch } from '../../src/mirror/fence.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import type { BudgetStanding } from '../../src/client/budget-standing.ts';
 import { runSyncJob } from '../../src/worker/sync-job.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';

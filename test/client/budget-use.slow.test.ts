@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import { syncList } from '../../src/sync/sync-list.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { localServer } from './local-server.ts';

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import { systemClock } from '../../src/core/clock.ts';
 
 // One machine of a cluster: makes requests as fast as the shared budget allows, until it is killed.

@@ -8,7 +8,8 @@ import { AppError } from '../../src/core/errors.ts';
 import { createLogger } from '../../src/log/logger.ts';
 import type { ProjectState } from '../../src/job/worker-state.ts';
 import type { AlertChange } from '../../src/worker/alerts.ts';
-import { startClusterWorker, type SharableProject } from '../../src/worker/cluster-worker.ts';
+import { startClusterWorker } from '../../src/cluster/cluster-worker.ts';
+import type { SharableProject } from '../../src/cluster/hold-projects.ts';
 import type { Worker } from '../../src/worker/worker.ts';
 import { freshDatabase, run } from './cluster-world.ts';
 

@@ -20,7 +20,7 @@ import { createLogger } from '../../src/log/logger.ts';
 import type { ProjectState } from '../../src/job/worker-state.ts';
 import type { WorkerProject } from '../../src/worker/project-runner.ts';
 import type { AlertChange } from '../../src/worker/alerts.ts';
-import { startClusterWorker } from '../../src/worker/cluster-worker.ts';
+import { startClusterWorker } from '../../src/cluster/cluster-worker.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { fakeProject, type FakeJob, type FakeProject } from '../worker/fake-project.ts';
 

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { expect, test } from 'vitest';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import { exportMirror } from '../../src/export/export-mirror.ts';
 import type { ExportContext, MirrorExportTask } from '../../src/export/mirror-export.ts';
 import { openDatabase, openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';

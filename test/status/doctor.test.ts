@@ -5,7 +5,7 @@ import type { Budget } from '../../src/client/budget.ts';
 import type { BudgetStanding } from '../../src/client/budget-standing.ts';
 import type { Deprecation } from '../../src/client/deprecation.ts';
 import type { Reply, Service } from '../../src/client/service.ts';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { systemClock } from '../../src/core/clock.ts';

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import type { PagedDataset } from '../../src/contract/datasets.ts';
-import { createApp, type App } from '../../src/app.ts';
+import { createApp, type App } from '../../src/app/app.ts';
 import { systemClock, type Clock } from '../../src/core/clock.ts';
 import type { SettingsFlags } from '../../src/config/load-settings.ts';
 import type { Pass } from '../../src/mirror/passes.ts';

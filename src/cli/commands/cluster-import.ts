@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { App } from '../../app.ts';
+import type { App } from '../../app/app.ts';
 import { keepBuckets } from '../../bucket/keep.ts';
 import { AppError } from '../../core/errors.ts';
 import { runJob } from '../../job/run-job.ts';
@@ -27,7 +27,7 @@ Examples:
   analytics-mirror --project shop cluster import --from /srv/mirror/shop`,
     run: async (app, { from }: { from: string }) => {
       requireStorage(app);
-      await app.hold('cluster import', 'to write', { signal: context.signal, importFrom: resolve(from) });
+      await app.take('cluster import', 'to write', { signal: context.signal, importFrom: resolve(from) });
       const { bucket, entries } = await runJob(app.jobContext(context.signal), 'import', async (own) => {
         const report = await keepBuckets(own);
         if (report?.error) throw report.error;

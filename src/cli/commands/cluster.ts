@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { createProjectApps } from '../../app.ts';
+import { createProjectApps } from '../../app/app.ts';
 import type { ClusterDatabase } from '../../cluster/cluster-database.ts';
 import { clusterOrders, newerReason, readRoster, type ClusterOrders, type Roster } from '../../cluster/roster.ts';
 import { schemaVersion } from '../../mirror/migrate.ts';

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { createApp, createProjectApps, type ProjectApps } from '../../app.ts';
+import { createApp, createProjectApps, type ProjectApps } from '../../app/app.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { bytesText, countedText, shellWord } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';

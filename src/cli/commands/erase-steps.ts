@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { App } from '../../app.ts';
+import type { App } from '../../app/app.ts';
 import { AppError } from '../../core/errors.ts';
 import { acknowledgeRequest } from '../../erasure/acknowledge.ts';
 import { readmit } from '../../erasure/readmit.ts';

@@ -1,5 +1,5 @@
 import { Argument, Option, type Command } from 'commander';
-import type { App } from '../../app.ts';
+import type { App } from '../../app/app.ts';
 import { datasets as table, type PublishedDataset, publishedDatasets } from '../../contract/datasets.ts';
 import { bytesText, secondText } from '../../core/words.ts';
 import type { OnProgress } from '../../job/job-context.ts';

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { Option, type Command } from 'commander';
-import { createApp, type App } from '../../app.ts';
+import { createApp, type App } from '../../app/app.ts';
 import { defaultFiles } from '../../config/default-file.ts';
 import { firstConfiguration, presetNames, presets, type Preset, type PresetName } from '../../config/presets.ts';
 import { readProjects, type ListedProject } from '../../contract/projects.ts';

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { createProjectApps, type App, type ProjectApps } from '../../app.ts';
+import { createProjectApps, type App, type ProjectApps } from '../../app/app.ts';
 import { postWebhook } from '../../client/webhook.ts';
+import { startClusterWorker, type ClusterWorker, type ClusterWorkerSetup } from '../../cluster/cluster-worker.ts';
+import type { SharableProject } from '../../cluster/hold-projects.ts';
 import { clusterTiming } from '../../cluster/timing.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
@@ -13,12 +15,6 @@ import { startStatusPage, type StatusPage } from '../../status/page.ts';
 import type { WorkerState } from '../../job/worker-state.ts';
 import { alertPost, type AlertPost } from '../../worker/alert-post.ts';
 import type { AlertChange } from '../../worker/alerts.ts';
-import {
-  startClusterWorker,
-  type ClusterWorker,
-  type ClusterWorkerSetup,
-  type SharableProject,
-} from '../../worker/cluster-worker.ts';
 import type { WorkerProject } from '../../worker/project-runner.ts';
 import { workerProject } from '../../worker/worker-project.ts';
 import { startWorker, type Worker } from '../../worker/worker.ts';
@@ -121,18 +117,22 @@ export async function runWorker(
 }
 
 /** A project of the worker as one that it takes from a cluster and gives up again. */
-function sharable(app: App, { project, clear }: NonNullable<App['shared']>, work: WorkerProject): SharableProject {
+function sharable(
+  app: App,
+  { project, lose, clear }: NonNullable<App['shared']>,
+  work: WorkerProject,
+): SharableProject {
   const { name, service, dataDir } = work;
   return {
     ...project,
     bare: { name, service, dataDir },
     hold: async () => {
-      const held = await app.hold('worker');
+      const held = await app.take('worker');
       if (!held) throw new Error('a project that is not shared');
       return { work, token: held.token, signal: held.signal };
     },
     giveUp: app.giveUp,
-    lose: app.lose,
+    lose,
     clear,
   };
 }

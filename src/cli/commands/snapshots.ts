@@ -1,5 +1,5 @@
 import { Argument, Option, type Command } from 'commander';
-import type { App } from '../../app.ts';
+import type { App } from '../../app/app.ts';
 import { publishedDatasets, type PublishedDataset } from '../../contract/datasets.ts';
 import { AppError } from '../../core/errors.ts';
 import { bytesText, countedText, minuteText, printableLines } from '../../core/words.ts';

@@ -1,5 +1,5 @@
 import { Argument, Option, type Command } from 'commander';
-import type { App } from '../../app.ts';
+import type { App } from '../../app/app.ts';
 import { AppError } from '../../core/errors.ts';
 import { datasets, mirroredDatasets, pagedDatasets, type MirroredDataset } from '../../contract/datasets.ts';
 import type { OnProgress } from '../../job/job-context.ts';

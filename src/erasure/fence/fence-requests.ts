@@ -84,7 +84,7 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
   const heard = service?.heard?.();
   const servedAt = heard === undefined ? null : isoTime(heard.dateMs);
   const hasBucket = settings.export.destination !== null || listDestinations(db).length > 0;
-  const elsewhere = [...(hasBucket ? (['bucket'] as const) : []), ...(context.state ? (['copies'] as const) : [])];
+  const elsewhere = [...(hasBucket ? (['bucket'] as const) : []), ...(context.remote ? (['copies'] as const) : [])];
   let rows = 0;
   await longTransaction(db, signal, async (pause) => {
     for (const { request, box } of going)

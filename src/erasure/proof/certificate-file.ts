@@ -91,8 +91,8 @@ export function issueCertificate(
 }
 
 /**
- * Writes the certificates that the ledger has and whose files are missing: a machine of a cluster can die after it has issued one, and
- * before its state is in the bucket. Only the bytes that were issued are written: what gives others stays missing. Throws `storage`.
+ * Writes the certificates that the ledger has and whose files are missing: a machine can die after it has issued one, and
+ * before its state is where other machines find it. Only the bytes that were issued are written: what gives others stays missing. Throws `storage`.
  */
 export function restoreCertificates({ ledger, settings }: Pick<JobContext, 'ledger' | 'settings'>): void {
   const { dataDir } = settings;

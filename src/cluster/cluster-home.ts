@@ -1,0 +1,132 @@
+import type { Settings } from '../config/settings.ts';
+import { AppError } from '../core/errors.ts';
+import type { ProjectHome } from '../job/project-home.ts';
+import type { Destination } from '../bucket/bucket.ts';
+import { schemaVersion } from '../mirror/migrate.ts';
+import type { ClusterDatabase } from './cluster-database.ts';
+import { openCopies } from './copies.ts';
+import { lockFolder } from './folder-lock.ts';
+import type { HeldProject, SharedStorage } from './held-project.ts';
+import type { SharedProject } from './holding-rows.ts';
+import { openHoldings, type Holdings } from './holdings.ts';
+import { deleteLocalCopy, readLocalCopy } from './local-copy.ts';
+import type { StateSetup } from './project-state.ts';
+import { machineName, placeOf, sharedProject } from './shared-project.ts';
+
+/** What a process needs to hold projects; null where the settings name no storage. Nothing is opened yet. */
+export function openStorage(
+  { storage, machine }: Settings['cluster'],
+  { database, address, key }: { database: ClusterDatabase | null; address: string | null; key: Buffer | null },
+): SharedStorage | null {
+  if (storage === null || !database || address === null || !key) return null;
+  const setup = { database, address, machine: machine ?? machineName(), schema: schemaVersion() };
+  return { holdings: openHoldings(setup), copies: openCopies(database), key };
+}
+
+/** The home of a project whose state is in the bucket of a cluster. */
+export type ClusterHome = ProjectHome & {
+  /** How all machines name the project, and what takes it here. */
+  project: SharedProject;
+  holdings: Holdings;
+  /** Closes a project that is lost. The copy stays: it may still be the newest state. */
+  lose: () => Promise<void>;
+  /** Deletes the copy, if there is one, of a project that another machine holds. Throws `busy` while a process of this machine works in it. */
+  clear: () => Promise<void>;
+};
+
+/** A command waits so long for a project, unless it waits until it has it. A holder notices within seconds, and then commits. */
+const patienceMs = 20_000;
+
+/** `given`: the settings of the project. `wait`: whether a command waits until it has the project. */
+type HomeSetup = { name: string; given: Settings; wait: boolean | undefined } & Pick<StateSetup, 'clock' | 'signers'>;
+
+/** The home of a project; null where the settings name no place that machines share. */
+export function openClusterHome(storage: SharedStorage | null, setup: HomeSetup): ClusterHome | null {
+  const { name, given } = setup;
+  const project = sharedProject(name, given.service);
+  const { settings, place } = placeOf(given, project);
+  return storage && place ? homeIn(storage, { ...setup, project, settings, place }) : null;
+}
+
+function homeIn(
+  storage: SharedStorage,
+  setup: HomeSetup & { project: SharedProject; settings: Settings; place: Destination },
+): ClusterHome {
+  const { project, settings } = setup;
+  const { holdings, copies } = storage;
+  let held: HeldProject | undefined;
+  const end = async (how: (project: HeldProject) => Promise<void>): Promise<void> => {
+    if (held) await how(held);
+    held = undefined;
+  };
+  return {
+    settings,
+    isCopy: true,
+    project,
+    holdings,
+    check: () => held?.check(),
+    lose: () => end((project) => project.release()),
+    clear: async () => {
+      if (held) return;
+      {
+        using _lock = lockFolder(settings.dataDir);
+        if (readLocalCopy(settings.dataDir)) deleteLocalCopy(settings.dataDir);
+      }
+      await copies.forget(project.id, holdings.machine);
+    },
+    take: async (purpose, how = 'to write', more = {}) => {
+      if (how === 'to read' && readLocalCopy(settings.dataDir)?.isWhole) return null;
+      return (held ??= await takeProject(storage, { ...setup, purpose, ...more }));
+    },
+    contextOf: (context, open) => {
+      if (!held) throw new Error('a job of a project that is not held');
+      const { store, checked, signal, state: remote } = held;
+      return {
+        ...context,
+        signal: AbortSignal.any([context.signal, signal]),
+        ledger: () => checked(open.now(store)),
+        openLedger: async (stop) => checked(await open.pausing(stop, store)),
+        remote,
+      };
+    },
+    giveUp: ({ mirror, disconnect }) =>
+      end(async (project) => {
+        await project.state.commit(mirror());
+        disconnect();
+        await project.giveUp();
+      }),
+    close: () => end((project) => (project.isFresh ? project.giveUp() : project.release())),
+  };
+}
+
+/** Takes a project, and asks its holder for it for a while. */
+async function takeProject(
+  storage: SharedStorage,
+  {
+    project,
+    purpose,
+    importFrom,
+    signal,
+    wait,
+    ...more
+  }: HomeSetup & { project: SharedProject; settings: Settings; place: Destination } & {
+    purpose: string;
+    importFrom?: string;
+    signal?: AbortSignal;
+  },
+): Promise<HeldProject> {
+  const { clock } = more;
+  const untilMs = wait ? Infinity : clock.now() + patienceMs;
+  for (;;) {
+    try {
+      // Loaded for those who need it.
+      const { holdProject } = await import('./held-project.ts');
+      return await holdProject(storage, { project, purpose, importFrom }, more);
+    } catch (error) {
+      const isBusy = error instanceof AppError && error.code === 'busy';
+      if (!isBusy || purpose === 'worker' || clock.now() >= untilMs) throw error;
+    }
+    await storage.holdings.want(project.id, purpose);
+    await clock.sleep(1_000, signal);
+  }
+}
