@@ -6,11 +6,12 @@ import { inBatches } from '../core/batches.ts';
 import { measureFileNow, sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { makeFolder, temporaryFolder } from '../core/folder.ts';
-import { readLines, writeLines } from '../ledger/entry-file.ts';
-import type { EntryStore } from '../ledger/ledger.ts';
+import { writeLines } from '../ledger/entry-file.ts';
+import type { EntriesBefore, EntryStore } from '../ledger/ledger.ts';
 import { damaged } from '../ledger/ledger-state.ts';
 import { listBelow, type ArchivedFile } from './archive.ts';
 import { noteLocalCopy, readLocalCopy } from './local-copy.ts';
+import { genuineLines, markedLines, type AppendPlace } from './marked-lines.ts';
 import { sealBytes } from './sealed-file.ts';
 import type { WaitingStore } from './waiting-store.ts';
 
@@ -43,14 +44,17 @@ const pathsAtOnce = 1_000;
 const fetchesAtOnce = 8;
 
 /**
- * The entries of the ledger in the bucket: each append is one object, named by its first number, which is put where nothing
- * stands. So of two machines that append after the same entry, one is refused. Where the end of a put stays unclear, nothing
- * more is appended: the next opening of the ledger takes what stands.
+ * The entries of the ledger in the bucket: each append is one object, named by its first number and marked with the cluster's key,
+ * which is put where nothing stands. So of two machines that append after the same entry, one is refused. Where the end of a put
+ * stays unclear, nothing more is appended: the next opening of the ledger takes what stands.
  */
 export function entryStore(parts: StatePlace & { waiting: WaitingStore }): StateEntries {
   const { dataDir, holder, check, waiting } = parts;
   /** By its path: where an append is that was fetched ahead. */
   const ahead = new Map<string, string>();
+  const placeBehind = (before: EntriesBefore): AppendPlace => {
+    return { location: parts.place.location, seq: before.size(), rootBefore: before.rootHash() };
+  };
   const keepKeys = (): void => {
     const files = listBelow(dataDir, keyFiles);
     const content = packNow(files);
@@ -72,20 +76,21 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
   };
   return {
     keepKeys,
-    keep: (seq, lines) => {
+    keep: (before, lines) => {
       keepKeys();
       check();
       const kept = draftPath(dataDir);
+      const place = placeBehind(before);
       try {
-        writeDraft(kept, lines);
-        const put = { path: nameOf(seq), from: kept, ...measureFileNow(kept), over: null };
+        writeDraft(kept, markedLines(lines, parts.key, place));
+        const put = { path: nameOf(place.seq), from: kept, ...measureFileNow(kept), over: null };
         const id = putId(holder);
         if (!waiting.put(put, id)) {
           const { publisher = null } = waiting.describe(put.path) ?? {};
           // After an answer that was lost, a second attempt finds the first one's object.
           if (publisher !== id) throw isOwn(holder, publisher) ? late() : stale(parts);
         }
-        return linesOnce(kept);
+        return linesOnce(kept, parts.key, place);
       } catch (error) {
         rmSync(kept, { force: true });
         throw error;
@@ -103,14 +108,15 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
         after = last;
       }
     },
-    read: (seq) => {
+    read: (before) => {
       check();
-      const path = nameOf(seq);
+      const place = placeBehind(before);
+      const path = nameOf(place.seq);
       const fetched = ahead.get(path) ?? draftPath(dataDir);
-      if (ahead.delete(path) || waiting.fetch(path, fetched)) return linesOnce(fetched);
+      if (ahead.delete(path) || waiting.fetch(path, fetched)) return linesOnce(fetched, parts.key, place);
       rmSync(fetched, { force: true });
       if (waiting.pathsAfter(path, 1).length > 0)
-        throw damaged(`entry ${seq} is not in the bucket, and later ones are`);
+        throw damaged(`entry ${place.seq} is not in the bucket, and later ones are`);
       return undefined;
     },
   };
@@ -159,9 +165,9 @@ function writeDraft(path: string, lines: Iterable<Buffer>): void {
   }
 }
 
-function* linesOnce(path: string): Generator<Buffer> {
+function* linesOnce(path: string, key: Buffer, place: AppendPlace): Generator<Buffer> {
   try {
-    yield* readLines(path);
+    yield* genuineLines(path, key, place);
   } finally {
     rmSync(path, { force: true });
   }

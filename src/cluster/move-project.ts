@@ -6,6 +6,7 @@ import { makeFolder } from '../core/folder.ts';
 import { runsUnderWay } from '../job/lease.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import type { EntryStore } from '../ledger/ledger.ts';
+import { compactTree } from '../ledger/merkle.ts';
 import { databasePath, openDatabase, type Database } from '../mirror/database.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { copyInto } from '../mirror/run-query.ts';
@@ -24,7 +25,7 @@ export async function importProject(
 ): Promise<void> {
   if (!existsSync(databasePath(from)))
     throw new AppError(`there is no project in ${from}`, { code: 'usage', hint: 'name a data folder: --from FOLDER' });
-  if (!isNew || store.read(0))
+  if (!isNew || store.read(compactTree()))
     throw new AppError('the bucket has a state of this project already', {
       code: 'usage',
       hint: 'a state is never replaced: give another cluster.storage, or work with the one that is there',
@@ -37,7 +38,7 @@ export async function importProject(
   } finally {
     db.close();
   }
-  for (const _line of store.keep(0, readLines(entriesPath(ledgerFolder(dataDir)))));
+  for (const _line of store.keep(compactTree(), readLines(entriesPath(ledgerFolder(dataDir)))));
 }
 
 /** Makes a data folder of a project, for a program that works without a cluster. Nothing may write to the project meanwhile. */

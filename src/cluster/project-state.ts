@@ -8,6 +8,7 @@ import type { RemoteState } from '../job/job-context.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { openLedger, readLedger, type EntryStore, type Ledger } from '../ledger/ledger.ts';
+import { compactTree } from '../ledger/merkle.ts';
 import { copyInto } from '../mirror/run-query.ts';
 import type { OutsideSigner } from '../ledger/outside-signer.ts';
 import { openDatabase, type Database } from '../mirror/database.ts';
@@ -144,8 +145,12 @@ function refuseOlder({ place, ledgerSize }: StateSetup, ledger: Ledger): Ledger 
 
 /** Refuses to delete a copy for a bucket that was put back to a time before this machine held the project. */
 function refuseForgetful(dataDir: string, machine: string, store: EntryStore): void {
-  const last = readLedger(dataDir).holders().at(-1);
-  if (last?.machine !== machine || [...(store.read(last.seq) ?? [])].length > 0) return;
+  const { holders, lines } = readLedger(dataDir);
+  const last = holders().at(-1);
+  if (last?.machine !== machine) return;
+  const before = compactTree();
+  for (const leaf of lines.leaves(last.seq)) before.append(leaf);
+  if ([...(store.read(before) ?? [])].length > 0) return;
   throw new AppError('the bucket knows less of the project than the copy of this machine', {
     code: 'storage',
     hint: `restore what is below cluster.storage; or delete the data folder ${dataDir}, which loses what only it has`,

@@ -18,7 +18,7 @@ import {
 } from './ledger-state.ts';
 import type { Rotation } from './key-chain.ts';
 import type { LineIndex } from './line-index.ts';
-import { leafHash } from './merkle.ts';
+import { leafHash, type CompactTree } from './merkle.ts';
 import type { OutsideSigner } from './outside-signer.ts';
 import { splitRecord, type LedgerRecord } from './record.ts';
 import type { Histories } from './request-history.ts';
@@ -27,15 +27,18 @@ import { prepareRotation, refuseOtherKey, signingKey } from './signing-key.ts';
 /** How many entries there are, and what they hash to: the Merkle tree hash of RFC 6962, as hex. */
 type TreeHead = { size: number; rootHash: string };
 
-/** A place elsewhere that has each entry before this ledger has it. Its calls return when that is so for good, or throw. */
+/** A durable copy of the entries, kept first. A call returns when its entries are stored, or throws. */
 export type EntryStore = {
-  /** Keeps lines under the number of the first one, where nothing stands yet. Returns them once more, to be written here. */
-  keep(seq: number, lines: Iterable<Buffer>): Iterable<Buffer>;
-  /** The lines that were kept together, the first with this number; undefined where none were. */
-  read(seq: number): Iterable<Buffer> | undefined;
+  /** Keeps lines behind the entries of a tree, where nothing stands yet. Returns them once more, to be written here. */
+  keep(behind: EntriesBefore, lines: Iterable<Buffer>): Iterable<Buffer>;
+  /** The lines that were kept together behind these entries; undefined where none were. Throws `storage` where they are of somebody else. */
+  read(behind: EntriesBefore): Iterable<Buffer> | undefined;
   /** Keeps the keys of the data folder: called before what they sign is seen. */
   keepKeys(): void;
 };
+
+/** The entries of a ledger before an append, by their number and root hash. */
+export type EntriesBefore = Pick<CompactTree, 'size' | 'rootHash'>;
 
 /** The ledger, to be read. */
 export type LedgerReader = {
@@ -126,7 +129,7 @@ function ledgerOf(dataDir: string, { clock, outside, store }: LedgerTools, state
   };
   for (;;) {
     const size = state.tree.size();
-    const lines = store?.read(size);
+    const lines = store?.read(state.tree);
     if (!lines) break;
     const taken: Written[] = [];
     write(checkedLines(lines, size, taken), taken);
@@ -150,7 +153,7 @@ function ledgerOf(dataDir: string, { clock, outside, store }: LedgerTools, state
           yield line;
         }
     };
-    write(store ? store.keep(size, linesOf()) : linesOf(), taken);
+    write(store ? store.keep(state.tree, linesOf()) : linesOf(), taken);
   };
   const checkpoint: Ledger['checkpoint'] = () => {
     const { size, rootHash } = headOf(state);

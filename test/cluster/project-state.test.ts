@@ -179,6 +179,47 @@ describe('the state of a project in a bucket', () => {
     });
   });
 
+  it.each<[string, (bytes: string, other: string) => string]>([
+    ['without a mark', (bytes) => bytes.replace(/mark .*\n/, '')],
+    ['with one byte changed', (bytes) => bytes.replace('"steps":2', '"steps":3')],
+    ['with the mark of another append', (bytes, other) => bytes.replace(/mark .*/, /mark .*/.exec(other)?.[0] ?? '')],
+    ['that is another append of this ledger', (_bytes, other) => other],
+    ['that only has a mark', (bytes) => bytes.replace(/^.*\n/, '')],
+  ])('takes and signs no append %s: whoever can write to the bucket makes no entry', async (_what, forge) => {
+    const world = await openStoreWorld();
+    const a = await hold(machineOf(world, 'one'));
+    a.ledger().append([drill(1)]);
+    a.ledger().append([drill(2)]);
+    await a.close();
+    const [, other, last] = await versionsBelow(world, 'ledger/');
+    const forged = forge(last?.bytes.toString() ?? '', other?.bytes.toString() ?? '');
+    await world.client.send(new PutObjectCommand({ Bucket: 'state', Key: last?.key ?? '', Body: forged }));
+    const second = machineOf(world, 'two');
+    await expect(hold(second)).rejects.toMatchObject({ code: 'storage', finding: 'foreign_entries' });
+    expect(wordsOf(second)).toEqual(['one', 'drill']);
+  });
+
+  it('takes no append of another project, or of the same number in another history', async () => {
+    const world = await openStoreWorld();
+    const a = await hold(machineOf(world, 'one'));
+    a.ledger().append([drill(1)]);
+    a.ledger().append([drill(2)]);
+    const elsewhere = { ...world.place, location: 's3://state/cluster/other' };
+    const b = await hold(machineOf(world, 'one', { place: elsewhere }));
+    b.ledger().append([drill(3)]);
+    await a.close();
+    await b.close();
+    const foreign = (await world.everything(/other\/ledger/)).at(-1)?.bytes ?? '';
+    // What is newer than the state is read from there.
+    for (const seq of [1, 2]) {
+      const key = `cluster/one/ledger/${String(seq).padStart(12, '0')}.jsonl`;
+      const kept = (await world.everything(/one\/ledger/)).find((each) => each.key === key && each.isLatest);
+      await world.client.send(new PutObjectCommand({ Bucket: 'state', Key: key, Body: foreign }));
+      await expect(hold(machineOf(world, 'two'))).rejects.toMatchObject({ finding: 'foreign_entries' });
+      await world.client.send(new PutObjectCommand({ Bucket: 'state', Key: key, Body: kept?.bytes ?? '' }));
+    }
+  });
+
   it('goes on behind an entry whose end stayed unclear, and appends nothing before', async () => {
     const world = await openStoreWorld();
     const machine = machineOf(world, 'one');

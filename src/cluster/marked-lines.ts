@@ -1,0 +1,57 @@
+import { createHmac, hkdfSync, timingSafeEqual, type Hmac } from 'node:crypto';
+import { AppError } from '../core/errors.ts';
+import { readLines } from '../ledger/entry-file.ts';
+
+/** The place of an append: where the ledger stands, the number of its first entry, and the root hash of all entries before it. */
+export type AppendPlace = { location: string; seq: number; rootBefore: Buffer };
+
+/**
+ * The lines of an append, and behind them the mark of the cluster's key over its place and all lines. Who writes to the bucket
+ * without that key can make no append, nor put one in the place of another or behind other entries.
+ */
+export function* markedLines(lines: Iterable<Buffer>, key: Buffer, place: AppendPlace): Generator<Buffer> {
+  const hmac = begin(key, place);
+  for (const line of lines) {
+    add(hmac, line);
+    yield line;
+  }
+  yield markOf(hmac);
+}
+
+/** The lines of a marked file, without the mark. Throws `storage`, before the first line, where the mark is not right. */
+export function* genuineLines(path: string, key: Buffer, place: AppendPlace): Generator<Buffer> {
+  const hmac = begin(key, place);
+  let mark: Buffer | undefined;
+  for (const line of readLines(path)) {
+    if (mark) add(hmac, mark);
+    mark = line;
+  }
+  const right = markOf(hmac);
+  if (mark?.length !== right.length || !timingSafeEqual(mark, right)) throw foreign(place);
+  let before: Buffer | undefined;
+  for (const line of readLines(path)) {
+    if (before) yield before;
+    before = line;
+  }
+}
+
+function begin(key: Buffer, { location, seq, rootBefore }: AppendPlace): Hmac {
+  const own = Buffer.from(hkdfSync('sha256', key, '', 'analytics-mirror cluster entries', 32));
+  return createHmac('sha256', own).update(`${location}\n${seq}\n${rootBefore.toString('hex')}\n`);
+}
+
+function add(hmac: Hmac, line: Buffer): void {
+  hmac.update(line).update('\n');
+}
+
+function markOf(hmac: Hmac): Buffer {
+  return Buffer.from(`mark ${hmac.digest('hex')}`);
+}
+
+function foreign({ location, seq }: AppendPlace): AppError {
+  return new AppError(`the append of entry ${seq} in ${location} is of no machine of this cluster`, {
+    code: 'storage',
+    hint: 'nothing of it was taken or signed; find out who wrote it, remove that object, and run the command again (docs/cluster-state.md)',
+    finding: 'foreign_entries',
+  });
+}
