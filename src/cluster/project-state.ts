@@ -145,11 +145,11 @@ function refuseOlder({ place, ledgerSize }: StateSetup, ledger: Ledger): Ledger 
 
 /** Refuses to delete a copy for a bucket that was put back to a time before this machine held the project. */
 function refuseForgetful(dataDir: string, machine: string, store: EntryStore): void {
-  const { holders, lines } = readLedger(dataDir);
-  const last = holders().at(-1);
+  const ledger = readLedger(dataDir);
+  const last = ledger.holders().at(-1);
   if (last?.machine !== machine) return;
   const before = compactTree();
-  for (const leaf of lines.leaves(last.seq)) before.append(leaf);
+  for (const leaf of ledger.lines.leaves(last.seq)) before.append(leaf);
   if ([...(store.read(before) ?? [])].length > 0) return;
   throw new AppError('the bucket knows less of the project than the copy of this machine', {
     code: 'storage',
