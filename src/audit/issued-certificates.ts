@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { readCertificate } from '../erasure/proof/certificate.ts';
@@ -6,6 +7,8 @@ import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { collectLaterWords } from '../ledger/later-words.ts';
 import { collectHistories, type RequestHistory } from '../ledger/request-history.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
+import { databasePath, openDatabaseReadOnly } from '../mirror/database.ts';
+import { findRequest } from '../mirror/erasure-requests.ts';
 import type { IssuedCertificate } from './certificate-page.ts';
 
 /**
@@ -61,15 +64,39 @@ export function findCertificate(
 /** The help of the option by which a superseded certificate is written all the same. */
 export const supersededHelp = 'also where later entries of the ledger speak against the certificate; the file says so';
 
-/** Throws `usage` for a certificate that later entries speak against, unless the reader wants it all the same. */
-export function refuseSuperseded({ certificate, later }: IssuedCertificate, isWanted: boolean | undefined): void {
-  if (later.length === 0 || isWanted === true) return;
+/**
+ * Throws `usage` for a certificate that later entries speak against, or whose person the mirror has seen at the service since, unless
+ * the reader wants it all the same.
+ */
+export function refuseSuperseded(
+  dataDir: string,
+  { certificate, later }: IssuedCertificate,
+  isWanted: boolean | undefined,
+): void {
+  if (isWanted === true) return;
   const { request, generation } = certificate;
+  if (isShownAgain(dataDir, request))
+    throw new AppError(`the service has shown the person of request ${request} again since its certificate`, {
+      code: 'usage',
+      hint: 'run `analytics-mirror reconcile`: it asks the service, and records what is true now; with --superseded the certificate is written all the same',
+    });
+  if (later.length === 0) return;
   const said = later.map(({ at, says }) => `${says} (${at.slice(0, 10)})`).join(', ');
   throw new AppError(`the certificate of request ${request}, generation ${generation}, is superseded: ${said}`, {
     code: 'usage',
     hint: '`erase show` tells how the request stands; with --superseded it is written all the same, and says so',
   });
+}
+
+/** Whether a pass has seen the person of a request at the service, and no reconciliation has recorded it yet. */
+function isShownAgain(dataDir: string, request: string): boolean {
+  if (!existsSync(databasePath(dataDir))) return false;
+  const db = openDatabaseReadOnly(dataDir);
+  try {
+    return (findRequest(db, request)?.listedAgainPass ?? null) !== null;
+  } finally {
+    db.close();
+  }
 }
 
 /** The request that has this id, or whose id alone begins with it. Throws `usage` when there is none. */

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { findCertificate, refuseSuperseded } from '../../src/audit/issued-certificates.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import { readmit } from '../../src/erasure/readmit.ts';
 import { approveRequest } from '../../src/erasure/receive.ts';
@@ -84,6 +85,11 @@ it('a person whom the service lists again after the certificate is erased again,
   world.db().pragma('wal_checkpoint(TRUNCATE)');
   const bytes = readFileSync(join(world.dataDir, 'mirror.db'));
   expect(bytes.includes(name)).toBe(false);
+  const certificate = findCertificate(world.settings, readLedger(world.dataDir).entries(), noted.id);
+  // The ledger learns of it at the next reconciliation. Nobody is given the certificate until then.
+  const given = (isWanted: boolean) => () => refuseSuperseded(world.dataDir, certificate, isWanted);
+  expect(given(false)).toThrow(/has shown the person of request .* again since its certificate/);
+  expect(given(true)).not.toThrow();
 
   await world.reconcile();
   expect(records(world)).toEqual(['reopened 2 listed_again']);

@@ -25,7 +25,7 @@ Examples:
       const { dataDir } = settings;
       const ledger = readLedger(dataDir);
       const found = findCertificate(settings, ledger.entries(), id);
-      refuseSuperseded(found, superseded);
+      refuseSuperseded(dataDir, found, superseded);
       const { request, generation } = found.certificate;
       const file = out ?? join(reportsFolder(dataDir), `bundle-${request}-g${generation}.json`);
       writeRequestedFile(file, bundleText(dataDir, ledger, found));

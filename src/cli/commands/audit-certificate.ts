@@ -37,7 +37,7 @@ Examples:
       const { dataDir } = settings;
       const ledger = readLedger(dataDir);
       const found = findCertificate(settings, ledger.entries(), id);
-      refuseSuperseded(found, superseded);
+      refuseSuperseded(dataDir, found, superseded);
       const { certificate, sha256, entry, later, text } = found;
       const name = `certificate-${certificate.request}-g${certificate.generation}.html`;
       const file = format === 'html' ? (out ?? join(reportsFolder(dataDir), name)) : out;
