@@ -8,6 +8,7 @@ import type { Environment, Secrets } from '../config/environment.ts';
 import { loadProjects, loadSettings, type LoadedSettings, type SettingsFlags } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/clock.ts';
+import { refuseHiddenFolder } from '../core/folder.ts';
 import type { JobContext, ServiceContext } from '../job/job-context.ts';
 import { localHome, type OpenLedger, type ProjectHome } from '../job/project-home.ts';
 import { openLedger, openLedgerPausing } from '../ledger/ledger.ts';
@@ -56,9 +57,13 @@ export type App = {
   close: () => Promise<void>;
 };
 
-/** Builds the program from its settings, for the one project that the flags select. Nothing is opened yet. */
+/**
+ * Builds the program from its settings, for the one project that the flags select. Nothing is opened yet. Throws `storage` where this user
+ * may not look into the data folder.
+ */
 export function createApp(surroundings: AppSurroundings, flags: SettingsFlags): App {
   const loaded = loadSettings(surroundings.environment, flags);
+  refuseHiddenFolder(loaded.settings.dataDir);
   return assembleApp(loaded, sharedParts(loaded, surroundings));
 }
 

@@ -5,6 +5,7 @@ import {
   existsSync,
   fstatSync,
   mkdirSync,
+  opendirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -113,6 +114,22 @@ export function reportsFolder(dataDir: string): string {
 /** Where the certificates of a data folder lie. */
 export function certificatesFolder(dataDir: string): string {
   return join(reportsFolder(dataDir), 'certificates');
+}
+
+/**
+ * Throws `storage`, with the fix, where this user may not enter a folder, or one above it: nothing in it would seem to be there.
+ */
+export function refuseHiddenFolder(path: string): void {
+  try {
+    opendirSync(path).closeSync();
+  } catch (error) {
+    if (systemCode(error) !== 'EACCES') return;
+    throw new AppError(`this user may not read the folder ${path} (EACCES)`, {
+      code: 'storage',
+      hint: 'run the command as the user to whom the folder belongs, or name another one with --data-dir',
+      cause: error,
+    });
+  }
 }
 
 /** Throws the system's error for an unwritable path. Sets its times, since a read-only disk may grant the right. */

@@ -1,10 +1,11 @@
 import fs, { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
+import process from 'node:process';
 import { shellWord } from '../../src/core/words.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { refuseOpenFolder, refuseUnwritable } from '../../src/core/folder.ts';
+import { refuseHiddenFolder, refuseOpenFolder, refuseUnwritable } from '../../src/core/folder.ts';
 
 test('a data folder and keys that only their owner may read are let pass, with and without keys', () => {
   const folder = freshFolder();
@@ -41,6 +42,25 @@ test('a data folder of another user is refused, also to root', () => {
       message: `the data folder belongs to user ${owner}, and this is user ${owner + 1}`,
     }),
   );
+});
+
+test('a folder that this user may not enter is told as that: nothing in it would seem to be there', () => {
+  const folder = freshFolder();
+  const hidden = join(folder, 'hidden');
+  mkdirSync(hidden);
+  expect(() => refuseHiddenFolder(hidden)).not.toThrow();
+  expect(() => refuseHiddenFolder(join(folder, 'none'))).not.toThrow();
+  chmodSync(hidden, 0);
+  // Root may enter each folder.
+  const uid = process.geteuid?.();
+  if (uid === 0) process.seteuid?.(65_534);
+  try {
+    expect(() => refuseHiddenFolder(hidden)).toThrow(
+      expect.objectContaining({ code: 'storage', message: expect.stringContaining('may not read') as string }),
+    );
+  } finally {
+    if (uid === 0) process.seteuid?.(uid);
+  }
 });
 
 test('what can be written is let pass, and stays as it is', () => {

@@ -6,7 +6,7 @@ import { createApp, type App } from '../../app/app.ts';
 import { defaultFiles } from '../../config/default-file.ts';
 import { firstConfiguration, presetNames, presets, type Preset, type PresetName } from '../../config/presets.ts';
 import { readProjects, type ListedProject } from '../../contract/projects.ts';
-import { AppError } from '../../core/errors.ts';
+import { AppError, systemCode } from '../../core/errors.ts';
 import type { Check } from '../../status/check.ts';
 import { planPasses, type PassPlan } from '../../status/cost-forecast.ts';
 import { examine } from '../../status/doctor.ts';
@@ -92,10 +92,7 @@ Examples:
         preset.pathPrefix,
         signal,
       );
-      writeFileSync(file, firstConfiguration({ ...preset, baseUrl, pathPrefix, projectId, dataDir, schema }), {
-        flag: 'wx',
-        mode: 0o600,
-      });
+      writeNewFile(file, firstConfiguration({ ...preset, baseUrl, pathPrefix, projectId, dataDir, schema }));
       if (plan === null) context.setExitCode(exitCodes.failed);
       const next = plan === null ? 'analytics-mirror doctor' : 'analytics-mirror sync && analytics-mirror export';
       const forecast = plan === null ? '' : `\n${planText(plan)}`;
@@ -105,6 +102,20 @@ Examples:
       });
     },
   };
+}
+
+/** Writes the configuration where nothing stands. Throws `usage` where it cannot be written. */
+function writeNewFile(file: string, text: string): void {
+  try {
+    writeFileSync(file, text, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new AppError(`cannot write ${file} (${code})`, {
+      code: 'usage',
+      hint: 'name a file in a folder that can be written: --out FILE',
+    });
+  }
 }
 
 function missing(message: string, option: string): AppError {
