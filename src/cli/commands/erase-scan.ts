@@ -60,7 +60,7 @@ function scanText(report: ScanReport, reopened: readonly string[]): string {
           ]),
         ),
     fenced.length === 0
-      ? 'no identifier that is fenced was found\n'
+      ? 'no identifier that is fenced was found in rows and JSON\n'
       : formatTable(
           ['fenced, and found in', 'kind', 'hits'],
           fenced.map(({ place, kind, hits }) => [place, kind, hits]),

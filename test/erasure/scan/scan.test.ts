@@ -607,6 +607,18 @@ describe('the fence', () => {
     const after = await scan(dataDir, { subjects: [] });
     expect(after.fenced.filter(({ place }) => place.startsWith('mirror.db'))).toEqual([]);
   });
+
+  it('cannot be held against the bytes of a file that is not decoded: there, only who is named is found', async () => {
+    const dataDir = folderOf(...others, canary);
+    const copy = readFileSync(join(dataDir, 'mirror.db'));
+    inMirror(dataDir, (db) => {
+      removePeople(db, [canary]);
+      fenceIdentifiers(db, { id: 'r', epoch: 1, at: '2026-11-20' }, identifiersIn(subjectOf(canary).identity));
+    });
+    write(dataDir, 'old-copy.db', copy);
+    expect((await scan(dataDir, { subjects: [] })).fenced).toEqual([]);
+    expect(placesOf(await scan(dataDir, { subjects: [subjectOf(canary)] }))).toContain('raw utf-8 old-copy.db');
+  });
 });
 
 describe('what cannot be read is reported, and the rest is searched', () => {
