@@ -11,17 +11,12 @@ export class RowText {
   /** What the first and the last row are sorted by. */
   readonly first: SortValues;
   readonly last: SortValues;
-  /** The least and the greatest key. */
-  readonly minKey: string;
-  readonly maxKey: string;
 
   constructor(bytes: Buffer, about: Omit<RowText, 'bytes'>) {
     this.bytes = bytes;
     this.rows = about.rows;
     this.first = about.first;
     this.last = about.last;
-    this.minKey = about.minKey;
-    this.maxKey = about.maxKey;
   }
 }
 

@@ -195,8 +195,7 @@ export async function writeParts(
     const onRows = (count: number): void => onProgress(sums.rows + count);
     const written = await writeParquetFile({ path, shape, columns, added, rows, signal, onRows });
     const { bytes, sha256 } = await measureFile(path);
-    const { minKey, maxKey } = written;
-    sums.files.push({ name, rows: written.rows, bytes, sha256, min_key: minKey, max_key: maxKey });
+    sums.files.push({ name, rows: written.rows, bytes, sha256 });
     sums.rows += written.rows;
     sums.bytes += bytes;
     sums.unrepresentable += written.unrepresentable;

@@ -116,19 +116,17 @@ function oddOf({ name, kind }: DatasetField): string[] {
 
 /**
  * The text, if it can be split into exactly the rows that it was made of: a mark within a field would be one mark too many. Rows that
- * are not sorted by the fields at `places` are none of them. The key is the first field.
+ * are not sorted by the fields at `places` are none of them.
  */
 function splittable({ bytes, rows }: JoinedRows, fields: number, places: readonly number[]): RowText | undefined {
   if (!isUtf8(bytes)) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const textOfSpan = ({ start, end }: Span): string => bytes.toString('utf8', start, end);
+  const textsOf = (spans: readonly Span[]): string[] =>
+    places.map((place) => bytes.toString('utf8', spans[place]?.start, spans[place]?.end));
   const compared = Math.max(...places) + 1;
   const spans = (): Span[] => Array.from({ length: compared }, () => ({ start: 0, end: 0 }));
   let [row, last] = [spans(), spans()];
   let first: string[] = [];
-  let min: Span = { start: 0, end: 0 };
-  let max = min;
-  const isByKey = places[0] === 0;
   let rowsFound = 0;
   let field = 0;
   for (let at = -1; at < bytes.length;) {
@@ -144,22 +142,15 @@ function splittable({ bytes, rows }: JoinedRows, fields: number, places: readonl
       continue;
     }
     if (field !== fields - 1) return undefined;
-    const [key = min] = row;
-    if (rowsFound === 0) {
-      first = places.map((place) => textOfSpan(row[place] ?? key));
-      min = max = { ...key };
-    } else if (!areInOrder(bytes, last, row, places)) return undefined;
-    if (!isByKey && isBefore(bytes, max, key)) max = { ...key };
-    if (!isByKey && isBefore(bytes, key, min)) min = { ...key };
+    if (rowsFound === 0) first = textsOf(row);
+    else if (!areInOrder(bytes, last, row, places)) return undefined;
     rowsFound += 1;
     field = 0;
     [row, last] = [last, row];
     if (row[0]) row[0].start = at + 1;
   }
   if (rowsFound !== rows) return undefined;
-  if (isByKey) [max = max] = last;
-  const lastTexts = places.map((place) => textOfSpan(last[place] ?? max));
-  return new RowText(bytes, { rows, first, last: lastTexts, minKey: textOfSpan(min), maxKey: textOfSpan(max) });
+  return new RowText(bytes, { rows, first, last: textsOf(last) });
 }
 
 /** Whether one row comes before another, by the fields at `places`. */

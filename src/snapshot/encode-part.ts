@@ -43,12 +43,12 @@ export async function encodePart(
     `COPY (SELECT ${kept} FROM ${parquetRows([part.path])} WHERE ${isKept})
       TO ${sqlText(to.path)} ${copyOptions(columns)}`,
   );
-  const { print: after, rows, minKey, maxKey } = await readRows(connection, to.path, reading, 'true');
+  const { print: after, rows } = await readRows(connection, to.path, reading, 'true');
   const left = await mark(connection, to.path);
   if (rows !== part.file.rows - gone || before !== after)
     throw refused(part, 'would not hold exactly the rows that should stay');
   if (left.gone + left.trimmed > 0) throw refused(part, 'would still hold rows that should be removed');
-  const file: ManifestFile = { name: to.name, rows, ...(await measureFile(to.path)), min_key: minKey, max_key: maxKey };
+  const file: ManifestFile = { name: to.name, rows, ...(await measureFile(to.path)) };
   return { file, removed: gone, removedOf: goneOf };
 }
 
@@ -67,26 +67,21 @@ function refused({ dataset, snapshotId, file }: PublishedPart, what: string): Ap
 type Reading = { key: string; columns: readonly string[]; trimmedColumn: string | undefined };
 
 /**
- * The rows of a part `where`, and the bounds of their keys. `print`: these and the sums of hashes of each row with its place among
- * them. It is the same as long as the rows and their order are the same.
+ * The rows of a part `where`. `print`: their number and the sums of hashes of each row with its place among them. It is the same
+ * as long as the rows and their order are the same.
  */
 async function readRows(
   connection: DuckDBConnection,
   path: string,
   { key, columns, trimmedColumn }: Reading,
   where: string,
-): Promise<{ print: string; rows: number; minKey: string | null; maxKey: string | null }> {
+): Promise<{ print: string; rows: number }> {
   // On the connection's one thread, rows are numbered in the order of the file.
   const hashOf = (names: readonly string[]): string => `hash("row place", ${names.map(sqlName).join(', ')})`;
-  const found = await connection.runAndReadAll(`SELECT count(*), min(${sqlName(key)}), max(${sqlName(key)}),
+  const found = await connection.runAndReadAll(`SELECT count(*),
       sum(CASE WHEN ${sqlName(key)} IN (SELECT key FROM trimmed) THEN 0 ELSE ${hashOf(columns)} END),
       sum(${hashOf(columns.filter((name) => name !== trimmedColumn))})
     FROM (SELECT *, row_number() OVER () AS "row place" FROM ${parquetRows([path])} WHERE ${where})`);
-  const [rows, minKey, maxKey] = found.getRowsJS()[0] ?? [];
-  return {
-    print: String(found.getRows()[0]),
-    rows: Number(rows),
-    minKey: minKey as string | null,
-    maxKey: maxKey as string | null,
-  };
+  const [sums] = found.getRows();
+  return { print: String(sums), rows: Number(sums?.[0]) };
 }

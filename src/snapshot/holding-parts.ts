@@ -4,9 +4,7 @@ import { withoutDistinctIds } from '../contract/embedded-person.ts';
 import type { Identity } from '../contract/identity.ts';
 import type { ColumnType } from './columns.ts';
 import { duckDbApi, parquetRows, sqlName, sqlPaths } from './duckdb.ts';
-import type { ManifestFile } from './manifest.ts';
 import type { PublishedPart } from './published-parts.ts';
-import { isBefore } from './row-batches.ts';
 
 /** So many files are one query. */
 const filesAtOnce = 1000;
@@ -22,7 +20,7 @@ export async function findHolding(
   signal: AbortSignal,
 ): Promise<PublishedPart[]> {
   const holding = new Set<PublishedPart>();
-  const possible = parts.filter(({ dataset, file }) => canHold(dataset, file, identity));
+  const possible = parts.filter(({ dataset }) => canHold(dataset, identity));
   for (const [dataset, all] of Map.groupBy(possible, (part) => part.dataset))
     for (let at = 0; at < all.length; at += filesAtOnce) {
       signal.throwIfAborted();
@@ -59,14 +57,11 @@ async function pathsThatHold(
   return found;
 }
 
-/** Whether a part can hold a row of the identity, by the bounds of its key. */
-function canHold(dataset: PublishedDataset, file: ManifestFile, identity: Identity): boolean {
-  const [key, ...others] = datasets[dataset].identifiers;
-  const { min_key: least, max_key: greatest } = file;
-  if (!key || least === null || greatest === null) return false;
-  if (others.some(({ role }) => identity[role].length > 0)) return true;
-  if (mentionOf(dataset) && identity.distinct_id.length > 0) return true;
-  return identity[key.role].some((value) => !isBefore(value, least) && !isBefore(greatest, value));
+/** Whether the identity has an identifier that rows of a dataset can show. */
+function canHold(dataset: PublishedDataset, identity: Identity): boolean {
+  const { identifiers } = datasets[dataset];
+  const isMentioned = mentionOf(dataset) !== undefined && identity.distinct_id.length > 0;
+  return isMentioned || identifiers.some(({ role }) => identity[role].length > 0);
 }
 
 /** SQL: whether a row is the identity's own, by a column that identifies. */

@@ -8,14 +8,12 @@ import { type SnapshotName, partPattern, snapshotIdPattern, tableFilePattern } f
 const snapshotId = z.string().regex(snapshotIdPattern);
 const count = z.int().min(0);
 
-/** One part of a snapshot. Keys are the least and the greatest in byte order, null in a part without rows. */
+/** One part of a snapshot. */
 export const ManifestFile = z.strictObject({
   name: z.string().regex(partPattern),
   rows: count,
   bytes: count,
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  min_key: z.string().nullable(),
-  max_key: z.string().nullable(),
 });
 export type ManifestFile = z.infer<typeof ManifestFile>;
 

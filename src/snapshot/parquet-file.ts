@@ -44,7 +44,7 @@ export function copyOptions(columns: readonly PublishedColumn[]): string {
  * when the file cannot be written; then the rest at `path` is no Parquet file. Does not fsync.
  */
 export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> {
-  const written: WrittenRows = { rows: 0, minKey: null, maxKey: null, unrepresentable: 0 };
+  const written: WrittenRows = { rows: 0, unrepresentable: 0 };
   const batches = batchRows(file.rows, file.shape, written);
   let failure: { reason: unknown } | undefined;
   const feed = feedFunction(file.shape, () => {

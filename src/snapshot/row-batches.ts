@@ -5,11 +5,9 @@ import { isoToMicros } from '../core/time.ts';
 import type { ColumnType, DatasetShape, Row } from './columns.ts';
 import { duckDbApi } from './duckdb.ts';
 
-/** What was written so far. Keys are null when there were no rows. */
+/** What was written so far. */
 export type WrittenRows = {
   rows: number;
-  minKey: string | null;
-  maxKey: string | null;
   /** Values that their column's type cannot hold (a time beyond the year 9999): written as null. */
   unrepresentable: number;
 };
@@ -23,11 +21,11 @@ const batchCharactersMax = 4 * 1024 * 1024;
 
 /**
  * Turns rows into values to write, in batches bounded by rows and by characters, and counts them in `written`. Throws at
- * rows that are not sorted as those of their dataset, or lack a field: readers rely on the order and on the bounds.
+ * rows that are not sorted as those of their dataset, or lack a field: readers rely on the order.
  */
 export function* batchRows(
   rows: Iterable<Row | RowText>,
-  { key, columns, sortedBy }: DatasetShape,
+  { columns, sortedBy }: DatasetShape,
   written: WrittenRows,
 ): Generator<Batch, void> {
   const fills = columns.map(({ field, type }) => ({
@@ -45,11 +43,9 @@ export function* batchRows(
     return held;
   };
   let before: SortValues | undefined;
-  const count = ({ first, last, rows: more, minKey, maxKey }: Omit<RowText, 'bytes'>): void => {
+  const count = ({ first, last, rows: more }: Omit<RowText, 'bytes'>): void => {
     if (before && !areInOrder(before, first)) throw new Error('rows out of order');
     before = last;
-    if (written.minKey === null || isBefore(minKey, written.minKey)) written.minKey = minKey;
-    if (written.maxKey === null || isBefore(written.maxKey, maxKey)) written.maxKey = maxKey;
     written.rows += more;
   };
   for (const row of rows) {
@@ -59,9 +55,8 @@ export function* batchRows(
       yield row;
       continue;
     }
-    const own = textIn(row, key.field);
     const sorted = sortedBy.map((field) => textIn(row, field));
-    count({ rows: 1, first: sorted, last: sorted, minKey: own, maxKey: own });
+    count({ rows: 1, first: sorted, last: sorted });
     for (const { field, valueOf, values } of fills) {
       const value = row[field];
       if (value === undefined) throw new Error(`a row without the field ${field}`);

@@ -1,12 +1,15 @@
 import { AppError } from '../../core/errors.ts';
 
 /** A format whose content is searched, or the name of one that this program cannot read. */
-export type PackedFormat = 'gzip' | 'zstd' | 'zip' | 'tar' | 'avro' | { unread: string };
+export type PackedFormat = 'gzip' | 'zstd' | 'zip' | 'tar' | { unread: string };
 
 /** How many bytes of a beginning tell its format. */
 export const headBytes = 512;
 
-/** The bytes with which each format begins, in hex. After `BZh` stands the size of the blocks of bzip2, and then a block. */
+/**
+ * The bytes with which each format begins, in hex. After `BZh` stands the size of the blocks of bzip2, and then a block. Avro is
+ * packed unless its first header says that it is not, as in the files that this program writes.
+ */
 const signatures: readonly [PackedFormat, RegExp][] = [
   ['gzip', /^1f8b08/],
   ['zstd', /^28b52ffd/],
@@ -24,13 +27,13 @@ const signatures: readonly [PackedFormat, RegExp][] = [
   [{ unread: 'ar' }, /^213c617263683e0a/],
   [{ unread: 'pdf' }, /^255044462d/],
   [{ unread: 'parquet' }, /^50415231/],
-  ['avro', /^4f626a01/],
+  [{ unread: 'Avro' }, /^4f626a01(?!..146176726f2e636f646563086e756c6c)/],
 ];
 
 /** The format of compressed or packed content, by its beginning; undefined for any other content. */
 export function formatOf(head: Buffer): PackedFormat | undefined {
   if (isTarHeader(head)) return 'tar';
-  const hex = head.toString('hex', 0, 16);
+  const hex = head.toString('hex', 0, 32);
   return signatures.find(([, signature]) => signature.test(hex))?.[0];
 }
 

@@ -2,12 +2,12 @@ import { closeSync, createReadStream, fstatSync, openSync, readFileSync, readSyn
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { AppError } from '../../core/errors.ts';
-import { wholeFileBytesMax } from '../../core/folder.ts';
+import { readWholeFile, wholeFileBytesMax } from '../../core/folder.ts';
 import { readJson } from '../../core/exact-json.ts';
 import type { Database } from '../../mirror/database.ts';
 import { readEveryRow } from '../../mirror/read-rows.ts';
 import { publishedFileAt, publishedFilesIn } from '../../snapshot/published-files.ts';
-import { isTableFile, isTablePath } from '../../snapshot/iceberg/table-content.ts';
+import { isTableFile, isTablePath, manifestWords } from '../../snapshot/iceberg/table-content.ts';
 import { readParquetRows } from '../../snapshot/read-parquet.ts';
 import type { RowJudge } from './judge-rows.ts';
 import { isOwnPlace } from './known-formats.ts';
@@ -34,6 +34,17 @@ export function decodeMirror(db: Database, judge: RowJudge): number {
 /** Whether a file is decoded as Parquet. */
 export function isParquet({ place }: ListedFile): boolean {
   return place.endsWith('.parquet');
+}
+
+/** Whether a file is where an Iceberg table has a manifest, or a list of manifests. */
+export function isTableManifest({ place }: ListedFile): boolean {
+  const published = publishedFileAt(place);
+  return published !== undefined && isTableFile(published) && place.endsWith('.avro');
+}
+
+/** Takes the words of the format in a manifest of a table. All its bytes are searched besides. Throws as a read of the file. */
+export function takeTableWords({ path, place }: ListedFile, judge: RowJudge): void {
+  judge.takeFixedWords(place, manifestWords(readWholeFile(path).toString()));
 }
 
 /** Whether a file is decoded as JSON: one value, or one for each line. */

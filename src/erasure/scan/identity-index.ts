@@ -46,10 +46,10 @@ function* childrenOf({ name, owner, value }: Node): Generator<Node> {
 }
 
 const uuid = z.regexes.guid;
-const distinctIdName = /(?:distinct_ids?|^m(?:in|ax)_key|^row_id)$/;
+const distinctIdName = /(?:distinct_ids?|^row_id)$/;
 // These name users of the service. A user can also be a person of the project, but stands there as a user.
 const userFields = new Set(['created_by', 'last_modified_by']);
-const recordingIdName = /^(?:id|(?:session_)?recording_id|key|m(?:in|ax)_key|row_id)$/;
+const recordingIdName = /^(?:id|(?:session_)?recording_id|key|row_id)$/;
 
 /** The kinds of identifier that a leaf can be, by the place where it stands and by its spelling. */
 export function identifierKindsOf({ name, owner, value }: Leaf): IdentifierKind[] {
@@ -183,8 +183,8 @@ export function identifiersInPlace(
     : identifiersOf(kind, value);
 }
 
-/** The identifier that a key of a dataset's rows is, or a bound of such keys; none for a key that no row can have. */
-export function keyIdentifiers(dataset: string, key: unknown): Identifier[] {
+/** The identifier that a key of a dataset's rows is; none for a key that no row can have. */
+function keyIdentifiers(dataset: string, key: unknown): Identifier[] {
   const kind = keyKind(dataset);
   return kind === undefined ? [] : identifiersOf(kind, key);
 }

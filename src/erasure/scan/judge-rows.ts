@@ -12,7 +12,6 @@ import {
   type IdentityIndex,
   type Leaf,
 } from './identity-index.ts';
-import type { KnownContent } from './known-formats.ts';
 import { isKnownValue, type RowOrigin } from './mirror-tables.ts';
 import type { SharedText } from './shared-text.ts';
 
@@ -30,8 +29,8 @@ export type RowJudge = {
   takeRow(row: DecodedRow): void;
   /** A value of a JSON file. `isFeed`: the file belongs to a feed of deletions. */
   takeJson(place: string, value: unknown, isFeed: boolean): void;
-  /** What a file of a known format can hold of persons. */
-  takeKnownFile(place: string, content: Omit<KnownContent, 'texts'>): void;
+  /** The values of a file of a known format, each of which may identify somebody. */
+  takeValues(place: string, values: readonly string[]): void;
   /** Fixed words of this program that stand in a file. They are never matches there. */
   takeFixedWords(file: string, words: readonly string[]): void;
 };
@@ -69,9 +68,7 @@ export function createRowJudge(
   return {
     takeRow: (row) => judges[row.origin](judging, row),
     takeFixedWords: (file, words) => shared.takeFixedWords(file, [words]),
-    takeKnownFile: (place, { identifiers, values }) => {
-      for (const subject of identifiers.flatMap(judging.subjectsOf)) findings.addDecoded(subject, place);
-      reportFenced(judging, identifiers, place);
+    takeValues: (place, values) => {
       for (const value of values) reportLeaf(judging, { name: '', owner: '', value }, place, false);
     },
     takeJson: (place, value, isFeed) => {

@@ -1,5 +1,3 @@
-import { datasets, keyKind } from '../../contract/datasets.ts';
-import type { Identifier } from '../../contract/identity.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { readCheckpoint } from '../../ledger/checkpoint.ts';
 import { readLines } from '../../ledger/entry-file.ts';
@@ -7,20 +5,17 @@ import { readEntry } from '../../ledger/entry.ts';
 import { readVkeys } from '../../ledger/key-chain.ts';
 import { requestsOf } from '../../ledger/record.ts';
 import { manifestName } from '../../snapshot/file-names.ts';
-import { isTableFile, readTableContent } from '../../snapshot/iceberg/table-content.ts';
+import { isTableFile, readTableNames } from '../../snapshot/iceberg/table-content.ts';
 import { Current, Manifest } from '../../snapshot/manifest.ts';
 import { currentPlace, placeOf, publishedFileAt } from '../../snapshot/published-files.ts';
 import { readCertificate } from '../proof/certificate.ts';
-import { keyIdentifiers } from './identity-index.ts';
 import { readWholeFile } from '../../core/folder.ts';
 
 /** What a file of a known format can hold of persons. All else in it is fixed by the format. */
 export type KnownContent = {
   /** Texts that the format does not fix. */
   texts: string[];
-  /** Identifiers, where the format has identifiers. */
-  identifiers: Identifier[];
-  /** Values that identify nobody unless the program is wrong: ids of requests, and keys that no row of the dataset can have. */
+  /** Values that identify nobody unless the program is wrong: ids of requests. */
   values: string[];
 };
 
@@ -64,35 +59,27 @@ export function* readLedgerContent(path: string): Generator<{ ids: readonly stri
 function manifestContent(bytes: Buffer, place: string): KnownContent | undefined {
   const manifest = inOneSpelling(Manifest, bytes);
   if (!manifest) return undefined;
-  const { dataset, snapshot_id: snapshotId, files, columns, publication, generator } = manifest;
+  const { dataset, snapshot_id: snapshotId, columns, publication, generator } = manifest;
   const isOurs = generator.name === 'analytics-mirror' && /^\d+\.\d+\.\d+$/.test(generator.version);
   if (place !== placeOf({ dataset, snapshotId, name: manifestName }) || !isOurs) return undefined;
-  const keys = files.flatMap((file) => [file.min_key ?? [], file.max_key ?? []].flat());
-  return contentOfKeys(dataset, keys, [
-    ...columns.map(({ name }) => name),
-    ...[...publication.promote, ...publication.mask].map((one) => (typeof one === 'string' ? one : one.property)),
-  ]);
+  const properties = [...publication.promote, ...publication.mask];
+  return {
+    ...nothing,
+    texts: [
+      ...columns.map(({ name }) => name),
+      ...properties.map((one) => (typeof one === 'string' ? one : one.property)),
+    ],
+  };
 }
 
 function isTablePlace(place: string): boolean {
   const file = publishedFileAt(place);
-  return file !== undefined && isTableFile(file) && !place.endsWith('.parquet');
+  return file !== undefined && isTableFile(file) && place.endsWith('.json');
 }
 
-function tableContent(bytes: Buffer, place: string): KnownContent | undefined {
-  const file = publishedFileAt(place);
-  const content = file && readTableContent(file, bytes);
-  return content && contentOfKeys(file.dataset, content.keys, content.names);
-}
-
-function contentOfKeys(dataset: string, keys: readonly string[], names: readonly string[]): KnownContent {
-  // The feed of deletions may hold keys of any dataset and of any person, until its rows expire. The key of a playlist names no person.
-  const personal = dataset in datasets && keyKind(dataset) === undefined ? [] : keys;
-  return {
-    texts: [...keys, ...names],
-    identifiers: personal.flatMap((key) => keyIdentifiers(dataset, key)),
-    values: personal.filter((key) => keyIdentifiers(dataset, key).length === 0),
-  };
+function tableContent(bytes: Buffer): KnownContent | undefined {
+  const texts = readTableNames(bytes.toString());
+  return texts && { ...nothing, texts };
 }
 
 function currentContent(bytes: Buffer): KnownContent | undefined {
@@ -126,7 +113,7 @@ function certificateContent(bytes: Buffer): KnownContent | undefined {
   };
 }
 
-const nothing: KnownContent = { texts: [], identifiers: [], values: [] };
+const nothing: KnownContent = { texts: [], values: [] };
 
 /** What a text says in a JSON format, if it is spelled as this program spells it, so that nothing else stands in it. */
 function inOneSpelling<T>(format: { safeParse: (value: unknown) => { data?: T } }, bytes: Buffer): T | undefined {

@@ -2,7 +2,16 @@ import { statSync } from 'node:fs';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { openDatabaseReadOnly, type Database } from '../../mirror/database.ts';
 import { prepareFencedBy } from '../../mirror/fence.ts';
-import { decodeJson, decodeJsonLine, decodeMirror, decodeParquet, isJson, isParquet } from './decode-files.ts';
+import {
+  decodeJson,
+  decodeJsonLine,
+  decodeMirror,
+  decodeParquet,
+  isJson,
+  isParquet,
+  isTableManifest,
+  takeTableWords,
+} from './decode-files.ts';
 import { encodings, createFindings, type Findings, mirrorPlace, type ScanReport, type ScanTask } from './scan-task.ts';
 import { createRowJudge, type RowJudge } from './judge-rows.ts';
 import { isLedger, readKnownFile, readLedgerContent } from './known-formats.ts';
@@ -104,6 +113,7 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
   for (const listed of files)
     for (const file of listed) {
       if (file.problem !== null || !(await searchKnownFile(scan, file))) {
+        if (isTableManifest(file)) await attempt(findings, file.place, () => takeTableWords(file, judge));
         await searchFile(scan, file);
         if (file.problem === null && isJson(file)) await attempt(findings, file.place, () => decodeJson(file, judge));
       }
@@ -121,8 +131,8 @@ async function searchKnownFile(scan: Scan, file: ListedFile): Promise<boolean> {
     if (!isKnown) return;
     sums.files += 1;
     sums.bytes += statSync(file.path).size;
-    for (const text of content?.texts ?? []) search.part(file.place, Buffer.from(JSON.stringify(text)));
-    if (content) judge.takeKnownFile(file.place, content);
+    for (const text of content?.texts ?? []) search.part(file.place, Buffer.from(text));
+    if (content) judge.takeValues(file.place, content.values);
     else searchLedger(scan, file);
   });
   return isKnown;
@@ -130,7 +140,7 @@ async function searchKnownFile(scan: Scan, file: ListedFile): Promise<boolean> {
 
 function searchLedger({ search, judge }: Scan, { path, place }: ListedFile): void {
   for (const part of readLedgerContent(path))
-    if ('ids' in part) judge.takeKnownFile(place, { identifiers: [], values: [...part.ids] });
+    if ('ids' in part) judge.takeValues(place, part.ids);
     else {
       search.part(place, part.line);
       decodeJsonLine(place, part.line.toString('utf8'), judge);

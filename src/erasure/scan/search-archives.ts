@@ -2,8 +2,6 @@ import { createReadStream } from 'node:fs';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflateRaw, createZstdDecompress } from 'node:zlib';
 import { AppError } from '../../core/errors.ts';
-import { wholeFileBytesMax } from '../../core/folder.ts';
-import { decodeAvro } from '../../snapshot/iceberg/avro.ts';
 import { damaged, endsAsZip, formatOf, headBytes, tarMemberBytes, zipMembers, type ReadAt } from './archive-formats.ts';
 import type { ShingleStream } from './shingle-search.ts';
 
@@ -49,9 +47,6 @@ export async function searchPackedFile(
   if (format === 'zip' || isSelfExtracting) await noting(search, () => searchZip(search, readAt, size, 1));
   else if (format === 'brotli')
     await searchUnpacked(search, createReadStream(path), createBrotliDecompress(), format, 1);
-  // An Avro file as this program writes it for tables is not compressed: all of it was searched as it stands.
-  else if (format === 'avro' && size <= wholeFileBytesMax && decodeAvro(readAt(0, size)) !== undefined)
-    return search.problems;
   // Its frames are searched wherever they lie.
   else if (format !== undefined && format !== 'zstd') await searchContent(search, createReadStream(path), 1);
   return search.problems;
@@ -100,9 +95,6 @@ async function searchContent(search: Search, content: Chunks, depth: number): Pr
       search.openSearch()(whole);
       return noting(search, () => searchZip(search, readAt, whole.length, depth));
     }
-    case 'avro':
-      search.problems.add('Avro that this program did not write, and cannot read');
-      return;
     default:
       search.problems.add(`a part compressed as ${format.unread}, which this program cannot read`);
   }

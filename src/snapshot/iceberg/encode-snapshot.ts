@@ -1,6 +1,6 @@
 import type { ManifestFile } from '../manifest.ts';
 import { encodeAvro } from './avro.ts';
-import { type ManifestEntry, type Pair, manifestListSchema, manifestSchema } from './manifest-schemas.ts';
+import { type ManifestEntry, manifestListSchema, manifestSchema } from './manifest-schemas.ts';
 import type { PartMetrics } from './part-metrics.ts';
 import type { TableSchema } from './table-metadata.ts';
 
@@ -70,24 +70,19 @@ export function encodeSnapshot(snapshot: SnapshotContent): { name: string; conte
   return [...manifests.map(({ name, content }) => ({ name, content })), { name: listName(id), content: list }];
 }
 
-/** A part as a manifest lists it. Its key and its times have bounds. */
+/** A part as a manifest lists it. Only its times have bounds: those of texts would name persons. */
 export function dataFileOf(
   { path, file }: { path: string; file: ManifestFile },
-  keyId: number,
   metrics: PartMetrics | undefined,
 ): ManifestEntry['data_file'] {
-  const bound = (key: string | null, others: readonly Pair<Buffer>[] = []): Pair<Buffer>[] => [
-    ...(key === null ? [] : [{ key: keyId, value: Buffer.from(key) }]),
-    ...others,
-  ];
   return {
     ...deletesFileOf(path, file.rows, file.bytes),
     content: 0,
     column_sizes: metrics?.sizes ?? null,
     value_counts: metrics?.values ?? null,
     null_value_counts: metrics?.nulls ?? null,
-    lower_bounds: bound(file.min_key, metrics?.lower),
-    upper_bounds: bound(file.max_key, metrics?.upper),
+    lower_bounds: metrics?.lower ?? null,
+    upper_bounds: metrics?.upper ?? null,
   };
 }
 

@@ -73,7 +73,6 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
   const at = (name: string): string => addressOf(location, name);
   const kept = task.keepsHistory ? (last?.snapshots ?? []) : [];
   const parts = partsOf(task);
-  const keyId = columns.find(({ name }) => name === datasets[dataset].key.name)?.id ?? 0;
   const metrics = await measureParts(
     connection,
     parts.map(({ local }) => local),
@@ -107,7 +106,7 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
     at,
     parts: parts.map((part) => ({
       ...entryOf(part.generation, part.isNew),
-      data_file: dataFileOf(part, keyId, metrics.get(part.local)),
+      data_file: dataFileOf(part, metrics.get(part.local)),
     })),
     deletes: deletes && {
       ...entryOf(chain.length - 1, true),

@@ -1,20 +1,16 @@
 import { readJson } from '../../core/exact-json.ts';
 import { type PublishedFile } from '../published-files.ts';
-import { decodeAvro } from './avro.ts';
-import { type ManifestEntry, manifestListSchema, manifestSchema } from './manifest-schemas.ts';
-import { hintName, tableFolder } from './table-files.ts';
+import { manifestListSchema, manifestSchema } from './manifest-schemas.ts';
+import { tableFolder } from './table-files.ts';
 import { TableMetadata, TableSchema } from './table-metadata.ts';
 
-/** What a file of a table can hold of persons: the names of columns, and the bounds of keys. */
-export type TableContent = { names: string[]; keys: string[] };
-
-/** The end of a path in a table's files. What stands before it is where the data folder is, and nothing of a person. */
-const pathEnd =
-  /\/(?:[\dTZ.]+\/part-\d+\.parquet|metadata\/(?:v\d+\.metadata\.json|\d+-(?:list|parts|deletes)\.(?:avro|parquet)))$/;
+/** A path in a table's files. What stands before its end is where the data folder is, and nothing of a person. */
+const tablePath =
+  /^.*\/(?:[\dTZ.]+\/part-\d+\.parquet|metadata\/(?:v\d+\.metadata\.json|\d+-(?:list|parts|deletes)\.(?:avro|parquet)))/s;
 
 /** Whether a text is a path as the files of tables have them. */
 export function isTablePath(text: unknown): boolean {
-  return typeof text === 'string' && pathEnd.test(text);
+  return typeof text === 'string' && tablePath.exec(text)?.[0] === text;
 }
 
 /** Whether a published file is one of a table. */
@@ -22,51 +18,31 @@ export function isTableFile({ dataset, snapshotId }: PublishedFile): boolean {
   return snapshotId === tableFolder(dataset).snapshotId;
 }
 
-/** What a file of a table can hold of persons; undefined if anything in it is not as this program writes it. */
-export function readTableContent({ name }: PublishedFile, bytes: Buffer): TableContent | undefined {
-  if (name === hintName) return /^\d+$/.test(bytes.toString()) ? { names: [], keys: [] } : undefined;
-  if (name.endsWith('.json')) return metadataContent(bytes.toString());
-  const file = decodeAvro(bytes);
-  if (!file) return undefined;
-  const { schema: tableSchema = '', content, ...headers } = file.headers;
-  if (!Object.values(headers).every((text) => /^(?:\d+|\[\]|null)$/.test(text))) return undefined;
-  if (file.schema === manifestListSchema) {
-    const paths = (file.records as { manifest_path: string }[]).map(({ manifest_path: path }) => path);
-    return tableSchema === '' && content === undefined && paths.every(isTablePath)
-      ? { names: [], keys: [] }
-      : undefined;
-  }
-  const schema = TableSchema.safeParse(readJson(tableSchema)).data;
-  if (file.schema !== manifestSchema || !schema || JSON.stringify(schema) !== tableSchema) return undefined;
-  return content === 'data' || content === 'deletes'
-    ? manifestContent(schema, file.records as readonly ManifestEntry[])
-    : undefined;
-}
-
-function metadataContent(text: string): TableContent | undefined {
+/** The names of columns in a table's metadata; undefined if anything in the file is not as this program writes it. */
+export function readTableNames(text: string): string[] | undefined {
   const value = readJson(text);
   const table = `${JSON.stringify(value, null, 2)}\n` === text ? TableMetadata.safeParse(value).data : undefined;
-  if (!table) return undefined;
-  const paths = [
+  const paths = table && [
     ...table.snapshots.map((snapshot) => snapshot['manifest-list']),
     ...table['metadata-log'].map((log) => log['metadata-file']),
   ];
-  const isOurs = paths.every((path) => isTablePath(path) && path.startsWith(`${table.location}/`));
-  return isOurs ? { names: table.schemas.flatMap(namesOf), keys: [] } : undefined;
+  const isOurs = paths?.every((path) => isTablePath(path) && path.startsWith(`${table?.location}/`));
+  return isOurs ? table?.schemas.flatMap(({ fields }) => fields.map(({ name }) => name)) : undefined;
 }
 
-function manifestContent(schema: TableSchema, records: readonly ManifestEntry[]): TableContent | undefined {
-  const texts = new Set(schema.fields.filter(({ type }) => type === 'string').map(({ id }) => id));
-  const keys: string[] = [];
-  for (const { data_file: file } of records) {
-    if (!isTablePath(file.file_path)) return undefined;
-    for (const { key, value } of [...(file.lower_bounds ?? []), ...(file.upper_bounds ?? [])])
-      if (texts.has(key)) keys.push(value.toString());
-      else if (value.length !== 8) return undefined;
-  }
-  return { names: namesOf(schema), keys };
-}
+/** The names of headers in manifests and their lists. Shorter ones are too short to be searched for. */
+const headerNames = ['partition-spec-id', 'format-version', 'parent-snapshot-id', 'sequence-number'];
 
-function namesOf({ fields }: TableSchema): string[] {
-  return fields.map(({ name }) => name);
+/** The words of the format in a manifest of a table, or a list of manifests: schemas, names, paths. */
+export function manifestWords(text: string): string[] {
+  // Numbers are binary: a byte of one stands before and after each text.
+  const pieces = text.split(/\p{Cc}+/u);
+  const schemas = pieces.map((piece) => piece.slice(piece.indexOf('{"type":"struct"'), piece.lastIndexOf('}]}') + 3));
+  return [
+    manifestSchema,
+    manifestListSchema,
+    ...headerNames,
+    ...schemas.filter((schema) => TableSchema.safeParse(readJson(schema)).success),
+    ...pieces.flatMap((piece) => tablePath.exec(piece)?.[0] ?? []),
+  ];
 }
