@@ -1,11 +1,11 @@
-import { compileCron, type Ticks } from '../config/cron.ts';
+import { compileCron } from '../config/cron.ts';
 import type { ScheduledJob } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Logger } from '../log/logger.ts';
 import { alertChanges, alertsOf } from './alerts.ts';
-import { noHistory, type JobHistory, dueJobs, nextStartMs, periodMsAt } from './schedule-plan.ts';
+import { noHistory, type JobHistory, dueJobs, nextStartMs, periodMsAt, type PlannedStart } from './schedule-plan.ts';
 import type { JobState, ProjectCondition, ProjectState } from '../job/worker-state.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
 
@@ -28,17 +28,7 @@ export type WorkerProject = Pick<ProjectState, 'name' | 'service' | 'dataDir'> &
 const busyPauseMs = 30_000;
 
 /** A job's records, and besides them the attempts that could not be recorded. */
-type Attempts = {
-  ticks: Ticks;
-  cron: string;
-  history: JobHistory;
-  unrecorded: number;
-  unrecordedEndMs: number;
-  lastCode: string | null;
-  notBeforeMs: number;
-  servedMs: number;
-  timesBusy: number;
-};
+type Attempts = ReturnType<typeof newAttempts>;
 
 /** Why the data folder or a job failed: the code, the message and the hint of the error. */
 type Problem = { code: string; message: string; hint: string | null };
@@ -65,138 +55,171 @@ export type ProjectRunner = {
   keep(alerts: readonly Alert[]): void;
 };
 
+/** A project under its runner. */
+type RunnerState = ReturnType<typeof newRunner>;
+
+function newRunner(project: WorkerProject, clock: Clock, log: Logger) {
+  const jobs = Object.entries(project.schedule).flatMap(([job, cron]): [ScheduledJob, Attempts][] =>
+    cron === null ? [] : [[job as ScheduledJob, newAttempts(cron)]],
+  );
+  return {
+    project,
+    clock,
+    log,
+    jobs: new Map(jobs),
+    /** The jobs under way, and when each began. */
+    running: new Map<ScheduledJob, number>(),
+    /** The jobs that can be begun beside what runs, as last read. */
+    beside: [] as readonly ScheduledJob[],
+    servedMs: 0,
+    problem: null as Problem | null,
+    condition: null as ProjectCondition | null,
+    standing: [] as readonly Alert[],
+    /** Null until the data folder could be read. */
+    kept: null as readonly Alert[] | null,
+  };
+}
+
 /** Makes the runner of a project. `startedAtMs` is when the worker started. */
 export function projectRunner(
   project: WorkerProject,
   { clock, log, startedAtMs }: { clock: Clock; log: Logger; startedAtMs: number },
 ): ProjectRunner {
-  const jobs = new Map(
-    Object.entries(project.schedule).flatMap(([job, cron]): [ScheduledJob, Attempts][] =>
-      cron === null ? [] : [[job as ScheduledJob, newAttempts(cron)]],
-    ),
-  );
-  const running = new Map<ScheduledJob, number>();
-  /** The jobs that can be begun beside what runs, as last read. */
-  let beside: readonly ScheduledJob[] = [];
-  let servedMs = 0;
-  let problem: Problem | null = null;
-  let condition: ProjectCondition | null = null;
-  let standing: readonly Alert[] = [];
-  /** Null until the data folder could be read. */
-  let kept: readonly Alert[] | null = null;
-
-  const startMsOf = (attempts: Attempts, nowMs: number): number => {
-    const { ticks, notBeforeMs } = attempts;
-    // A pause that ends later than any pause can was set before the clock was put back.
-    const pausedUntilMs = notBeforeMs > nowMs + busyPauseMs ? 0 : notBeforeMs;
-    return Math.max(nextStartMs(withUnrecorded(attempts), ticks, nowMs), pausedUntilMs);
-  };
-  const planned = (nowMs: number): { job: ScheduledJob; atMs: number; servedMs: number }[] =>
-    [...jobs]
-      .filter(([job]) => running.size === 0 || beside.includes(job))
-      .map(([job, attempts]) => ({
-        job,
-        atMs: startMsOf(attempts, nowMs),
-        servedMs: Math.max(attempts.servedMs, attempts.history.lastStartMs ?? 0),
-      }));
-  const readRecords = (): void => {
-    // A run under way has no end yet, and would count as one that died.
-    for (const [job, attempts] of jobs) if (!running.has(job)) attempts.history = project.readHistory(job);
-    beside = [...jobs.keys()].filter((job) =>
-      [...running.keys()].every((other) => other !== job && project.givesWay(other, job)),
-    );
-    condition = project.readCondition();
-    if (kept !== null) return;
-    kept = project.readAlerts();
-    standing = [...kept, ...standing];
-  };
-  const refresh = (): ScheduledJob[] => {
-    try {
-      readRecords();
-      problem = null;
-    } catch (error) {
-      const found = problemOf(error, project.dataDir);
-      if (problem?.code !== found.code) log.error({ code: found.code }, 'the data folder cannot be used');
-      problem = found;
-      return [];
-    }
-    return dueJobs(planned(clock.now()), clock.now());
-  };
-
+  const runner = newRunner(project, clock, log);
   return {
     name: project.name,
-    isBusy: () => running.size > 1,
-    givesWay: () => running.size === 1,
-    servedMs: () => servedMs,
-    refresh,
-    nextMs: () => (problem === null ? Math.min(...planned(clock.now()).map(({ atMs }) => atMs)) : Infinity),
-    start: async (job, signal) => {
-      const attempts = jobs.get(job);
-      if (!attempts) throw new Error(`${job} is not scheduled`);
-      servedMs = clock.now();
-      attempts.servedMs = servedMs;
-      running.set(job, servedMs);
-      beside = [];
-      try {
-        await project.run(job, signal);
-        noteSuccess(attempts);
-      } catch (error) {
-        const { code } = problemOf(error, project.dataDir);
-        if (code === 'busy') {
-          attempts.timesBusy += 1;
-          attempts.notBeforeMs = clock.now() + busyPauseMs;
-        } else if (!signal.aborted) {
-          attempts.unrecorded += 1;
-          attempts.unrecordedEndMs = clock.now();
-          attempts.lastCode = code;
-        }
-        log.warn({ job, code }, 'job did not end well');
-      } finally {
-        running.delete(job);
-      }
-    },
-    state: () => {
-      const nowMs = clock.now();
-      const state = {
-        name: project.name,
-        service: project.service,
-        dataDir: project.dataDir,
-        problem: problem?.code ?? null,
-        condition,
-        jobs: [...jobs].map(([job, attempts]): JobState => {
-          const history = withUnrecorded(attempts);
-          const since = running.get(job) ?? null;
-          return {
-            job,
-            cron: attempts.cron,
-            periodMs: periodMsAt(attempts.ticks, nowMs),
-            nextAt: isoTime(startMsOf(attempts, nowMs)),
-            lastAt: since === null ? isoOf(history.lastStartMs) : isoTime(since),
-            lastOutcome: since === null ? history.lastOutcome : 'running',
-            lastReason: since === null ? history.lastReason : null,
-            lastSuccessAt: isoOf(history.successMs),
-            lastFound: history.settledReason,
-            runningSince: isoOf(since),
-            failing: history.failing && { reason: history.failing.reason, since: isoTime(history.failing.sinceMs) },
-            consecutiveFailures: history.failures,
-            timesBusy: attempts.timesBusy,
-          };
-        }),
-      };
-      return { ...state, alerts: alertsOf(state, { nowMs, startedAtMs, detail: problem, standing }) };
-    },
-    standing: () => standing,
-    keep: (alerts) => {
-      standing = alerts;
-      if (kept === null || !areOthers(kept, alerts)) return;
-      try {
-        project.keepAlerts(alerts);
-        kept = alerts;
-      } catch {
-        // The next look tries again. If the alerts can never be written, the next worker reports them again.
-      }
-    },
+    isBusy: () => runner.running.size > 1,
+    givesWay: () => runner.running.size === 1,
+    servedMs: () => runner.servedMs,
+    refresh: () => refresh(runner),
+    nextMs: () =>
+      runner.problem === null ? Math.min(...planJobs(runner, clock.now()).map(({ atMs }) => atMs)) : Infinity,
+    start: (job, signal) => start(runner, job, signal),
+    state: () => projectState(runner, startedAtMs),
+    standing: () => runner.standing,
+    keep: (alerts) => keepAlerts(runner, alerts),
   };
+}
+
+/** When a job starts next: after its pause, if it has one. */
+function startMsOf(attempts: Attempts, nowMs: number): number {
+  const { ticks, notBeforeMs } = attempts;
+  // A pause that ends later than any pause can was set before the clock was put back.
+  const pausedUntilMs = notBeforeMs > nowMs + busyPauseMs ? 0 : notBeforeMs;
+  return Math.max(nextStartMs(withUnrecorded(attempts), ticks, nowMs), pausedUntilMs);
+}
+
+/** The jobs that can be begun, and when. */
+function planJobs({ jobs, running, beside }: RunnerState, nowMs: number): PlannedStart[] {
+  return [...jobs]
+    .filter(([job]) => running.size === 0 || beside.includes(job))
+    .map(([job, attempts]) => ({
+      job,
+      atMs: startMsOf(attempts, nowMs),
+      servedMs: Math.max(attempts.servedMs, attempts.history.lastStartMs ?? 0),
+    }));
+}
+
+function readRecords(runner: RunnerState): void {
+  const { project, jobs, running } = runner;
+  // A run under way has no end yet, and would count as one that died.
+  for (const [job, attempts] of jobs) if (!running.has(job)) attempts.history = project.readHistory(job);
+  runner.beside = [...jobs.keys()].filter((job) =>
+    [...running.keys()].every((other) => other !== job && project.givesWay(other, job)),
+  );
+  runner.condition = project.readCondition();
+  if (runner.kept !== null) return;
+  runner.kept = project.readAlerts();
+  runner.standing = [...runner.kept, ...runner.standing];
+}
+
+function refresh(runner: RunnerState): ScheduledJob[] {
+  const { clock, log, project } = runner;
+  try {
+    readRecords(runner);
+    runner.problem = null;
+  } catch (error) {
+    const found = problemOf(error, project.dataDir);
+    if (runner.problem?.code !== found.code) log.error({ code: found.code }, 'the data folder cannot be used');
+    runner.problem = found;
+    return [];
+  }
+  return dueJobs(planJobs(runner, clock.now()), clock.now());
+}
+
+async function start(runner: RunnerState, job: ScheduledJob, signal: AbortSignal): Promise<void> {
+  const { clock, log, project, jobs, running } = runner;
+  const attempts = jobs.get(job);
+  if (!attempts) throw new Error(`${job} is not scheduled`);
+  runner.servedMs = clock.now();
+  attempts.servedMs = runner.servedMs;
+  running.set(job, runner.servedMs);
+  runner.beside = [];
+  try {
+    await project.run(job, signal);
+    attempts.unrecorded = 0;
+    attempts.notBeforeMs = 0;
+    attempts.lastCode = null;
+  } catch (error) {
+    const { code } = problemOf(error, project.dataDir);
+    if (code === 'busy') {
+      attempts.timesBusy += 1;
+      attempts.notBeforeMs = clock.now() + busyPauseMs;
+    } else if (!signal.aborted) {
+      attempts.unrecorded += 1;
+      attempts.unrecordedEndMs = clock.now();
+      attempts.lastCode = code;
+    }
+    log.warn({ job, code }, 'job did not end well');
+  } finally {
+    running.delete(job);
+  }
+}
+
+function projectState(runner: RunnerState, startedAtMs: number): ProjectState {
+  const { clock, jobs, running, problem, condition, standing } = runner;
+  const { name, service, dataDir } = runner.project;
+  const nowMs = clock.now();
+  const told = {
+    name,
+    service,
+    dataDir,
+    problem: problem?.code ?? null,
+    condition,
+    jobs: [...jobs].map(([job, attempts]) => jobState(job, attempts, running.get(job) ?? null, nowMs)),
+  };
+  return { ...told, alerts: alertsOf(told, { nowMs, startedAtMs, detail: problem, standing }) };
+}
+
+/** A job as the worker's state tells it. `since`: when it was begun, if it is under way. */
+function jobState(job: ScheduledJob, attempts: Attempts, since: number | null, nowMs: number): JobState {
+  const history = withUnrecorded(attempts);
+  return {
+    job,
+    cron: attempts.cron,
+    periodMs: periodMsAt(attempts.ticks, nowMs),
+    nextAt: isoTime(startMsOf(attempts, nowMs)),
+    lastAt: since === null ? isoOf(history.lastStartMs) : isoTime(since),
+    lastOutcome: since === null ? history.lastOutcome : 'running',
+    lastReason: since === null ? history.lastReason : null,
+    lastSuccessAt: isoOf(history.successMs),
+    lastFound: history.settledReason,
+    runningSince: isoOf(since),
+    failing: history.failing && { reason: history.failing.reason, since: isoTime(history.failing.sinceMs) },
+    consecutiveFailures: history.failures,
+    timesBusy: attempts.timesBusy,
+  };
+}
+
+function keepAlerts(runner: RunnerState, alerts: readonly Alert[]): void {
+  runner.standing = alerts;
+  if (runner.kept === null || !areOthers(runner.kept, alerts)) return;
+  try {
+    runner.project.keepAlerts(alerts);
+    runner.kept = alerts;
+  } catch {
+    // The next look tries again. If the alerts can never be written, the next worker reports them again.
+  }
 }
 
 function areOthers(before: readonly Alert[], after: readonly Alert[]): boolean {
@@ -204,24 +227,18 @@ function areOthers(before: readonly Alert[], after: readonly Alert[]): boolean {
   return alertChanges([{ name, alerts: before }], [{ name, alerts: after }], '').length > 0;
 }
 
-function newAttempts(cron: string): Attempts {
+function newAttempts(cron: string) {
   return {
     ticks: compileCron(cron),
     cron,
     history: noHistory,
     unrecorded: 0,
     unrecordedEndMs: 0,
-    lastCode: null,
+    lastCode: null as string | null,
     notBeforeMs: 0,
     servedMs: 0,
     timesBusy: 0,
   };
-}
-
-function noteSuccess(attempts: Attempts): void {
-  attempts.unrecorded = 0;
-  attempts.notBeforeMs = 0;
-  attempts.lastCode = null;
 }
 
 /** The recorded history with the attempts that could not be recorded: on a full disk, too, a job has to pause. */

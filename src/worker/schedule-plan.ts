@@ -123,7 +123,7 @@ function endOfPauseMs(
 }
 
 /** A job, when it is to start, and when it was last started. */
-type PlannedStart = { job: ScheduledJob; atMs: number; servedMs: number };
+export type PlannedStart = { job: ScheduledJob; atMs: number; servedMs: number };
 
 /** The jobs that are due. The job that has waited longest for its turn is first. */
 export function dueJobs(planned: readonly PlannedStart[], nowMs: number): ScheduledJob[] {

@@ -40,118 +40,150 @@ export type Worker = {
 /** The longest wait. A timer does not notice that the machine was suspended or its clock set. */
 const minuteMs = 60_000;
 
+/** A job under way, and what ends it. */
+type UnderWay = { runner: ProjectRunner; end: Promise<void>; abort: AbortController };
+
+/** A worker at work. */
+type WorkerAtWork = ReturnType<typeof newWorker>;
+
+function newWorker(setup: WorkerSetup) {
+  return {
+    setup,
+    startedAtMs: setup.clock.now(),
+    runners: [] as ProjectRunner[],
+    /** What aborts the jobs of a project that has come later. */
+    aborts: new Map<ProjectRunner, AbortSignal>(),
+    underWay: new Set<UnderWay>(),
+    stopping: new AbortController(),
+    /** Ends the present wait. */
+    wake: new AbortController(),
+    /** The projects, as the last look has seen them. */
+    states: [] as readonly ProjectState[],
+  };
+}
+
 /** Starts the worker. Missed jobs start first. An alert that an earlier worker reported is not reported again. */
 export function startWorker(setup: WorkerSetup): Worker {
-  const { clock, log, projectsAtOnce, waitMaxMs = minuteMs } = setup;
-  const startedAtMs = clock.now();
-  const runners: ProjectRunner[] = [];
-  const aborts = new Map<ProjectRunner, AbortSignal>();
-  const add = (project: WorkerProject, signal?: AbortSignal): void => {
-    const runner = projectRunner(project, { clock, log: log.child({ project: project.name }), startedAtMs });
-    runners.push(runner);
-    if (signal) aborts.set(runner, signal);
-  };
-  for (const project of setup.projects) add(project);
-  type UnderWay = { runner: ProjectRunner; end: Promise<void>; abort: AbortController };
-  const underWay = new Set<UnderWay>();
-  const runnersUnderWay = (): Set<ProjectRunner> => new Set([...underWay].map(({ runner }) => runner));
-  const stopping = new AbortController();
-  let wake = new AbortController();
-  let states: readonly ProjectState[] = [];
-
-  const stateNow = (): WorkerState => ({
-    startedAt: isoTime(startedAtMs),
-    isStopping: stopping.signal.aborted,
-    projects: states,
-  });
-  const begin = (runner: ProjectRunner, job: ScheduledJob): void => {
-    const abort = new AbortController();
-    const signal = AbortSignal.any([abort.signal, aborts.get(runner) ?? abort.signal]);
-    const runToEnd = async (): Promise<void> => {
-      await runner.start(job, signal);
-      underWay.delete(begun);
-      wake.abort('a job has ended');
-    };
-    const begun: UnderWay = { runner, abort, end: runToEnd() };
-    underWay.add(begun);
-  };
-  const startWhatIsDue = (): void => {
-    const waiting = runners.map((runner) => ({
-      runner,
-      name: runner.name,
-      due: runner.refresh(),
-      isBusy: runner.isBusy(),
-      hasPlace: runner.givesWay(),
-      servedMs: runner.servedMs(),
-    }));
-    for (const { name, job } of chooseStarts(waiting, projectsAtOnce - runnersUnderWay().size)) {
-      const chosen = waiting.find((project) => project.name === name);
-      if (chosen) begin(chosen.runner, job);
-    }
-  };
-  const look = (): void => {
-    const before = runners.map((runner) => ({ name: runner.name, alerts: runner.standing() }));
-    states = runners.map((runner) => runner.state());
-    for (const change of alertChanges(before, states, isoTime(clock.now()))) {
-      const { event, project, alert } = change;
-      log.warn({ project, alert: alert.kind, job: alert.job, event }, 'alert');
-      setup.onAlert(change);
-    }
-    for (const [index, { alerts }] of states.entries()) runners[index]?.keep(alerts);
-    setup.onLook?.(stateNow());
-  };
-  const napMs = (): number => {
-    // A project that waits for a free place is woken when another project's job ends.
-    const isFull = runnersUnderWay().size >= projectsAtOnce;
-    const ready = runners.filter((runner) => !runner.isBusy() && (!isFull || runner.givesWay()));
-    const nextMs = Math.min(...ready.map((runner) => runner.nextMs()));
-    return Math.min(Math.max(nextMs - clock.now(), 0), waitMaxMs);
-  };
-  const loop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      wake = new AbortController();
-      startWhatIsDue();
-      look();
-      try {
-        await clock.sleep(napMs(), wake.signal);
-      } catch (error) {
-        if (!wake.signal.aborted) throw error;
-      }
-    }
-  };
-  const ended = loop();
+  const worker = newWorker(setup);
+  for (const project of setup.projects) addProject(worker, project);
+  const ended = workUntilStopped(worker);
   return {
-    state: stateNow,
+    state: () => stateOf(worker),
     add: (project, signal) => {
-      add(project, signal);
-      wake.abort('a project has come');
+      worker.aborts.set(addProject(worker, project), signal);
+      worker.wake.abort('a project has come');
     },
-    remove: async (name) => {
-      const at = runners.findIndex((runner) => runner.name === name);
-      const [runner] = at === -1 ? [] : runners.splice(at, 1);
-      if (!runner) return;
-      states = states.filter((state) => state.name !== name);
-      await Promise.all([...underWay].filter((each) => each.runner === runner).map(({ end }) => end));
-      aborts.delete(runner);
-    },
-    isIdle: (name) => ![...underWay].some(({ runner }) => runner.name === name),
+    remove: (name) => removeProject(worker, name),
+    isIdle: (name) => ![...worker.underWay].some(({ runner }) => runner.name === name),
     ended,
-    stop: async (drainMs) => {
-      stopping.abort();
-      wake.abort('stopping');
-      const interrupted = new AppError('interrupted', { code: 'interrupted' });
-      for (const { abort } of underWay) abort.abort(interrupted);
-      const all = Promise.all([ended, ...[...underWay].map(({ end }) => end)]);
-      const deadline = new AbortController();
-      const isDrained = await Promise.race([
-        all.then(() => true),
-        clock.sleep(drainMs, deadline.signal).then(
-          () => false,
-          () => true,
-        ),
-      ]);
-      deadline.abort();
-      return isDrained;
-    },
+    stop: (drainMs) => stopWorker(worker, ended, drainMs),
   };
+}
+
+function addProject({ setup, startedAtMs, runners }: WorkerAtWork, project: WorkerProject): ProjectRunner {
+  const log = setup.log.child({ project: project.name });
+  const runner = projectRunner(project, { clock: setup.clock, log, startedAtMs });
+  runners.push(runner);
+  return runner;
+}
+
+async function removeProject(worker: WorkerAtWork, name: string): Promise<void> {
+  const { runners, aborts, underWay } = worker;
+  const at = runners.findIndex((runner) => runner.name === name);
+  const [runner] = at === -1 ? [] : runners.splice(at, 1);
+  if (!runner) return;
+  worker.states = worker.states.filter((state) => state.name !== name);
+  await Promise.all([...underWay].filter((each) => each.runner === runner).map(({ end }) => end));
+  aborts.delete(runner);
+}
+
+function stateOf({ startedAtMs, stopping, states }: WorkerAtWork): WorkerState {
+  return { startedAt: isoTime(startedAtMs), isStopping: stopping.signal.aborted, projects: states };
+}
+
+async function workUntilStopped(worker: WorkerAtWork): Promise<void> {
+  while (!worker.stopping.signal.aborted) {
+    worker.wake = new AbortController();
+    startWhatIsDue(worker);
+    look(worker);
+    try {
+      await worker.setup.clock.sleep(napMs(worker), worker.wake.signal);
+    } catch (error) {
+      if (!worker.wake.signal.aborted) throw error;
+    }
+  }
+}
+
+function startWhatIsDue(worker: WorkerAtWork): void {
+  const waiting = worker.runners.map((runner) => ({
+    runner,
+    name: runner.name,
+    due: runner.refresh(),
+    isBusy: runner.isBusy(),
+    hasPlace: runner.givesWay(),
+    servedMs: runner.servedMs(),
+  }));
+  for (const { name, job } of chooseStarts(waiting, freePlaces(worker))) {
+    const chosen = waiting.find((project) => project.name === name);
+    if (chosen) begin(worker, chosen.runner, job);
+  }
+}
+
+/** How many more projects may run a job. */
+function freePlaces({ setup, underWay }: WorkerAtWork): number {
+  return setup.projectsAtOnce - new Set([...underWay].map(({ runner }) => runner)).size;
+}
+
+function begin(worker: WorkerAtWork, runner: ProjectRunner, job: ScheduledJob): void {
+  const { aborts, underWay } = worker;
+  const abort = new AbortController();
+  const signal = AbortSignal.any([abort.signal, aborts.get(runner) ?? abort.signal]);
+  const runToEnd = async (): Promise<void> => {
+    await runner.start(job, signal);
+    underWay.delete(begun);
+    worker.wake.abort('a job has ended');
+  };
+  const begun: UnderWay = { runner, abort, end: runToEnd() };
+  underWay.add(begun);
+}
+
+function look(worker: WorkerAtWork): void {
+  const { setup, runners } = worker;
+  const before = runners.map((runner) => ({ name: runner.name, alerts: runner.standing() }));
+  worker.states = runners.map((runner) => runner.state());
+  for (const change of alertChanges(before, worker.states, isoTime(setup.clock.now()))) {
+    const { event, project, alert } = change;
+    setup.log.warn({ project, alert: alert.kind, job: alert.job, event }, 'alert');
+    setup.onAlert(change);
+  }
+  for (const [index, { alerts }] of worker.states.entries()) runners[index]?.keep(alerts);
+  setup.onLook?.(stateOf(worker));
+}
+
+function napMs(worker: WorkerAtWork): number {
+  const { clock, waitMaxMs = minuteMs } = worker.setup;
+  // A project that waits for a free place is woken when another project's job ends.
+  const isFull = freePlaces(worker) <= 0;
+  const ready = worker.runners.filter((runner) => !runner.isBusy() && (!isFull || runner.givesWay()));
+  const nextMs = Math.min(...ready.map((runner) => runner.nextMs()));
+  return Math.min(Math.max(nextMs - clock.now(), 0), waitMaxMs);
+}
+
+async function stopWorker(worker: WorkerAtWork, ended: Promise<void>, drainMs: number): Promise<boolean> {
+  const { underWay, stopping, wake, setup } = worker;
+  stopping.abort();
+  wake.abort('stopping');
+  const interrupted = new AppError('interrupted', { code: 'interrupted' });
+  for (const { abort } of underWay) abort.abort(interrupted);
+  const all = Promise.all([ended, ...[...underWay].map(({ end }) => end)]);
+  const deadline = new AbortController();
+  const isDrained = await Promise.race([
+    all.then(() => true),
+    setup.clock.sleep(drainMs, deadline.signal).then(
+      () => false,
+      () => true,
+    ),
+  ]);
+  deadline.abort();
+  return isDrained;
 }
