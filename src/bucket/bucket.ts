@@ -1,15 +1,14 @@
 import { createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ObjectVersion as s3Version, S3Client } from '@aws-sdk/client-s3';
+import type { ObjectVersion as s3Version } from '@aws-sdk/client-s3';
 import type { Settings } from '../config/settings.ts';
-import type { Clock } from '../core/clock.ts';
 import { measureStream, type Measured } from '../core/digest.ts';
-import { retry } from '../core/retry.ts';
 import { AppError } from '../core/errors.ts';
-import { explainBucketError, objectLocked } from './bucket-error.ts';
+import { objectLocked } from './bucket-error.ts';
 import { sendFile } from './send-file.ts';
 import { collectPages } from './list-pages.ts';
+import { ask, askUnless, openStore, type BucketTools, type Store } from './store.ts';
 
 /** The place of a bucket, and how it is reached. */
 export type Destination = { location: string } & Settings['export']['s3'];
@@ -64,162 +63,91 @@ export type Bucket = {
   [Symbol.dispose](): void;
 };
 
-/** What calls are repeated by, and ended by. */
-export type BucketTools = { clock: Clock; retry: Settings['retry']; signal: AbortSignal };
-
-const connectionTimeoutMs = 10_000;
-const silenceMs = 60_000;
-
 const dayMs = 86_400_000;
-
-/** The clocks of a store and of this machine differ by less: an answer from a clock that is farther away is an error. */
-export const clockDifferenceMs = 15 * 60_000;
 
 const missing = [404];
 /** An object has no lock, or the store knows no locks. */
 const noLock = [400, 404, 501];
 
-const silent = (): void => undefined;
-
-/** Opens a bucket; asks nothing of it yet. The SDK is loaded here, and nowhere else: it costs a tenth of a second. */
-export async function openBucket(
-  { location, endpoint, region, forcePathStyle }: Destination,
-  { clock, retry: limits, signal }: BucketTools,
-): Promise<Bucket> {
-  const { bucket: Bucket, prefix } = placeOf(location);
-  const s3 = await import('@aws-sdk/client-s3');
-  const client: S3Client = new s3.S3Client({
-    ...(endpoint === null ? {} : { endpoint, region: region ?? 'us-east-1' }),
-    ...(region === null ? {} : { region }),
-    forcePathStyle,
-    // Repeated here: the SDK does not repeat what it streams, and its errors are of another kind.
-    maxAttempts: 1,
-    // Otherwise it writes to the console.
-    logger: { trace: silent, debug: silent, info: silent, warn: silent, error: silent },
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: connectionTimeoutMs, socketTimeout: silenceMs },
-  });
-  client.middlewareStack.add(
-    (next) => async (args) => {
-      const result = await next(args);
-      const { headers } = result.response as { headers?: Record<string, string> };
-      // Amazon refuses such a request; others do not, and the times of their versions would be taken for ours.
-      if (Math.abs(Date.parse(headers?.['date'] ?? '') - clock.now()) >= clockDifferenceMs)
-        throw Object.assign(new Error('clock'), { name: 'RequestTimeTooSkewed' });
-      return result;
-    },
-    { step: 'deserialize', name: 'clockOfStore' },
-  );
-  const send = <T>(operation: string, act: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> =>
-    retry(
-      () =>
-        act({ abortSignal: signal }).catch((error: unknown) => {
-          signal.throwIfAborted();
-          throw explainBucketError(error, { operation, location });
-        }),
-      limits,
-      { clock, random: Math.random, signal },
-    );
-  const keyOf = (path: string): string => `${prefix}${path}`;
-  const pathOf = (key: string | undefined): string => (key ?? '').slice(prefix.length);
-  const below = { Bucket, ...(prefix === '' ? {} : { Prefix: prefix }) };
-  const at = (path: string): { Bucket: string; Key: string } => ({ Bucket, Key: keyOf(path) });
-  /** The answer of a store; undefined where it has one of these statuses. */
-  const unless = async <T>(statuses: readonly number[], asked: Promise<T>): Promise<T | undefined> => {
-    try {
-      return await asked;
-    } catch (error) {
-      if (error instanceof AppError && statuses.includes(error.status ?? 0)) return undefined;
-      throw error;
-    }
-  };
-  const lockOf = async (path: string, versionId: string | undefined): Promise<Lock | undefined> => {
-    const version = { ...at(path), VersionId: versionId };
-    const hold = await unless(
-      noLock,
-      send('s3:GetObjectLegalHold', (options) => client.send(new s3.GetObjectLegalHoldCommand(version), options)),
-    );
-    if (hold?.LegalHold?.Status === 'ON') return { until: null };
-    const retention = await unless(
-      noLock,
-      send('s3:GetObjectRetention', (options) => client.send(new s3.GetObjectRetentionCommand(version), options)),
-    );
-    const until = retention?.Retention?.RetainUntilDate;
-    return until && until.getTime() > clock.now() ? { until: until.toISOString() } : undefined;
-  };
-
-  /** How the bucket locks a new object; null where it has no locks. */
-  const defaultLock = async (): Promise<{ mode?: string | undefined; days?: number } | null> => {
-    const asked = send('s3:GetBucketObjectLockConfiguration', (options) =>
-      client.send(new s3.GetObjectLockConfigurationCommand({ Bucket }), options),
-    );
-    const found = (await unless(noLock, asked))?.ObjectLockConfiguration;
-    if (found?.ObjectLockEnabled !== 'Enabled') return null;
-    const { Mode: mode, Days, Years } = found.Rule?.DefaultRetention ?? {};
-    const days = Days ?? (Years === undefined ? undefined : Years * 365);
-    return days === undefined ? {} : { mode, days };
-  };
-
+/** Opens a bucket; asks nothing of it yet. */
+export async function openBucket(destination: Destination, tools: BucketTools): Promise<Bucket> {
+  const store = await openStore(destination, tools);
   return {
-    location,
+    location: store.location,
+    ...listsOf(store),
+    ...objectsOf(store),
+    ...locksOf(store),
+    [Symbol.dispose]: () => store.client.destroy(),
+  };
+}
+
+/** All that stands in a bucket, and the uploads that were begun. */
+function listsOf(store: Store): Pick<Bucket, 'listVersions' | 'listUploads' | 'abortUpload' | 'pathsAfter'> {
+  const { client, Bucket, prefix } = store;
+  const below = { Bucket, ...(prefix === '' ? {} : { Prefix: prefix }) };
+  return {
     listVersions: () =>
       collectPages(
         (from) =>
-          send('s3:ListBucketVersions', (options) =>
-            client.send(new s3.ListObjectVersionsCommand({ ...below, ...from }), options),
-          ),
+          ask(store, 's3:ListBucketVersions', (options) => client.listObjectVersions({ ...below, ...from }, options)),
         ({ Versions = [], DeleteMarkers = [] }) => [
           ...Versions.map(({ ETag, Size, ...version }) => ({
-            ...nameOf(version),
+            ...nameOf(store, version),
             isMarker: false,
             etag: ETag ?? '',
             bytes: Size ?? 0,
           })),
-          ...DeleteMarkers.map((marker) => ({ ...nameOf(marker), isMarker: true, etag: '', bytes: 0 })),
+          ...DeleteMarkers.map((marker) => ({ ...nameOf(store, marker), isMarker: true, etag: '', bytes: 0 })),
         ],
       ),
     listUploads: () =>
       collectPages(
         (from) =>
-          send('s3:ListBucketMultipartUploads', (options) =>
-            client.send(new s3.ListMultipartUploadsCommand({ ...below, ...from }), options),
+          ask(store, 's3:ListBucketMultipartUploads', (options) =>
+            client.listMultipartUploads({ ...below, ...from }, options),
           ),
-        ({ Uploads = [] }) => Uploads.map(({ Key, UploadId = '' }) => ({ path: pathOf(Key), uploadId: UploadId })),
+        ({ Uploads = [] }) =>
+          Uploads.map(({ Key, UploadId = '' }) => ({ path: pathOf(store, Key), uploadId: UploadId })),
       ),
+    abortUpload: async ({ path, uploadId }) => {
+      const upload = { ...at(store, path), UploadId: uploadId };
+      const operation = 's3:AbortMultipartUpload';
+      await askUnless(missing, store, operation, (options) => client.abortMultipartUpload(upload, options));
+    },
+    pathsAfter: async (path, max) => {
+      const folder = path.replace(/[^/]*$/, '');
+      const from = { Bucket, Prefix: `${prefix}${folder}`, StartAfter: `${prefix}${path}`, MaxKeys: max };
+      const { Contents = [] } = await ask(store, 's3:ListBucket', (options) => client.listObjectsV2(from, options));
+      return Contents.map(({ Key }) => pathOf(store, Key));
+    },
+  };
+}
+
+/** The objects that readers find. */
+function objectsOf(store: Store): Pick<Bucket, 'describe' | 'read' | 'fetch' | 'put'> {
+  const { client, signal } = store;
+  return {
     describe: async (path) => {
-      const asked = send('s3:GetObject', (options) =>
-        client.send(new s3.HeadObjectCommand({ ...at(path), ChecksumMode: 'ENABLED' }), options),
-      );
-      const head = await unless(missing, asked);
+      const object = { ...at(store, path), ChecksumMode: 'ENABLED' } as const;
+      const head = await askUnless(missing, store, 's3:GetObject', (options) => client.headObject(object, options));
       if (!head) return undefined;
       const sha256 = head.ChecksumSHA256 === undefined ? null : hexOf(head.ChecksumSHA256);
       return { etag: head.ETag ?? '', sha256, publisher: head.Metadata?.['publisher'] ?? null };
     },
     read: (path, bytesMax) =>
-      send('s3:GetObject', async (options) => {
-        const { Body } = await client.send(new s3.GetObjectCommand(at(path)), options);
+      ask(store, 's3:GetObject', async (options) => {
+        const { Body } = await client.getObject(at(store, path), options);
         return measureStream(Body as Readable, bytesMax);
       }),
     fetch: (path, to) =>
-      unless(
-        missing,
-        send('s3:GetObject', async (options) => {
-          const { Body, Metadata } = await client.send(new s3.GetObjectCommand(at(path)), options);
-          await pipeline(Body as Readable, createWriteStream(to, { mode: 0o600 }), { signal });
-          return { publisher: Metadata?.['publisher'] ?? null };
-        }),
-      ),
-    pathsAfter: async (path, max) => {
-      const from = { Prefix: keyOf(path.replace(/[^/]*$/, '')), StartAfter: keyOf(path), MaxKeys: max };
-      const { Contents = [] } = await send('s3:ListBucket', (options) =>
-        client.send(new s3.ListObjectsV2Command({ Bucket, ...from }), options),
-      );
-      return Contents.map(({ Key }) => pathOf(Key));
-    },
+      askUnless(missing, store, 's3:GetObject', async (options) => {
+        const { Body, Metadata } = await client.getObject(at(store, path), options);
+        await pipeline(Body as Readable, createWriteStream(to, { mode: 0o600 }), { signal });
+        return { publisher: Metadata?.['publisher'] ?? null };
+      }),
     put: async ({ path, from, bytes, sha256, over }, publisher) => {
       const about = {
-        ...at(path),
+        ...at(store, path),
         ContentLength: bytes,
         // A bucket with Object Lock asks for its name too.
         ChecksumAlgorithm: 'SHA256',
@@ -227,61 +155,85 @@ export async function openBucket(
         Metadata: { publisher },
         ...(over === null ? { IfNoneMatch: '*' } : { IfMatch: over }),
       } as const;
-      const asked = send('s3:PutObject', (options) =>
-        sendFile(from, (Body) => client.send(new s3.PutObjectCommand({ ...about, Body }), options)),
-      );
       // 404: If-Match where nothing stands any more.
-      return (await unless([404, 412], asked)) !== undefined;
-    },
-    removeVersion: async ({ path, versionId, isMarker, putAt }) => {
-      const asked = send('s3:DeleteObjectVersion', (options) =>
-        client.send(new s3.DeleteObjectCommand({ ...at(path), VersionId: versionId }), options),
+      const taken = await askUnless([404, 412], store, 's3:PutObject', (options) =>
+        sendFile(from, (Body) => client.putObject({ ...about, Body }, options)),
       );
+      return taken !== undefined;
+    },
+  };
+}
+
+/** The deletion of versions, and what keeps one from it. */
+function locksOf(store: Store): Pick<Bucket, 'removeVersion' | 'describeLock'> {
+  const { client } = store;
+  return {
+    removeVersion: async ({ path, versionId, isMarker, putAt }) => {
+      const version = { ...at(store, path), VersionId: versionId };
       try {
-        await unless(missing, asked);
+        await askUnless(missing, store, 's3:DeleteObjectVersion', (options) => client.deleteObject(version, options));
         return undefined;
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== 'refused' || isMarker) throw error;
-        const lock = await lockOf(path, versionId);
+        const lock = await lockOf(store, version);
         if (lock) return lock;
         if (error.finding !== objectLocked) throw error;
         // Some stores lock by the rule of the bucket, and keep nothing with the object.
-        const { days } = (await defaultLock()) ?? {};
+        const { days } = (await defaultLock(store)) ?? {};
         return { until: days === undefined ? null : new Date(Date.parse(putAt) + days * dayMs).toISOString() };
       }
     },
-    abortUpload: async ({ path, uploadId }) => {
-      const asked = send('s3:AbortMultipartUpload', (options) =>
-        client.send(new s3.AbortMultipartUploadCommand({ ...at(path), UploadId: uploadId }), options),
-      );
-      await unless(missing, asked);
-    },
     describeLock: async () => {
-      const lock = await defaultLock();
+      const lock = await defaultLock(store);
       return lock && (lock.days === undefined ? 'without a default' : `${lock.mode}, ${lock.days} days`);
     },
-    [Symbol.dispose]: () => client.destroy(),
   };
-
-  function nameOf({
-    Key,
-    VersionId: versionId,
-    IsLatest,
-    LastModified,
-  }: Pick<s3Version, 'Key' | 'VersionId' | 'IsLatest' | 'LastModified'>): Pick<
-    ObjectVersion,
-    'path' | 'versionId' | 'isLatest' | 'putAt'
-  > {
-    // Without a time, it may have been put before anything else.
-    const putAt = (LastModified ?? new Date(0)).toISOString();
-    return { path: pathOf(Key), versionId, isLatest: IsLatest === true, putAt };
-  }
 }
 
-/** Bucket and prefix of a location that the settings have checked; the prefix ends with a slash, or is empty. */
-function placeOf(location: string): { bucket: string; prefix: string } {
-  const [, bucket = '', path = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/?$/.exec(location) ?? [];
-  return { bucket, prefix: path === '' ? '' : `${path}/` };
+async function lockOf(
+  store: Store,
+  version: { Bucket: string; Key: string; VersionId: string | undefined },
+): Promise<Lock | undefined> {
+  const { client, clock } = store;
+  const hold = await askUnless(noLock, store, 's3:GetObjectLegalHold', (options) =>
+    client.getObjectLegalHold(version, options),
+  );
+  if (hold?.LegalHold?.Status === 'ON') return { until: null };
+  const retention = await askUnless(noLock, store, 's3:GetObjectRetention', (options) =>
+    client.getObjectRetention(version, options),
+  );
+  const until = retention?.Retention?.RetainUntilDate;
+  return until && until.getTime() > clock.now() ? { until: until.toISOString() } : undefined;
+}
+
+/** How the bucket locks a new object; null where it has no locks. */
+async function defaultLock(store: Store): Promise<{ mode?: string | undefined; days?: number } | null> {
+  const { client, Bucket } = store;
+  const answer = await askUnless(noLock, store, 's3:GetBucketObjectLockConfiguration', (options) =>
+    client.getObjectLockConfiguration({ Bucket }, options),
+  );
+  const found = answer?.ObjectLockConfiguration;
+  if (found?.ObjectLockEnabled !== 'Enabled') return null;
+  const { Mode: mode, Days, Years } = found.Rule?.DefaultRetention ?? {};
+  const days = Days ?? (Years === undefined ? undefined : Years * 365);
+  return days === undefined ? {} : { mode, days };
+}
+
+function nameOf(
+  store: Store,
+  { Key, VersionId: versionId, IsLatest, LastModified }: Omit<s3Version, 'ETag' | 'Size'>,
+): Pick<ObjectVersion, 'path' | 'versionId' | 'isLatest' | 'putAt'> {
+  // Without a time, it may have been put before anything else.
+  const putAt = (LastModified ?? new Date(0)).toISOString();
+  return { path: pathOf(store, Key), versionId, isLatest: IsLatest === true, putAt };
+}
+
+function at({ Bucket, prefix }: Store, path: string): { Bucket: string; Key: string } {
+  return { Bucket, Key: `${prefix}${path}` };
+}
+
+function pathOf({ prefix }: Store, key: string | undefined): string {
+  return (key ?? '').slice(prefix.length);
 }
 
 function hexOf(base64: string): string {

@@ -1,4 +1,4 @@
-import { clockDifferenceMs } from '../bucket/bucket.ts';
+import { clockDifferenceMs } from '../bucket/store.ts';
 import { lastEnd } from '../bucket/follow-plan.ts';
 import { keepBuckets, type BucketReport } from '../bucket/keep.ts';
 import { isoTime } from '../core/clock.ts';
