@@ -63,6 +63,9 @@ function leadsTo(sighting: Sighting): Lead[] {
   return leads;
 }
 
+/** What a subject is sought by: its identifiers, its e-mail addresses, and the persons, by uuid, that were merged into it. */
+type Sought = Identity & { email?: readonly string[]; former?: readonly string[] };
+
 /**
  * All identifiers of a subject: every identifier that was ever seen together with one that is known already, over all
  * history held. An identifier that another living person has now, or had before, is left to that person. An e-mail address
@@ -72,115 +75,148 @@ function leadsTo(sighting: Sighting): Lead[] {
  * shows with another living person is left to that person.
  */
 export function closeIdentity<Seen extends Sighting>(
-  start: Identity & { email?: readonly string[]; former?: readonly string[] },
+  start: Sought,
   seenWith: SightingIndex<Seen>,
-  { isLiving, ownerOf, holdersOf }: LivingOthers,
+  others: LivingOthers,
   isUnasked = false,
 ): Closure<Seen> {
+  const search = { ...beginSearch(start, seenWith, isUnasked), ...others };
+  // An integer id is never given to a second person: where the search begins with it and with no person, it names the subject,
+  // even if the person has come back under another uuid since. An id that rows show on the way names nobody.
+  if (start.person_uuid.length === 0)
+    for (const sighting of start.person_id.flatMap((value) => seenWith({ kind: 'person_id', value })))
+      if (sighting.person_uuid !== null) learn(search, { kind: 'person_uuid', value: sighting.person_uuid });
+  for (;;) {
+    const next = search.frontier.pop();
+    // Addresses come last: then it is known which persons are the subject.
+    const email = next ? undefined : search.emails.pop();
+    if (next) follow(search, next);
+    else if (email === undefined) break;
+    else followEmail(search, email);
+  }
+  return {
+    identity: identityOf((kind) => [...search.known[kind]].toSorted()),
+    own: [...search.own],
+    naming: [...search.naming],
+    emails: search.known.email,
+    sharedWith: search.sharedWith,
+  };
+}
+
+/** A search for a subject: what is known, where it was seen, and the leads that are still to be followed. */
+type Search<Seen extends Sighting> = ReturnType<typeof beginSearch<Seen>> & LivingOthers;
+
+/** The part of a search that knows no rows. */
+type Learnt = Omit<Search<Sighting>, 'seenWith' | 'own' | 'naming' | 'anonymous'>;
+
+function beginSearch<Seen extends Sighting>(start: Sought, seenWith: SightingIndex<Seen>, isUnasked: boolean) {
+  const { former = [] } = start;
   const known: Record<Lead['kind'], Set<string>> = {
-    person_uuid: new Set([...start.person_uuid, ...(start.former ?? [])]),
+    person_uuid: new Set([...start.person_uuid, ...former]),
     person_id: new Set(start.person_id),
     distinct_id: new Set(start.distinct_id),
     recording_id: new Set(start.recording_id),
     email: new Set(start.email),
   };
-  const isOther = (uuid: string): boolean => !known.person_uuid.has(uuid) && isLiving(uuid);
-  const sharedWith = new Set<string>();
-  const own = new Set<Seen>();
-  const naming = new Set<Seen>();
-  // Recordings that show no person, and were found by their id or an address: they tell only of themselves. The distinct id
-  // that such a recording was made under may be any person's.
-  const anonymous = new Set<Seen>();
-  const formerly = (start.former ?? []).map((value): Identifier => ({ kind: 'person_uuid', value }));
-  const frontier = [...identifiersIn(start), ...formerly];
-  const emails = [...known.email];
-  const learn = ({ kind, value }: Lead): void => {
-    if (known[kind].has(value)) return;
-    known[kind].add(value);
-    if (kind === 'email') emails.push(value);
-    else frontier.push({ kind, value });
-  };
-  const learnDistinctId = (value: string): void => {
-    const owner = ownerOf(value);
-    if (owner !== undefined && isOther(owner)) sharedWith.add(owner);
-    else learn({ kind: 'distinct_id', value });
-  };
-  const isLeft = ({ recording_id: value }: Seen): boolean =>
-    isUnasked &&
-    value !== null &&
-    seenWith({ kind: 'recording_id', value }).some(({ person_uuid: uuid }) => uuid !== null && isOther(uuid));
-  const follow = (lead: Identifier): void => {
-    for (const sighting of seenWith(lead)) {
-      if (isLeft(sighting)) {
-        naming.add(sighting);
-        continue;
-      }
-      if (own.has(sighting) && !(anonymous.has(sighting) && lead.kind !== 'recording_id')) continue;
-      if (sighting.person_uuid !== null && isOther(sighting.person_uuid)) {
-        sharedWith.add(sighting.person_uuid);
-        // A recording under the subject's distinct id is the subject's, even if the service shows another person with it.
-        const [recordedUnder = ''] = sighting.distinct_ids;
-        const { recording_id: value } = sighting;
-        if (value !== null && (known.recording_id.has(value) || known.distinct_id.has(recordedUnder))) {
-          naming.delete(sighting);
-          own.add(sighting);
-          learn({ kind: 'recording_id', value });
-        } else naming.add(sighting);
-        continue;
-      }
-      own.add(sighting);
-      const isAnonymous = lead.kind === 'recording_id' && sighting.person_uuid === null && sighting.person_id === null;
-      if (isAnonymous) anonymous.add(sighting);
-      else anonymous.delete(sighting);
-      const seen = isAnonymous ? { ...sighting, distinct_ids: [...shownDistinctIds(sighting)] } : sighting;
-      for (const identifier of identifiersOf(seen))
-        if (identifier.kind === 'distinct_id') learnDistinctId(identifier.value);
-        else learn(identifier);
-      if (sighting.email !== undefined && !isNameless(sighting)) learn({ kind: 'email', value: sighting.email });
-    }
-  };
-  const followEmail = (value: string): void => {
-    const nameless = seenWith({ kind: 'email', value });
-    const holders = holdersOf(value).filter(isOther);
-    if (holders.length > 0) {
-      known.email.delete(value);
-      // Also where every such row is the subject's by now: the order in which addresses are followed tells nothing.
-      if (nameless.length > 0) for (const holder of holders) sharedWith.add(holder);
-      return;
-    }
-    for (const sighting of nameless) {
-      if (own.has(sighting)) continue;
-      const owners = shownDistinctIds(sighting)
-        .flatMap((value) => ownerOf(value) ?? [])
-        .filter(isOther);
-      for (const owner of owners) sharedWith.add(owner);
-      if (owners.length > 0) continue;
-      own.add(sighting);
-      anonymous.add(sighting);
-      for (const distinctId of shownDistinctIds(sighting)) learnDistinctId(distinctId);
-      if (sighting.recording_id !== null) learn({ kind: 'recording_id', value: sighting.recording_id });
-    }
-  };
-  // An integer id is never given to a second person: where the search begins with it and with no person, it names the subject,
-  // even if the person has come back under another uuid since. An id that rows show on the way names nobody.
-  if (start.person_uuid.length === 0)
-    for (const sighting of start.person_id.flatMap((value) => seenWith({ kind: 'person_id', value })))
-      if (sighting.person_uuid !== null) learn({ kind: 'person_uuid', value: sighting.person_uuid });
-  for (;;) {
-    const next = frontier.pop();
-    // Addresses come last: then it is known which persons are the subject.
-    const email = next ? undefined : emails.pop();
-    if (next) follow(next);
-    else if (email === undefined) break;
-    else followEmail(email);
-  }
   return {
-    identity: identityOf((kind) => [...known[kind]].toSorted()),
-    own: [...own],
-    naming: [...naming],
-    emails: known.email,
-    sharedWith,
+    seenWith,
+    isUnasked,
+    known,
+    sharedWith: new Set<string>(),
+    own: new Set<Seen>(),
+    naming: new Set<Seen>(),
+    // Recordings that show no person, and were found by their id or an address: they tell only of themselves. The distinct id
+    // that such a recording was made under may be any person's.
+    anonymous: new Set<Seen>(),
+    frontier: [...identifiersIn(start), ...former.map((value): Identifier => ({ kind: 'person_uuid', value }))],
+    emails: [...known.email],
   };
+}
+
+function isOther({ known, isLiving }: Learnt, uuid: string): boolean {
+  return !known.person_uuid.has(uuid) && isLiving(uuid);
+}
+
+function learn({ known, emails, frontier }: Learnt, { kind, value }: Lead): void {
+  if (known[kind].has(value)) return;
+  known[kind].add(value);
+  if (kind === 'email') emails.push(value);
+  else frontier.push({ kind, value });
+}
+
+function learnDistinctId(learnt: Learnt, value: string): void {
+  const owner = learnt.ownerOf(value);
+  if (owner !== undefined && isOther(learnt, owner)) learnt.sharedWith.add(owner);
+  else learn(learnt, { kind: 'distinct_id', value });
+}
+
+/** Whether a row of a recording is left to another living person. */
+function isLeft<Seen extends Sighting>(search: Search<Seen>, { recording_id: value }: Seen): boolean {
+  if (!search.isUnasked || value === null) return false;
+  const rows = search.seenWith({ kind: 'recording_id', value });
+  return rows.some(({ person_uuid: uuid }) => uuid !== null && isOther(search, uuid));
+}
+
+function follow<Seen extends Sighting>(search: Search<Seen>, lead: Identifier): void {
+  const { own, naming, anonymous } = search;
+  for (const sighting of search.seenWith(lead)) {
+    const { person_uuid: uuid } = sighting;
+    if (isLeft(search, sighting)) naming.add(sighting);
+    else if (own.has(sighting) && !(anonymous.has(sighting) && lead.kind !== 'recording_id')) continue;
+    else if (uuid !== null && isOther(search, uuid)) takeOfOther(search, sighting, uuid);
+    else takeOwn(search, sighting, lead);
+  }
+}
+
+/** Takes a row that shows another living person. */
+function takeOfOther<Seen extends Sighting>(search: Search<Seen>, sighting: Seen, uuid: string): void {
+  const { known, own, naming, sharedWith } = search;
+  sharedWith.add(uuid);
+  // A recording under the subject's distinct id is the subject's, even if the service shows another person with it.
+  const [recordedUnder = ''] = sighting.distinct_ids;
+  const { recording_id: value } = sighting;
+  if (value !== null && (known.recording_id.has(value) || known.distinct_id.has(recordedUnder))) {
+    naming.delete(sighting);
+    own.add(sighting);
+    learn(search, { kind: 'recording_id', value });
+  } else naming.add(sighting);
+}
+
+function takeOwn<Seen extends Sighting>(search: Search<Seen>, sighting: Seen, lead: Identifier): void {
+  const { own, anonymous } = search;
+  own.add(sighting);
+  const isAnonymous = lead.kind === 'recording_id' && sighting.person_uuid === null && sighting.person_id === null;
+  if (isAnonymous) anonymous.add(sighting);
+  else anonymous.delete(sighting);
+  const seen = isAnonymous ? { ...sighting, distinct_ids: [...shownDistinctIds(sighting)] } : sighting;
+  for (const identifier of identifiersOf(seen))
+    if (identifier.kind === 'distinct_id') learnDistinctId(search, identifier.value);
+    else learn(search, identifier);
+  if (sighting.email !== undefined && !isNameless(sighting)) learn(search, { kind: 'email', value: sighting.email });
+}
+
+function followEmail<Seen extends Sighting>(search: Search<Seen>, value: string): void {
+  const { known, own, anonymous, sharedWith } = search;
+  const nameless = search.seenWith({ kind: 'email', value });
+  const holders = search.holdersOf(value).filter((uuid) => isOther(search, uuid));
+  if (holders.length > 0) {
+    known.email.delete(value);
+    // Also where every such row is the subject's by now: the order in which addresses are followed tells nothing.
+    if (nameless.length > 0) for (const holder of holders) sharedWith.add(holder);
+    return;
+  }
+  for (const sighting of nameless) {
+    if (own.has(sighting)) continue;
+    const owners = shownDistinctIds(sighting)
+      .flatMap((value) => search.ownerOf(value) ?? [])
+      .filter((uuid) => isOther(search, uuid));
+    for (const owner of owners) sharedWith.add(owner);
+    if (owners.length > 0) continue;
+    own.add(sighting);
+    anonymous.add(sighting);
+    for (const distinctId of shownDistinctIds(sighting)) learnDistinctId(search, distinctId);
+    if (sighting.recording_id !== null) learn(search, { kind: 'recording_id', value: sighting.recording_id });
+  }
 }
 
 /** The identifiers of a row. */

@@ -1,4 +1,4 @@
-import { pausing } from '../../core/pausing.ts';
+import { pausing, type Pause } from '../../core/pausing.ts';
 import { emailKey } from '../../contract/email.ts';
 import { identifierKinds, nobody, partsOf, unionOf, type Identity, type Sighting } from '../../contract/identity.ts';
 import { findFormerUuids, findLostDistinctIds, findMemberships, findPersons } from '../../mirror/sightings.ts';
@@ -132,26 +132,41 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
     }
     await pause();
     const quarantined = findQuarantined(db, grown, searchedEmails);
-    const scopes = new Map<string, Scope>();
-    for (const subject of subjects) {
-      const closure = closures.get(subject.id);
-      const start = starts.get(subject.id);
-      if (!closure || !start) continue;
-      const isNamed = prepareNames(closure.identity);
-      const held = quarantined.filter(
-        ({ identifiers, sure }) => isNamed(identifiers) || (isNameless(sure) && closure.emails.has(sure.email ?? '')),
-      );
-      const memberships = new Map<string, Scope['memberships'][number]>();
-      const { person_uuid, recording_id } = closure.identity;
-      for (const some of partsOf({ ...nobody, person_uuid, recording_id }, recordingsAtOnce)) {
-        for (const one of findMemberships(db, some)) memberships.set(JSON.stringify(one), one);
-        await pause();
-      }
-      scopes.set(subject.id, scopeOf(subject.identity, start, closure, held, [...memberships.values()]));
-      await pause();
-    }
+    const scopes = await scopesOf(subjects, { starts, closures, quarantined }, db, pause);
     return { scopes, searched: rows.searched() };
   }
+}
+
+/** The scopes of the subjects that were found, from all that the search has found of them. */
+async function scopesOf(
+  subjects: readonly SoughtSubject[],
+  found: {
+    starts: ReadonlyMap<string, Start>;
+    closures: ReadonlyMap<string, Closure<Seen>>;
+    quarantined: readonly QuarantinedSighting[];
+  },
+  db: ScopeContext['db'],
+  pause: Pause,
+): Promise<Map<string, Scope>> {
+  const scopes = new Map<string, Scope>();
+  for (const subject of subjects) {
+    const closure = found.closures.get(subject.id);
+    const start = found.starts.get(subject.id);
+    if (!closure || !start) continue;
+    const isNamed = prepareNames(closure.identity);
+    const held = found.quarantined.filter(
+      ({ identifiers, sure }) => isNamed(identifiers) || (isNameless(sure) && closure.emails.has(sure.email ?? '')),
+    );
+    const memberships = new Map<string, Scope['memberships'][number]>();
+    const { person_uuid, recording_id } = closure.identity;
+    for (const some of partsOf({ ...nobody, person_uuid, recording_id }, recordingsAtOnce)) {
+      for (const one of findMemberships(db, some)) memberships.set(JSON.stringify(one), one);
+      await pause();
+    }
+    scopes.set(subject.id, scopeOf(subject.identity, start, closure, held, [...memberships.values()]));
+    await pause();
+  }
+  return scopes;
 }
 
 function scopeOf(
