@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import process from 'node:process';
-import { receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads';
 import { AppError } from '../core/errors.ts';
 import type { BeatTask, FromBeat, ToBeat } from './beat-thread.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
@@ -56,66 +56,34 @@ export type HoldingsSetup = {
   timing?: ClusterTiming;
 };
 
+/** What this process holds, by project, and how it hears of the thread that keeps it. */
+type Held = {
+  projects: Map<string, { token: number; lost: AbortController; takenNs: bigint; release: () => Promise<void> }>;
+  port: MessagePort;
+  /** When the thread has last reached the database. */
+  beat: BigInt64Array;
+  /** A project is kept for so long after that. */
+  graceNs: bigint;
+};
+
 /** The holdings of this process. A thread keeps them, so that a statement of a job that computes for minutes loses none. */
 export function openHoldings({ database, address, machine, schema, timing = clusterTiming }: HoldingsSetup): Holdings {
   const { leaseMs } = timing;
   const own = randomUUID();
-  const graceNs = BigInt(Math.ceil((leaseMs * 2) / 3)) * 1_000_000n;
-  const held = new Map<
-    string,
-    { token: number; lost: AbortController; takenNs: bigint; release: () => Promise<void> }
-  >();
-  const beat = new BigInt64Array(new SharedArrayBuffer(8));
-  let thread: Worker | undefined;
-  let timer: NodeJS.Timeout | undefined;
   const { port1: port, port2 } = new MessageChannel();
   port.unref();
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-  const tell = (message: ToBeat): void => port.postMessage(message);
-
-  const lose = (id: string, message: string): void => {
-    held
-      .get(id)
-      ?.lost.abort(new AppError(message, { code: 'busy', hint: '`analytics-mirror cluster list` says which one' }));
-    held.delete(id);
-    tell({ drop: id });
-  };
-  /** Notices what the thread has found, and how long ago it has last reached the database. */
-  const look = (): void => {
-    for (let found = receiveMessageOnPort(port); found; found = receiveMessageOnPort(port)) {
-      const { lost, token } = found.message as FromBeat;
-      if (held.get(lost)?.token === token) lose(lost, 'another machine has taken the project over');
-    }
-    const now = process.hrtime.bigint();
-    const lastNs = Atomics.load(beat, 0);
-    for (const [id, { takenNs }] of held)
-      if (now - (takenNs > lastNs ? takenNs : lastNs) > graceNs)
-        lose(id, 'the database of the cluster was not reached for too long: another machine may hold the project');
-  };
+  const beat = new BigInt64Array(new SharedArrayBuffer(8));
+  const graceNs = BigInt(Math.ceil((leaseMs * 2) / 3)) * 1_000_000n;
+  const held: Held = { projects: new Map(), port, beat, graceNs };
+  let thread: Worker | undefined;
+  let timer: NodeJS.Timeout | undefined;
   const start = (): void => {
     if (thread) return;
     const workerData: BeatTask = { address, timing, beat, port: port2 };
     thread = new Worker(new URL('./beat-thread.ts', import.meta.url), { workerData, transferList: [port2] });
     thread.unref();
-    timer = setInterval(look, Math.min(1_000, leaseMs / 20));
+    timer = setInterval(() => look(held), Math.min(1_000, leaseMs / 20));
     timer.unref();
-  };
-  const explain = async ({ id, name }: SharedProject): Promise<AppError> => {
-    const [row] = await database.query<{ machine: string | null; purpose: string; schema: number; seconds: number }>(
-      /*sql*/ `SELECT machine, purpose, schema, extract(epoch FROM clock_timestamp() - taken_at)::int AS seconds
-        FROM analytics_mirror.projects WHERE id = $1`,
-      [id],
-    );
-    if (row && row.schema > schema)
-      return new AppError(`the project ${name} was written by a newer version of analytics-mirror`, {
-        code: 'usage',
-        hint: 'update the program on this machine',
-      });
-    const holder = row?.machine ? `${row.machine} holds it (${row.purpose})` : 'a command waits for it';
-    return new AppError(`the project ${name} cannot be taken now: ${holder}`, {
-      code: 'busy',
-      hint: 'try again later, or add --wait',
-    });
   };
   return {
     machine,
@@ -124,19 +92,19 @@ export function openHoldings({ database, address, machine, schema, timing = clus
       start();
       const takenNs = process.hrtime.bigint();
       const taken = await takeProject(database, project, { machine, purpose, schema, leaseMs });
-      if (!taken) throw await explain(project);
+      if (!taken) throw await explainHeld(database, project, schema);
       const { token, ledgerSize, before } = taken;
       const lost = new AbortController();
       const release = async (isUnopened = false): Promise<void> => {
-        if (held.get(id)?.token !== token) return;
-        held.delete(id);
-        tell({ drop: id });
+        if (held.projects.get(id)?.token !== token) return;
+        held.projects.delete(id);
+        tell(held, { drop: id });
         await freeProject(database, { id, token }, isUnopened ? before : undefined);
       };
-      held.set(id, { token, lost, takenNs, release });
-      tell({ keep: id, token });
+      held.projects.set(id, { token, lost, takenNs, release });
+      tell(held, { keep: id, token });
       const check = (): void => {
-        look();
+        look(held);
         lost.signal.throwIfAborted();
       };
       const note = (size: number): Promise<void> => noteLedgerSize(database, { id, token }, size);
@@ -150,12 +118,12 @@ export function openHoldings({ database, address, machine, schema, timing = clus
           hint: 'give each machine a name of its own, in cluster.machine',
         });
       start();
-      tell({ live: own });
+      tell(held, { live: own });
     },
     tellAble: (isAble) => tellAble(database, own, isAble),
     close: async () => {
       // A project that cannot be given up is free once its time is over.
-      await Promise.allSettled([...held.values()].map(({ release }) => release()));
+      await Promise.allSettled([...held.projects.values()].map(({ release }) => release()));
       clearInterval(timer);
       port.close();
       await thread?.terminate();
@@ -163,4 +131,49 @@ export function openHoldings({ database, address, machine, schema, timing = clus
       if (thread) await liveNoLonger(database, own).catch(() => undefined);
     },
   };
+}
+
+/** Lets a project go that another machine may hold. */
+function lose(held: Held, id: string, message: string): void {
+  const hint = '`analytics-mirror cluster list` says which one';
+  held.projects.get(id)?.lost.abort(new AppError(message, { code: 'busy', hint }));
+  held.projects.delete(id);
+  tell(held, { drop: id });
+}
+
+/** Notices what the thread has found, and how long ago it has last reached the database. */
+function look(held: Held): void {
+  const { projects, port, beat, graceNs } = held;
+  for (let found = receiveMessageOnPort(port); found; found = receiveMessageOnPort(port)) {
+    const { lost, token } = found.message as FromBeat;
+    if (projects.get(lost)?.token === token) lose(held, lost, 'another machine has taken the project over');
+  }
+  const now = process.hrtime.bigint();
+  const lastNs = Atomics.load(beat, 0);
+  for (const [id, { takenNs }] of projects)
+    if (now - (takenNs > lastNs ? takenNs : lastNs) > graceNs)
+      lose(held, id, 'the database of the cluster was not reached for too long: another machine may hold the project');
+}
+
+function tell({ port }: Held, message: ToBeat): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  port.postMessage(message);
+}
+
+/** Why a project cannot be taken. */
+async function explainHeld(database: ClusterDatabase, { id, name }: SharedProject, schema: number): Promise<AppError> {
+  const [row] = await database.query<{ machine: string | null; purpose: string; schema: number }>(
+    /*sql*/ `SELECT machine, purpose, schema FROM analytics_mirror.projects WHERE id = $1`,
+    [id],
+  );
+  if (row && row.schema > schema)
+    return new AppError(`the project ${name} was written by a newer version of analytics-mirror`, {
+      code: 'usage',
+      hint: 'update the program on this machine',
+    });
+  const holder = row?.machine ? `${row.machine} holds it (${row.purpose})` : 'a command waits for it';
+  return new AppError(`the project ${name} cannot be taken now: ${holder}`, {
+    code: 'busy',
+    hint: 'try again later, or add --wait',
+  });
 }
