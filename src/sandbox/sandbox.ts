@@ -2,7 +2,7 @@ import { schedule } from 'node-cron';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { act, Action, type ActionResult } from './actions.ts';
 import { createChurn } from './churn/churn.ts';
-import type { FaultKind } from './faults/fault-plan.ts';
+import type { FaultKind, FaultOptions } from './faults/fault-plan.ts';
 import type { Amounts } from './generator/fill-store.ts';
 import { createApp } from './http/app.ts';
 import { checkInput } from './http/check-input.ts';
@@ -68,12 +68,17 @@ const projectId = '1';
 const loggedRequestsMax = 200_000;
 const faultDefaults = { share: 0.15, holdMs: 3000 };
 
+function faultsOf(seed: number, { faults: kind, faultShare, faultHoldMs }: SandboxOptions): FaultOptions | undefined {
+  const { share, holdMs } = faultDefaults;
+  return kind && { kind, seed, share: faultShare ?? share, holdMs: faultHoldMs ?? holdMs };
+}
+
 /**
  * Starts the service on 127.0.0.1. Rejects with a `usage` error when the port is taken, and with a
  * `storage` error when the folder cannot be used.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { profile: profileName = 'documented', faults: kind, churn: rate } = options;
+  const { profile: profileName = 'documented', churn: rate, hostile = false } = options;
   const base = options.clock ?? systemClock;
   const live = profileName === 'live' ? { ...liveDefaults, ...options.live } : undefined;
   const store = openSandboxStore(options.dir, {
@@ -95,28 +100,15 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const keys = keysOf(seed);
   const profile = live ? liveProfile(store, clock, live) : documentedProfile;
   const log = requestLog(loggedRequestsMax);
+  const recordings = recordingStyle(profileName, clock);
   const traffic = createTraffic({
     profile,
     clock,
     log,
     keyIndexes: keyIndexes(store.apiKeys, [keys.apiKey, keys.readOnlyKey]),
     rates: options.rates ?? [],
-    faults: kind && {
-      kind,
-      seed,
-      share: options.faultShare ?? faultDefaults.share,
-      holdMs: options.faultHoldMs ?? faultDefaults.holdMs,
-    },
-    churn:
-      rate === undefined
-        ? undefined
-        : createChurn({
-            store,
-            seed,
-            rate,
-            recordings: recordingStyle(profileName, clock),
-            hostile: options.hostile ?? false,
-          }),
+    faults: faultsOf(seed, options),
+    churn: rate === undefined ? undefined : createChurn({ store, seed, rate, recordings, hostile }),
     conditions,
   });
   const { apiKey } = keys;

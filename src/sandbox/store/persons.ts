@@ -74,21 +74,7 @@ export function personTable(
       if (!person) return false;
       const [, ...others] = distinctIdsOf(person);
       writer.keepFirstDistinctId(id);
-      const newIds = others.map((distinctId) => {
-        const newId = writer.nextId();
-        const uuid = writer.uuidFor(newId);
-        add({
-          id: newId,
-          uuid,
-          name: distinctId,
-          createdAtMicros: change.atMs * 1000,
-          distinctIds: [distinctId],
-          properties: '{}',
-          email: null,
-        });
-        logActivity({ id: newId, uuid }, 'created', { split_from: id }, change);
-        return newId;
-      });
+      const newIds = others.map((distinctId) => splitOff(writer, id, distinctId, change));
       if (newIds.length > 0) logActivity(person, 'split', { new_ids: newIds }, change);
       return true;
     }),
@@ -112,4 +98,14 @@ export function personTable(
       return true;
     }),
   };
+}
+
+/** Adds a person that has nothing but a distinct id of another one. Returns its id. */
+function splitOff(writer: PersonWriter, from: number, distinctId: string, change: Change): number {
+  const id = writer.nextId();
+  const uuid = writer.uuidFor(id);
+  const createdAtMicros = change.atMs * 1000;
+  writer.add({ id, uuid, name: distinctId, createdAtMicros, distinctIds: [distinctId], properties: '{}', email: null });
+  writer.logActivity({ id, uuid }, 'created', { split_from: from }, change);
+  return id;
 }
