@@ -25,7 +25,11 @@ export type PublishedFiles = {
   readonly localFolder: string;
   /** The same folder without links: one path by whichever it is reached. */
   realFolder(): string;
+} & PublishedReads &
+  PublishedChanges;
 
+/** What can be read of the published files. */
+type PublishedReads = {
   /** The snapshots of a dataset, oldest first. What is not named as a snapshot is not listed. */
   listSnapshots(dataset: string): FoundSnapshot[];
   /** The names of all files of a snapshot; none where there is no such snapshot. */
@@ -50,9 +54,12 @@ export type PublishedFiles = {
   sizeOf(snapshot: SnapshotName, name: string): number | undefined;
   /** Whether anything was done to a part after its manifest: since that was written, or since `noteWhole`. */
   isTouched(snapshot: SnapshotName, name: string): boolean;
+};
+
+/** What can be done to the published files. */
+type PublishedChanges = {
   /** Notes that the parts of a snapshot are what its manifest says, so that none counts as touched before it is again. */
   noteWhole(snapshot: SnapshotName): void;
-
   /** Makes an empty local folder for new parts, and returns its path. No reader looks there; it need not be durable. */
   openDraft(snapshot: SnapshotName): string;
   /** Makes the draft a new snapshot, which no reader finds before it has a manifest and CURRENT names it. */
@@ -98,19 +105,37 @@ export const currentPlace = 'snapshots/CURRENT.json';
 
 /** The published files of a data folder. Opens and makes nothing by itself. */
 export function publishedFilesIn(dataDir: string): PublishedFiles {
-  const root = join(dataDir, 'snapshots');
-  const temporary = temporaryFolder(dataDir);
-  const datasetFolder = (dataset: string): string => join(root, dataset);
-  const folderOf = ({ dataset, snapshotId }: SnapshotName): string => join(root, dataset, snapshotId);
-  const temporaryPrefix = (dataset: string): string => `snapshot-${dataset}-`;
-  const draftOf = ({ dataset, snapshotId }: SnapshotName): string =>
-    join(temporary, `${temporaryPrefix(dataset)}${snapshotId}`);
-  const currentPath = join(dataDir, currentPlace);
+  const layout = layoutOf(dataDir);
   return {
     location: dataDir,
-    localFolder: root,
-    realFolder: () => withoutLinks(root),
+    localFolder: layout.root,
+    realFolder: () => withoutLinks(layout.root),
+    ...readsOf(layout),
+    ...changesOf(layout),
+  };
+}
 
+/** Where the files of a data folder lie. */
+type Layout = ReturnType<typeof layoutOf>;
+
+function layoutOf(dataDir: string) {
+  const root = join(dataDir, 'snapshots');
+  const temporary = temporaryFolder(dataDir);
+  const temporaryPrefix = (dataset: string): string => `snapshot-${dataset}-`;
+  return {
+    root,
+    temporary,
+    temporaryPrefix,
+    currentPath: join(dataDir, currentPlace),
+    datasetFolder: (dataset: string): string => join(root, dataset),
+    folderOf: ({ dataset, snapshotId }: SnapshotName): string => join(root, dataset, snapshotId),
+    draftOf: ({ dataset, snapshotId }: SnapshotName): string =>
+      join(temporary, `${temporaryPrefix(dataset)}${snapshotId}`),
+  };
+}
+
+function readsOf({ root, currentPath, datasetFolder, folderOf }: Layout): PublishedReads {
+  return {
     listSnapshots: (dataset) =>
       namesIn(datasetFolder(dataset))
         .filter((name) => snapshotIdPattern.test(name))
@@ -159,12 +184,17 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
       );
       return part > manifest;
     },
+  };
+}
+
+function changesOf(layout: Layout): PublishedChanges {
+  const { root, temporary, temporaryPrefix, currentPath, datasetFolder, folderOf, draftOf } = layout;
+  return {
     noteWhole: (snapshot) => {
       const path = join(folderOf(snapshot), manifestName);
       const { atime, mtime } = statSync(path);
       utimesSync(path, atime, mtime);
     },
-
     openDraft: (snapshot) => {
       const draft = draftOf(snapshot);
       rmSync(draft, { recursive: true, force: true });
