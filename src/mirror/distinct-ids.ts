@@ -29,107 +29,140 @@ export type DistinctIdOwners = {
  * the same pass has shown it there does not take it back by only showing it again.
  */
 export function prepareOwnDistinctIds(db: Database, firstPass?: FirstPass): DistinctIdOwners {
-  const owned = db
-    .prepare<[number], string>(/*sql*/ `SELECT distinct_id FROM distinct_id_owners WHERE person_row_key = ?`)
-    .pluck();
-  const insert = db.prepare<[number, string]>(
-    /*sql*/ `INSERT INTO distinct_id_owners (person_row_key, distinct_id) VALUES (?, ?)`,
-  );
-  const add = (rowKey: number, distinctId: string): void => {
-    insert.run(rowKey, distinctId);
-    firstPass?.noteOwner(distinctId, rowKey);
-  };
-  const release = db.prepare<[number, string]>(
-    /*sql*/ `DELETE FROM distinct_id_owners WHERE person_row_key = ? AND distinct_id = ?`,
-  );
-  const ownerOf = firstPass?.ownerOf ?? prepareFindOwner(db);
-  const list = db.prepare<[number], { uuid: string; distinct_ids: string | null }>(
-    /*sql*/ `SELECT uuid, distinct_ids FROM persons WHERE row_key = ?`,
-  );
-  const relist = db.prepare<[string, string, number]>(
-    /*sql*/ `UPDATE persons SET distinct_ids = ?, changed_at = ? WHERE row_key = ?`,
-  );
-  const noteLost = db.prepare<
-    [number, string, number | null]
-  >(/*sql*/ `INSERT INTO distinct_ids_lost (person_row_key, distinct_id, shown_pass) VALUES (?, ?, ?)
-      ON CONFLICT DO UPDATE SET shown_pass = excluded.shown_pass`);
-  const regain = db.prepare<[number, string]>(
-    /*sql*/ `DELETE FROM distinct_ids_lost WHERE person_row_key = ? AND distinct_id = ?`,
-  );
-  const lostAndShown = db
-    .prepare<[number], string>(
-      /*sql*/ `SELECT distinct_id FROM distinct_ids_lost WHERE person_row_key = ? AND shown_pass IS NOT NULL`,
-    )
-    .pluck();
-  const isSuspect = db.prepare<[number]>(/*sql*/ `SELECT 1 FROM suspects WHERE dataset = 'persons' AND row_key = ?`);
-  const isDisputed = (distinctId: string): boolean => {
-    const owner = ownerOf(distinctId);
-    return owner !== undefined && isSuspect.get(owner) === undefined;
-  };
-  const showDisputed = db.prepare<[number, number, string]>(
-    /*sql*/ `UPDATE distinct_ids_lost SET shown_pass = ? WHERE person_row_key = ? AND distinct_id = ?`,
-  );
-  const stillShownBy = db
-    .prepare<
-      [string],
-      number
-    >(/*sql*/ `SELECT person_row_key FROM distinct_ids_lost WHERE distinct_id = ? AND shown_pass IS NOT NULL
-        ORDER BY shown_pass DESC LIMIT 1`)
-    .pluck();
-  const hasDisputes = db.prepare(/*sql*/ `SELECT 1 FROM distinct_ids_lost WHERE shown_pass IS NOT NULL LIMIT 1`);
-  const endDisputes = db.prepare<
-    [number, string]
-  >(/*sql*/ `UPDATE distinct_ids_lost INDEXED BY distinct_ids_disputed SET shown_pass = NULL
-      WHERE shown_pass < ? AND person_row_key IN (SELECT value FROM json_each(?))`);
+  const owners = prepareOwners(db, firstPass);
   return {
-    settle: ({ rowKey, distinctIds, passId }) => {
-      const shown = new Set(distinctIds);
-      const others = new Set(
-        lostAndShown.all(rowKey).filter((distinctId) => shown.has(distinctId) && isDisputed(distinctId)),
-      );
-      for (const distinctId of others) showDisputed.run(passId, rowKey, distinctId);
-      return others.size === 0 ? distinctIds : distinctIds.filter((distinctId) => !others.has(distinctId));
-    },
-    own: ({ rowKey, distinctIds, passId }, { isNew, isShown, at }) => {
-      const lost = new Map<number, Set<string>>();
-      const returned = new Map<number, Set<string>>();
-      const note = (moved: typeof lost, other: number, distinctId: string): void =>
-        void moved.set(other, (moved.get(other) ?? new Set()).add(distinctId));
-      const wanted = new Set(distinctIds);
-      if (!isNew) {
-        for (const distinctId of owned.all(rowKey)) {
-          if (wanted.delete(distinctId)) continue;
-          release.run(rowKey, distinctId);
-          const other = stillShownBy.get(distinctId);
-          if (other === undefined) continue;
-          add(other, distinctId);
-          regain.run(other, distinctId);
-          note(returned, other, distinctId);
-        }
-      }
-      for (const distinctId of wanted) {
-        if (!isNew) regain.run(rowKey, distinctId);
-        const owner = ownerOf(distinctId);
-        if (owner === rowKey) continue;
-        if (owner !== undefined) release.run(owner, distinctId);
-        add(rowKey, distinctId);
-        if (owner === undefined) continue;
-        noteLost.run(owner, distinctId, isShown(owner) ? passId : null);
-        note(lost, owner, distinctId);
-      }
-      // Once for each of them: a merge may move thousands, and each time the whole list is written.
-      const others: OtherPerson[] = [];
-      for (const other of new Set([...lost.keys(), ...returned.keys()])) {
-        const person = list.get(other);
-        if (!person) continue;
-        const kept = (textListOf(person.distinct_ids) ?? []).filter((held) => lost.get(other)?.has(held) !== true);
-        relist.run(JSON.stringify([...kept, ...(returned.get(other) ?? [])]), at, other);
-        others.push({ rowKey: other, uuid: person.uuid });
-      }
-      return others;
-    },
+    settle: (shown) => settle(owners, shown),
+    own: (shown, options) => own(owners, shown, options),
     noteShown: (rowKeys, passId) => {
-      if (hasDisputes.get() !== undefined) endDisputes.run(passId, JSON.stringify(rowKeys));
+      if (owners.hasDisputes.get() !== undefined) owners.endDisputes.run(passId, JSON.stringify(rowKeys));
     },
   };
+}
+
+/** The statements about owners, and what answers for the index that is absent in a first pass. */
+type Owners = ReturnType<typeof prepareOwners>;
+
+function prepareOwners(db: Database, firstPass: FirstPass | undefined) {
+  return {
+    firstPass,
+    ownerOf: firstPass?.ownerOf ?? prepareFindOwner(db),
+    owned: db
+      .prepare<[number], string>(/*sql*/ `SELECT distinct_id FROM distinct_id_owners WHERE person_row_key = ?`)
+      .pluck(),
+    insert: db.prepare<[number, string]>(
+      /*sql*/ `INSERT INTO distinct_id_owners (person_row_key, distinct_id) VALUES (?, ?)`,
+    ),
+    release: db.prepare<[number, string]>(
+      /*sql*/ `DELETE FROM distinct_id_owners WHERE person_row_key = ? AND distinct_id = ?`,
+    ),
+    list: db.prepare<[number], { uuid: string; distinct_ids: string | null }>(
+      /*sql*/ `SELECT uuid, distinct_ids FROM persons WHERE row_key = ?`,
+    ),
+    relist: db.prepare<[string, string, number]>(
+      /*sql*/ `UPDATE persons SET distinct_ids = ?, changed_at = ? WHERE row_key = ?`,
+    ),
+    noteLost: db.prepare<
+      [number, string, number | null]
+    >(/*sql*/ `INSERT INTO distinct_ids_lost (person_row_key, distinct_id, shown_pass) VALUES (?, ?, ?)
+        ON CONFLICT DO UPDATE SET shown_pass = excluded.shown_pass`),
+    regain: db.prepare<[number, string]>(
+      /*sql*/ `DELETE FROM distinct_ids_lost WHERE person_row_key = ? AND distinct_id = ?`,
+    ),
+    lostAndShown: db
+      .prepare<[number], string>(
+        /*sql*/ `SELECT distinct_id FROM distinct_ids_lost WHERE person_row_key = ? AND shown_pass IS NOT NULL`,
+      )
+      .pluck(),
+    isSuspect: db.prepare<[number]>(/*sql*/ `SELECT 1 FROM suspects WHERE dataset = 'persons' AND row_key = ?`),
+    showDisputed: db.prepare<[number, number, string]>(
+      /*sql*/ `UPDATE distinct_ids_lost SET shown_pass = ? WHERE person_row_key = ? AND distinct_id = ?`,
+    ),
+    stillShownBy: db
+      .prepare<
+        [string],
+        number
+      >(/*sql*/ `SELECT person_row_key FROM distinct_ids_lost WHERE distinct_id = ? AND shown_pass IS NOT NULL
+          ORDER BY shown_pass DESC LIMIT 1`)
+      .pluck(),
+    hasDisputes: db.prepare(/*sql*/ `SELECT 1 FROM distinct_ids_lost WHERE shown_pass IS NOT NULL LIMIT 1`),
+    endDisputes: db.prepare<
+      [number, string]
+    >(/*sql*/ `UPDATE distinct_ids_lost INDEXED BY distinct_ids_disputed SET shown_pass = NULL
+        WHERE shown_pass < ? AND person_row_key IN (SELECT value FROM json_each(?))`),
+  };
+}
+
+function settle(owners: Owners, { rowKey, distinctIds, passId }: Shown): readonly string[] {
+  const shown = new Set(distinctIds);
+  const others = new Set(
+    owners.lostAndShown.all(rowKey).filter((distinctId) => shown.has(distinctId) && isDisputed(owners, distinctId)),
+  );
+  for (const distinctId of others) owners.showDisputed.run(passId, rowKey, distinctId);
+  return others.size === 0 ? distinctIds : distinctIds.filter((distinctId) => !others.has(distinctId));
+}
+
+function isDisputed({ ownerOf, isSuspect }: Owners, distinctId: string): boolean {
+  const owner = ownerOf(distinctId);
+  return owner !== undefined && isSuspect.get(owner) === undefined;
+}
+
+/** Distinct ids that have moved, by the surrogate key of the other person. */
+type Moved = Map<number, Set<string>>;
+
+function own(
+  owners: Owners,
+  { rowKey, distinctIds, passId }: Shown,
+  { isNew, isShown, at }: Parameters<DistinctIdOwners['own']>[1],
+): OtherPerson[] {
+  const wanted = new Set(distinctIds);
+  const returned: Moved = isNew ? new Map() : giveBack(owners, rowKey, wanted);
+  const lost: Moved = new Map();
+  for (const distinctId of wanted) {
+    if (!isNew) owners.regain.run(rowKey, distinctId);
+    const owner = owners.ownerOf(distinctId);
+    if (owner === rowKey) continue;
+    if (owner !== undefined) owners.release.run(owner, distinctId);
+    add(owners, rowKey, distinctId);
+    if (owner === undefined) continue;
+    owners.noteLost.run(owner, distinctId, isShown(owner) ? passId : null);
+    noteMoved(lost, owner, distinctId);
+  }
+  return relistOthers(owners, lost, returned, at);
+}
+
+/** Releases what a person no longer shows, and takes what it holds already out of `wanted`. Returns what others have back. */
+function giveBack(owners: Owners, rowKey: number, wanted: Set<string>): Moved {
+  const returned: Moved = new Map();
+  for (const distinctId of owners.owned.all(rowKey)) {
+    if (wanted.delete(distinctId)) continue;
+    owners.release.run(rowKey, distinctId);
+    const other = owners.stillShownBy.get(distinctId);
+    if (other === undefined) continue;
+    add(owners, other, distinctId);
+    owners.regain.run(other, distinctId);
+    noteMoved(returned, other, distinctId);
+  }
+  return returned;
+}
+
+/** Writes the lists of others. Once for each of them: a merge may move thousands, and each time the whole list is written. */
+function relistOthers({ list, relist }: Owners, lost: Moved, returned: Moved, at: string): OtherPerson[] {
+  const others: OtherPerson[] = [];
+  for (const other of new Set([...lost.keys(), ...returned.keys()])) {
+    const person = list.get(other);
+    if (!person) continue;
+    const kept = (textListOf(person.distinct_ids) ?? []).filter((held) => lost.get(other)?.has(held) !== true);
+    relist.run(JSON.stringify([...kept, ...(returned.get(other) ?? [])]), at, other);
+    others.push({ rowKey: other, uuid: person.uuid });
+  }
+  return others;
+}
+
+function add({ insert, firstPass }: Owners, rowKey: number, distinctId: string): void {
+  insert.run(rowKey, distinctId);
+  firstPass?.noteOwner(distinctId, rowKey);
+}
+
+function noteMoved(moved: Moved, other: number, distinctId: string): void {
+  moved.set(other, (moved.get(other) ?? new Set()).add(distinctId));
 }

@@ -53,17 +53,7 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
   );
   return ({ rows, quarantined, at, sent }, passId) => {
     admission.refresh();
-    const outcome = {
-      received: rows.length + quarantined.length,
-      added: 0,
-      changed: 0,
-      quarantined: 0,
-      fenced: 0,
-      cameAfter: 0,
-      trimmed: 0,
-      unchangedRun: 0,
-      isQuarantineFull: false,
-    };
+    const outcome = unchangedPage(rows.length + quarantined.length);
     const present: number[] = [];
     const changed: string[] = [];
     const unread = [...quarantined];
@@ -126,6 +116,20 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
     if (changed.length > 0) appendChanges.run(dataset, at, JSON.stringify(changed));
     owners?.noteShown(present, passId);
     return { outcome, newRows: markSeen(present, passId) };
+  };
+}
+
+function unchangedPage(received: number): PageOutcome {
+  return {
+    received,
+    added: 0,
+    changed: 0,
+    quarantined: 0,
+    fenced: 0,
+    cameAfter: 0,
+    trimmed: 0,
+    unchangedRun: 0,
+    isQuarantineFull: false,
   };
 }
 
