@@ -80,11 +80,6 @@ export function createService(parts: ServiceParts): Service {
   let requests = 0;
   let isDeprecated = false;
   let heard: Heard | undefined;
-  /** The wait that an answer asks for. One that is longer than is obeyed counts for a 429 only, which it ends. */
-  const askedWaitMs = ({ status, retryAfter, date }: TransportResponse): number | undefined => {
-    const waitMs = parseRetryAfterMs(retryAfter, date, clock.now());
-    return status === 429 || (waitMs ?? 0) <= retryLimits.retryAfterMaxMs ? waitMs : undefined;
-  };
   const send = async (request: TransportRequest, lane: Lane, attempt: number): Promise<TransportResponse> => {
     requests += 1;
     const sentAtMs = clock.now();
@@ -97,7 +92,7 @@ export function createService(parts: ServiceParts): Service {
     }
     if (response.status === 429) {
       // Before the request frees its place, so that no other request takes it.
-      const waitMs = askedWaitMs(response) ?? backoffMs(attempt, retryLimits, random);
+      const waitMs = askedWaitMs(response, parts) ?? backoffMs(attempt, retryLimits, random);
       const pauseMs = Math.min(waitMs, retryLimits.retryAfterMaxMs);
       await budget.slowDown({ lane, tookMs: clock.now() - sentAtMs, pauseMs });
       onThrottled?.(pauseMs);
@@ -137,7 +132,7 @@ export function createService(parts: ServiceParts): Service {
             };
             const response = await budget.run(begin, { lane, priority, signal });
             set({ 'http.response.status_code': response.status });
-            const retryAfterMs = askedWaitMs(response);
+            const retryAfterMs = askedWaitMs(response, parts);
             const { retryAfterMaxMs } = retryLimits;
             if (response.status === 429) waitedMs += Math.min(retryAfterMs ?? 0, retryAfterMaxMs);
             return readReply(endpoint, response, {
@@ -155,6 +150,15 @@ export function createService(parts: ServiceParts): Service {
       );
     },
   };
+}
+
+/** The wait that an answer asks for. One that is longer than is obeyed counts for a 429 only, which it ends. */
+function askedWaitMs(
+  { status, retryAfter, date }: TransportResponse,
+  { clock, retryLimits }: ServiceParts,
+): number | undefined {
+  const waitMs = parseRetryAfterMs(retryAfter, date, clock.now());
+  return status === 429 || (waitMs ?? 0) <= retryLimits.retryAfterMaxMs ? waitMs : undefined;
 }
 
 /** Only reads are sent again. After a lost answer to a change, the caller must find out what happened. */
