@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { App } from '../app/app.ts';
 import type { Service } from '../client/service.ts';
-import { isoTime } from '../core/clock.ts';
 import { queryMirror } from '../mirror/query.ts';
 import { listCurrentSnapshots } from '../snapshot/current-snapshots.ts';
 import { parquetRows } from '../snapshot/duckdb.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { queryParquet } from '../snapshot/read-parquet.ts';
-import { gatherStatus, type StatusReport } from '../status/report.ts';
+import { gatherContent } from '../status/gather-overview.ts';
+import type { SnapshotReport } from '../status/overview.ts';
 import type { DemoErasure } from './demo-erasure.ts';
 
 /** The result of the demo, and where its files are. */
@@ -17,7 +17,7 @@ export type DemoReport = {
   files: { mirror: string; snapshots: string };
   /** How many rows the service, the mirror and the Parquet files each count. */
   counts: { dataset: 'persons' | 'recordings'; service: number; mirror: number; parquet: number; verdict: string }[];
-  snapshots: StatusReport['snapshots'];
+  snapshots: SnapshotReport[];
   erasure: DemoErasure;
   queries: { on: 'SQLite' | 'Parquet with DuckDB'; sql: string; columns: string[]; rows: unknown[][] }[];
 };
@@ -26,7 +26,8 @@ export type DemoReport = {
 export async function describeDemo(app: App, erasure: DemoErasure): Promise<DemoReport> {
   const { dataDir } = app.settings;
   const db = app.databaseReadOnly();
-  const { rows, passes, snapshots } = gatherStatus(db, dataDir, isoTime(app.clock.now()));
+  const about = { jobs: [], atMs: app.clock.now(), namesHeld: false };
+  const { rows, passes, snapshots } = gatherContent(db, app.settings, about);
   const served = await countServed(app.service());
   const published = publishedFilesIn(dataDir);
   const paths = listCurrentSnapshots(published).flatMap(({ dataset, files }) =>
@@ -55,11 +56,11 @@ export async function describeDemo(app: App, erasure: DemoErasure): Promise<Demo
     dataset,
     service: served[dataset],
     mirror: rows[dataset],
-    parquet: snapshots.find((snapshot) => snapshot.dataset === dataset)?.rows ?? 0,
+    parquet: snapshots?.find((snapshot) => snapshot.dataset === dataset)?.rows ?? 0,
     verdict: passes.find((pass) => pass.dataset === dataset)?.verdict ?? 'none',
   }));
   const files = { mirror: join(dataDir, 'mirror.db'), snapshots: published.localFolder };
-  return { dataDir, files, counts, snapshots, erasure, queries: answers };
+  return { dataDir, files, counts, snapshots: snapshots ?? [], erasure, queries: answers };
 }
 
 /** The counts that the service reports. */

@@ -6,6 +6,7 @@ import { freeBytesAt, nearestPath, refuseUnwritable } from '../core/folder.ts';
 import { bytesText, countedText, countText } from '../core/words.ts';
 import { refuseLowDisk } from '../job/disk-floor.ts';
 import { refuseLostLedger } from '../job/lost-ledger.ts';
+import { alertTable } from '../config/alert-kinds.ts';
 import type { Settings } from '../config/settings.ts';
 import { learntText, pauseText, type BudgetStanding } from '../client/budget-standing.ts';
 import { findDifferencesIn } from '../erasure/bound/differences.ts';
@@ -22,7 +23,7 @@ import { findFencedIdentifiers, readEpoch, refuseLostFenceKey } from '../mirror/
 import { databasePath, type Database } from '../mirror/database.ts';
 import { countTable } from '../mirror/read-rows.ts';
 import { checkStructure } from '../mirror/run-query.ts';
-import { isLogHeld, readLogBytes } from '../mirror/log-size.ts';
+import { heldLogText, readLogBytes } from '../mirror/log-size.ts';
 import { checkBuckets } from './bucket-check.ts';
 import { checkClock } from './clock-check.ts';
 import type { Attempt, Check, Found } from './check.ts';
@@ -126,10 +127,9 @@ function configurationFound({ service }: Settings): Check {
 /** Checks that no reader keeps the write-ahead log from being written back. */
 function checkLog(dataDir: string): Found {
   const bytes = readLogBytes(dataDir);
-  const detail = `mirror.db-wal has ${Math.round(bytes / 1e6)} MB`;
-  if (!isLogHeld(bytes)) return detail;
-  const fix = 'end what reads mirror.db for so long; `lsof mirror.db-wal` lists it';
-  return { state: 'warning', detail: `${detail}: a reader keeps it from being written back`, fix };
+  const problem = heldLogText(bytes);
+  if (problem === null) return `mirror.db-wal has ${Math.round(bytes / 1e6)} MB`;
+  return { state: 'warning', detail: problem, fix: alertTable.log_held.todo };
 }
 
 /** Checks that every entry can be read, that every checkpoint matches the entries that it covers, and that the next can be signed. */

@@ -5,29 +5,40 @@ import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
+import { presentHolder, runsUnderWay } from '../job/lease.ts';
 import { isHere, type JobState, type ProjectState, type WorkerState } from '../job/worker-state.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { readStandings } from '../mirror/destinations.ts';
-import { listRequests } from '../mirror/erasure-requests.ts';
-import type { RequestReason, WaitReason } from '../ledger/vocabulary.ts';
-import { listOpenTargets } from '../mirror/erasure-targets.ts';
-import { runsUnderWay } from '../job/lease.ts';
 import { readHistory } from '../mirror/history.ts';
-import { lastCompletePasses } from '../mirror/passes.ts';
+import { lastCompletePasses, newestPasses } from '../mirror/passes.ts';
+import { countQuarantine } from '../mirror/quarantine.ts';
+import { countRows } from '../mirror/read-rows.ts';
 import { countRequestsWithin, readPaceText, requestsByMinute } from '../mirror/request-times.ts';
-import { listJobTotals, listRunsSince } from '../mirror/runs.ts';
-import { listHeldKeys } from '../mirror/suspects.ts';
+import {
+  lastExportOf,
+  listJobTotals,
+  listRuns,
+  listRunsSince,
+  settleRun,
+  type Living,
+  type Run,
+} from '../mirror/runs.ts';
+import { countSuspects, listHeldKeys, listHeldPlans } from '../mirror/suspects.ts';
+import { publishedFilesIn } from '../snapshot/published-files.ts';
+import { reportPass, type PassReport } from '../sync/pass-report.ts';
+import { gatherRequests } from './gather-requests.ts';
 import type {
   BudgetWindow,
   ListFreshness,
-  OpenRequest,
   Overview,
   ProjectContent,
   ProjectOverview,
+  RunGroup,
+  RunReport,
+  SnapshotReport,
 } from './overview.ts';
-import { gatherMirror, groupRuns, reportRun, reportSnapshots } from './report.ts';
 
 /** The source of a project's content. The connection is for reading and stays open. */
 type ProjectSource = { db: () => Database; settings: Pick<Settings, 'dataDir' | 'budget'> };
@@ -49,7 +60,6 @@ const dayMs = 86_400_000;
 const runsShown = 12;
 const runsMax = 5000;
 const groupsMax = 240;
-const requestsMax = 12;
 const heldShown = 20;
 
 /** A list is stale when its last complete pass is older than two periods of the job that walks it. */
@@ -82,20 +92,26 @@ function gatherProject(
 ): ProjectOverview {
   if (!source || !existsSync(databasePath(source.settings.dataDir))) return { ...project, content: null };
   try {
-    return { ...project, content: gatherContent(source, project.jobs, atMs) };
+    const { db, settings, namesHeld } = source;
+    return { ...project, content: gatherContent(db(), settings, { jobs: project.jobs, atMs, namesHeld }) };
   } catch (error) {
     return { ...project, content: null, problem: codeOf(error) };
   }
 }
 
-function gatherContent(
-  { db: openDb, settings: { dataDir, budget }, namesHeld }: ProjectSource & Pick<OverviewParts, 'namesHeld'>,
-  jobs: readonly JobState[],
-  atMs: number,
+/**
+ * Reads the content of a data folder at a time (milliseconds since 1970). `jobs`: the scheduled ones, by which lists become
+ * stale. Throws SQLite's error when the mirror cannot be read.
+ */
+export function gatherContent(
+  db: Database,
+  { dataDir, budget }: Pick<Settings, 'dataDir' | 'budget'>,
+  { jobs, atMs, namesHeld }: { jobs: readonly JobState[]; atMs: number; namesHeld: boolean },
 ): ProjectContent {
-  const db = openDb();
-  const { rows, quarantine, passes, held, erasure } = gatherMirror(db, isoTime(atMs));
+  const now = isoTime(atMs);
+  const rows = countRows(db);
   const living = runsUnderWay(db, atMs);
+  const passes = newestPasses(db).map((pass) => settlePass(reportPass(pass), living));
   const standing = budgetStanding(budget, readPace(readPaceText(db)), atMs);
   const histories = listJobTotals(db, living);
   const runs = listRunsSince(db, isoTime(atMs - dayMs), runsMax).map((run) => reportRun(run, living));
@@ -103,9 +119,12 @@ function gatherContent(
     lists: gatherLists(db, { jobs, rows, passes, atMs }),
     histories,
     rows,
-    quarantined: Object.values(quarantine).reduce((sum, count) => sum + count, 0),
+    quarantine: countQuarantine(db),
+    suspects: countSuspects(db),
     passes,
-    heldPlans: held.map((plan) => Object.assign(plan, { keys: namesHeld ? listHeldKeys(db, plan, heldShown) : [] })),
+    held: listHeldPlans(db).map((plan) =>
+      Object.assign(plan, { keys: namesHeld ? listHeldKeys(db, plan, heldShown) : [] }),
+    ),
     minutes: {
       general: requestsByMinute(db, 'general', atMs),
       recordings: requestsByMinute(db, 'recordings list', atMs),
@@ -113,15 +132,74 @@ function gatherContent(
     history: readHistory(db, atMs),
     windows: gatherWindows(db, budget, standing, atMs),
     budget: standing,
-    runs: runs.slice(0, runsShown),
+    lease: presentHolder(db) ?? null,
+    runs: listRuns(db, runsShown).map((run) => reportRun(run, living)),
     runGroups: groupRuns(runs).slice(0, groupsMax),
-    erasure,
-    openRequests: gatherOpenRequests(db),
-    snapshots: readOr(null, () => reportSnapshots(db, dataDir)),
+    ...gatherRequests(db, now),
+    snapshots: readOr(null, () => gatherSnapshots(db, dataDir)),
     buckets: readStandings(db),
     snapshotsCheckedAt: histories.find(({ job }) => job === 'checkpoint')?.lastDoneAt ?? null,
     ledger: readOr('unreadable', () => readLedgerHead(ledgerFolder(dataDir)) ?? null),
   };
+}
+
+/** A pass without a verdict runs only while somebody who lives walks such a list; else it waits to be resumed. */
+function settlePass(pass: PassReport, living: Living): PassReport {
+  const { dataset, mode, verdict } = pass;
+  const job = mode === 'head' ? 'head' : datasets[dataset].fullJob;
+  const isWalked = living.some((run) => run.job === 'sync' || run.job === job);
+  return verdict === 'running' && !isWalked ? { ...pass, verdict: 'unfinished' } : pass;
+}
+
+/** Reports a run of the mirror; one without an end has died unless somebody who lives works on it. */
+function reportRun(recorded: Run, living: Living): RunReport {
+  const { counts: _counts, outcome, ...run } = settleRun(recorded, living);
+  return { ...run, outcome: outcome ?? 'running' };
+}
+
+/**
+ * Groups runs that are given newest first, so that a day of runs is never more than a few hundred groups. The reason is that
+ * of the newest; a run under way stays alone.
+ */
+export function groupRuns(runs: readonly RunReport[]): RunGroup[] {
+  const groups = Map.groupBy(runs, ({ job, outcome, startedAt }) => `${job} ${outcome} ${startedAt.slice(0, 13)}`);
+  return [...groups.values()].flatMap((group): RunGroup[] => {
+    const [newest] = group;
+    if (!newest) return [];
+    const { id: _id, ...run } = newest;
+    return [
+      {
+        ...run,
+        startedAt: group.at(-1)?.startedAt ?? run.startedAt,
+        requests: group.reduce((sum, { requests }) => sum + requests, 0),
+        count: group.length,
+      },
+    ];
+  });
+}
+
+/** Reads the current snapshot of each dataset. Throws `storage` when a manifest is damaged. */
+function gatherSnapshots(db: Database, dataDir: string): SnapshotReport[] {
+  const published = publishedFilesIn(dataDir);
+  return Object.entries(published.readCurrent().snapshots).map(([dataset, current]) => {
+    const { snapshot_id: snapshotId, deltas = [] } = current;
+    const newestId = deltas.at(-1)?.snapshot_id ?? snapshotId;
+    const { created_at: updatedAt } = published.readManifest({ dataset, snapshotId: newestId });
+    const { created_at: createdAt, rows, files, pass } = published.readManifest({ dataset, snapshotId });
+    const exportedAt = lastExportOf(db, dataset) ?? '';
+    return {
+      dataset,
+      snapshotId,
+      createdAt,
+      deltas: deltas.length,
+      updatedAt,
+      unchangedAt: exportedAt > updatedAt ? exportedAt : null,
+      rows,
+      files: files.length,
+      bytes: files.reduce((sum, file) => sum + file.bytes, 0),
+      verdict: pass?.verdict ?? null,
+    };
+  });
 }
 
 function gatherLists(
@@ -162,30 +240,6 @@ function gatherWindows(
       return { lane, requests, perSeconds, used: countRequestsWithin(db, counted, perSeconds, atMs) };
     });
   return [...gather('general', budget.windows), ...gather('recordings list', budget.recordings.windows)];
-}
-
-function gatherOpenRequests(db: Database): OpenRequest[] {
-  const open = listRequests(db, 'open').filter(({ state }) => state !== 'certified');
-  const targets = Map.groupBy(listOpenTargets(db), ({ requestId }) => requestId);
-  const urgency = (state: string): number => (state === 'attention' ? 0 : state === 'held' ? 1 : 2);
-  return open
-    .toSorted((a, b) => urgency(a.state) - urgency(b.state) || (a.dueAt < b.dueAt ? -1 : 1))
-    .slice(0, requestsMax)
-    .map(({ id, state, reason, waitsFor, receivedAt, dueAt, eventsExpectedBy }) => ({
-      id,
-      state,
-      reasons: [
-        ...new Set([reason, waitsFor, ...(targets.get(id) ?? []).map((target) => target.reason)].filter(isCode)),
-      ],
-      receivedAt,
-      dueAt,
-      eventsExpectedBy,
-    }));
-}
-
-/** Whether a text is a code of this program. Any other text may be an operator's words, and is not shown. */
-function isCode(text: RequestReason | WaitReason | null): text is RequestReason | WaitReason {
-  return text !== null && /^[a-z][a-z_]{0,39}$/.test(text);
 }
 
 /** The value that is read, or another one where the files cannot be read. */

@@ -204,10 +204,10 @@ export const metricCatalogue: readonly Metric[] = [
     ofContent((content) => [content]),
     {},
     {
-      analytics_mirror_held_plans: ['Deletion plans that wait for approval.', ({ heldPlans }) => heldPlans.length],
+      analytics_mirror_held_plans: ['Deletion plans that wait for approval.', ({ held }) => held.length],
       analytics_mirror_quarantined_rows: [
         'Rows that could not be read and were put aside.',
-        ({ quarantined }) => quarantined,
+        ({ quarantine }) => Object.values(quarantine).reduce((sum, rows) => sum + rows, 0),
       ],
       analytics_mirror_erasure_requests_open: ['Erasure requests that are not complete.', openCount],
       analytics_mirror_erasure_requests_overdue: [

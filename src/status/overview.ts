@@ -1,15 +1,16 @@
 import type { BudgetStanding } from '../client/budget-standing.ts';
 import type { ProjectState } from '../job/worker-state.ts';
-import type { MirroredDataset } from '../contract/datasets.ts';
+import type { MirroredDataset, PagedDataset } from '../contract/datasets.ts';
 import type { LedgerHead } from '../ledger/ledger-head.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import type { DestinationStanding } from '../mirror/destinations.ts';
 import type { History } from '../mirror/history.ts';
+import type { LeaseHolder } from '../mirror/lease-rows.ts';
 import type { RowCounts } from '../mirror/read-rows.ts';
-import type { JobTotals } from '../mirror/runs.ts';
+import type { JobTotals, Run, RunOutcome } from '../mirror/runs.ts';
 import type { HeldPlan } from '../mirror/suspects.ts';
 import type { PassReport } from '../sync/pass-report.ts';
-import type { ErasureReport, RunGroup, RunReport, SnapshotReport } from './report.ts';
+import type { ListedAgain } from './listed-again.ts';
 
 /** How fresh a list of the service is here. Times are ISO 8601 UTC. */
 export type ListFreshness = {
@@ -38,22 +39,62 @@ export type OpenRequest = {
   eventsExpectedBy: string | null;
 };
 
-/** The content of a project's data folder. */
+/** The state of all erasure requests. */
+export type ErasureReport = {
+  states: Partial<Record<RequestState, number>>;
+  /** Open erasure requests whose due date is past. */
+  overdue: number;
+  /** The first due date of an open request, and the time by which the service's last awaited batch should have run. */
+  nextDueAt: string | null;
+  eventsExpectedBy: string | null;
+  /** The entries of the fence, and how many rows they have kept out. */
+  fence: { entries: number; hits: number; recreated: number };
+  listedAgain: ListedAgain;
+};
+
+/**
+ * The current full snapshot, its deltas, and the newest time of all. `verdict`: of the full one's pass, or null. `unchangedAt`:
+ * when an export last found that a new one would be no other; null where none has looked since the newest was published.
+ */
+export type SnapshotReport = {
+  dataset: string;
+  snapshotId: string;
+  createdAt: string;
+  deltas: number;
+  updatedAt: string;
+  unchangedAt: string | null;
+  rows: number;
+  files: number;
+  bytes: number;
+  verdict: string | null;
+};
+
+/** A recorded run of a job. */
+export type RunReport = Omit<Run, 'counts' | 'outcome'> & { outcome: RunOutcome | 'running' };
+
+/** Runs of a job that began within the same hour and ended alike. */
+export type RunGroup = Omit<RunReport, 'id'> & { count: number };
+
+/** The content of a project's data folder, for command, page and metrics. */
 export type ProjectContent = {
   lists: ListFreshness[];
   histories: JobTotals[];
   rows: RowCounts;
-  /** Rows that could not be read and were put aside. */
-  quarantined: number;
+  /** Rows that could not be read and were put aside, by dataset. */
+  quarantine: Record<string, number>;
+  /** Rows that a complete pass did not see. The service has still to be asked for each of them. */
+  suspects: Record<PagedDataset, number>;
   passes: PassReport[];
   /** Deletion plans that wait for approval; `keys` names the first rows of each, only where the page asks for a token. */
-  heldPlans: (HeldPlan & { keys: string[] })[];
+  held: (HeldPlan & { keys: string[] })[];
   /** Requests that ended in each of the last 60 minutes, the oldest first. */
   minutes: { general: number[]; recordings: number[] };
   windows: BudgetWindow[];
   /** What answers 429 have taught about the budget. */
   budget: BudgetStanding;
   history: History;
+  /** Who works on the data folder; null where no living process does. */
+  lease: LeaseHolder | null;
   /** The newest runs, newest first. */
   runs: RunReport[];
   /** The runs of the last 24 hours, newest first. */
@@ -75,7 +116,7 @@ export type ProjectContent = {
 export type ProjectOverview = ProjectState & { content: ProjectContent | null };
 
 /**
- * The state of all projects at a moment. Page, metrics and readiness are made from it. Holds no personal data; where the page
+ * The state of all projects at a moment. Page, metrics, readiness and `status` are made from it. Holds no personal data; where the page
  * asks for a token, it names the first rows of held plans by their uuids or ids.
  */
 export type Overview = {

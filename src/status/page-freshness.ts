@@ -9,16 +9,16 @@ import { agoText, countText, countedText, durationText } from '../core/words.ts'
 const stateMarks: Readonly<Record<ListFreshness['state'], Mark>> = { fresh: 'well', stale: 'attention', never: 'new' };
 
 /** The freshness of each list, and how close it is to being stale. */
-export function freshnessCards({ lists, heldPlans }: ProjectContent, now: string): Markup {
+export function freshnessCards({ lists, held }: ProjectContent, now: string): Markup {
   if (lists.length === 0) return html`<p class="soft">No list is mirrored yet, and no job is scheduled.</p>`;
   return html`<ul class="cards">
-    ${lists.map((list) => html`<li class="card">${card(list, heldPlans, now)}</li>`)}
+    ${lists.map((list) => html`<li class="card">${card(list, held, now)}</li>`)}
   </ul>`;
 }
 
 function card(
   { dataset, rows, completeAsOf, lookedAt, limitMs, state }: ListFreshness,
-  heldPlans: ProjectContent['heldPlans'],
+  held: ProjectContent['held'],
   now: string,
 ): Markup {
   const ageMs = completeAsOf === null ? null : Date.parse(now) - Date.parse(completeAsOf);
@@ -36,7 +36,7 @@ function card(
       }${limitMs === null ? '' : `, ${`stale after ${durationText(limitMs)}`.replaceAll(' ', '\u00a0')}`}
     </p>
     <p class="small">${lookedAt === null ? '' : html`last looked at ${when(lookedAt, now)}`}</p>
-    ${heldPlans
+    ${held
       .filter((held) => held.dataset === dataset)
       .map(
         ({ plan, rows: heldRows, heldAt, keys }) =>

@@ -1,6 +1,5 @@
 import { html } from 'hono/html';
-import type { ProjectContent } from './overview.ts';
-import type { RunGroup, RunReport } from './report.ts';
+import type { ProjectContent, RunGroup, RunReport } from './overview.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import { badge, when, type Mark } from './page-parts.ts';
 import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';

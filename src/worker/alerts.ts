@@ -4,7 +4,7 @@ import { stateDiffers } from '../erasure/bound/hold.ts';
 import { codeText, countedText, minuteText } from '../core/words.ts';
 import { isServiceCause, serviceCauses } from '../job/service-cause.ts';
 import type { ProjectState } from '../job/worker-state.ts';
-import { isLogHeld } from '../mirror/log-size.ts';
+import { heldLogText } from '../mirror/log-size.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
 
 /** A job is failing after so many failures in a row. A single failure only makes the job pause. */
@@ -96,7 +96,9 @@ export function alertOf(kind: AlertKind, message: string, job: ScheduledJob | nu
 function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Alert[] {
   const { heldPlans, heldRequests, attentionRequests, overdueRequests, isLedgerWritable } = condition;
   const { diskFreeBytes, diskFreeBytesMin, logBytes, clock } = condition;
-  const only = (isSo: boolean, kind: AlertKind, message: string): Alert[] => (isSo ? [alertOf(kind, message)] : []);
+  const found = (kind: AlertKind, message: string | null): Alert[] =>
+    message === null ? [] : [alertOf(kind, message)];
+  const only = (isSo: boolean, kind: AlertKind, message: string): Alert[] => found(kind, isSo ? message : null);
   return [
     ...only(!isLedgerWritable, 'ledger_unwritable', 'the ledger cannot be written'),
     ...only(
@@ -104,12 +106,8 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
       'disk_low',
       `the disk of the data folder has ${Math.floor(diskFreeBytes / 1_000_000)} MB left`,
     ),
-    ...(clock.problem === null ? [] : [alertOf('clock_differs', clock.problem)]),
-    ...only(
-      isLogHeld(logBytes),
-      'log_held',
-      `mirror.db-wal has grown to ${Math.floor(logBytes / 1_000_000)} MB, because a reader keeps it from being written back`,
-    ),
+    ...found('clock_differs', clock.problem),
+    ...found('log_held', heldLogText(logBytes)),
     ...only(
       overdueRequests > 0,
       'overdue',

@@ -5,7 +5,7 @@ import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { Logger } from '../log/logger.ts';
 import { alertChanges, alertsOf } from './alerts.ts';
-import { noHistory, type JobHistory, dueJobs, nextStartMs, periodMsAt, type PlannedStart } from './schedule-plan.ts';
+import { dueJobs, jobStateOf, nextStartMs, noHistory, type JobHistory, type PlannedStart } from './schedule-plan.ts';
 import type { JobState, ProjectCondition, ProjectState } from '../job/worker-state.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
 
@@ -192,21 +192,12 @@ function projectState(runner: RunnerState, startedAtMs: number): ProjectState {
 }
 
 /** A job as the worker's state tells it. `since`: when it was begun, if it is under way. */
-function jobState(job: ScheduledJob, attempts: Attempts, since: number | null, nowMs: number): JobState {
-  const history = withUnrecorded(attempts);
+function jobState(job: ScheduledJob, attempts: Attempts, sinceMs: number | null, nowMs: number): JobState {
+  const since = sinceMs === null ? null : isoTime(sinceMs);
   return {
-    job,
-    cron: attempts.cron,
-    periodMs: periodMsAt(attempts.ticks, nowMs),
+    ...jobStateOf(job, attempts, withUnrecorded(attempts), nowMs),
     nextAt: isoTime(startMsOf(attempts, nowMs)),
-    lastAt: since === null ? isoOf(history.lastStartMs) : isoTime(since),
-    lastOutcome: since === null ? history.lastOutcome : 'running',
-    lastReason: since === null ? history.lastReason : null,
-    lastSuccessAt: isoOf(history.successMs),
-    lastFound: history.settledReason,
-    runningSince: isoOf(since),
-    failing: history.failing && { reason: history.failing.reason, since: isoTime(history.failing.sinceMs) },
-    consecutiveFailures: history.failures,
+    ...(since && { lastAt: since, lastOutcome: 'running', lastReason: null, runningSince: since }),
     timesBusy: attempts.timesBusy,
   };
 }
@@ -254,8 +245,4 @@ function problemOf(error: unknown, dataDir: string): Problem {
   // The message of a foreign error may hold personal data.
   if (!known) return { code: 'unexpected', message: 'unexpected', hint: null };
   return { code: known.code, message: known.message, hint: known.hint ?? null };
-}
-
-function isoOf(ms: number | null): string | null {
-  return ms === null ? null : isoTime(ms);
 }

@@ -1,5 +1,7 @@
 import type { Ticks } from '../config/cron.ts';
 import { scheduledJobs, type ScheduledJob } from '../config/settings.ts';
+import { isoTime } from '../core/clock.ts';
+import type { JobState } from '../job/worker-state.ts';
 import type { Run, RunOutcome } from '../mirror/runs.ts';
 
 /** A job's history, as far as its next run depends on it. Times are milliseconds since 1970, of the machine's clock. */
@@ -120,6 +122,34 @@ function endOfPauseMs(
   const sinceMs = lastEndMs ?? lastStartMs;
   if (counted < 1 || sinceMs === null || sinceMs > nowMs) return null;
   return sinceMs + pauseMs(counted, periodMsAt(ticks, nowMs));
+}
+
+/** A scheduled job by its history, at a time in milliseconds since 1970; not whether it runs in this process. */
+export function jobStateOf(
+  job: ScheduledJob,
+  { cron, ticks }: { cron: string; ticks: Ticks },
+  history: JobHistory,
+  nowMs: number,
+): Omit<JobState, 'timesBusy'> {
+  const { failing } = history;
+  return {
+    job,
+    cron,
+    periodMs: periodMsAt(ticks, nowMs),
+    nextAt: isoTime(nextStartMs(history, ticks, nowMs)),
+    lastAt: isoOf(history.lastStartMs),
+    lastOutcome: history.lastOutcome,
+    lastReason: history.lastReason,
+    lastSuccessAt: isoOf(history.successMs),
+    lastFound: history.settledReason,
+    runningSince: null,
+    failing: failing && { reason: failing.reason, since: isoTime(failing.sinceMs) },
+    consecutiveFailures: history.failures,
+  };
+}
+
+function isoOf(ms: number | null): string | null {
+  return ms === null ? null : isoTime(ms);
 }
 
 /** A job, when it is to start, and when it was last started. */

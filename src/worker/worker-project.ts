@@ -1,21 +1,14 @@
-import { existsSync } from 'node:fs';
 import { scheduleOf, type ScheduledJob, type Settings } from '../config/settings.ts';
 import { datasets, mirroredDatasets, pagedDatasets } from '../contract/datasets.ts';
-import { isoTime, type Clock } from '../core/clock.ts';
+import type { Clock } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
-import { freeBytesAt, isWritable } from '../core/folder.ts';
-import { readClockStanding } from '../job/clock-standing.ts';
 import type { JobContext, ServiceContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { isGuest } from '../job/turn-plan.ts';
-import type { ProjectCondition } from '../job/worker-state.ts';
-import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import { openDatabaseReadOnly, type Database } from '../mirror/database.ts';
-import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
-import { readLogBytes } from '../mirror/log-size.ts';
+import { listRequests } from '../mirror/erasure-requests.ts';
 import { readOpenAlerts, replaceOpenAlerts } from '../mirror/open-alerts.ts';
 import { lastCompletePasses } from '../mirror/passes.ts';
-import { listHeldPlans } from '../mirror/suspects.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
 import { filesDamaged } from './alerts.ts';
 import { runAnchorJob } from './anchor-job.ts';
@@ -23,7 +16,7 @@ import { holdAgainstLedger, stateDiffers } from '../erasure/bound/hold.ts';
 import { runExportJob } from './export-job.ts';
 import type { WorkerProject } from './project-runner.ts';
 import { runReconcileJob } from './reconcile-job.ts';
-import { readJobHistory } from './schedule-report.ts';
+import { readJobHistory, readProjectCondition } from './read-project.ts';
 import { runSyncJob } from './sync-job.ts';
 
 /** The functions of the program that a project of the worker needs. */
@@ -53,7 +46,7 @@ export function workerProject(
     run: (job, signal) => runScheduledJob(job, serviceContext(signal), runDrill),
     givesWay: (running, to) => passJobs.has(running) && isGuest(to) && isOfUseBesidePass(database(), to),
     readHistory: (job) => readJobHistory(database(), job, clock.now()),
-    readCondition: () => readProjectCondition(database(), settings, clock),
+    readCondition: () => readProjectCondition(database(), settings, clock.now()),
     readAlerts: () => readOpenAlerts(database()),
     keepAlerts: (alerts) => replaceOpenAlerts(database(), alerts),
   };
@@ -121,30 +114,4 @@ export function runCheckpointJob(context: JobContext): Promise<JobResult> {
     if (problems.length > 0) return { outcome: 'incomplete', reason: filesDamaged, counts };
     return { outcome: 'done', counts };
   });
-}
-
-/** Reads the condition of a project from its data folder. Throws the system's error when that fails. */
-function readProjectCondition(db: Database, settings: Settings, clock: Clock): ProjectCondition {
-  const { held = 0, attention = 0 } = countRequests(db);
-  const nowMs = clock.now();
-  const now = isoTime(nowMs);
-  return {
-    heldPlans: listHeldPlans(db).length,
-    heldRequests: held,
-    attentionRequests: attention,
-    overdueRequests: listRequests(db, 'open').filter(({ certifiedAt, dueAt }) => certifiedAt === null && dueAt < now)
-      .length,
-    diskFreeBytes: freeBytesAt(settings.dataDir),
-    diskFreeBytesMin: settings.alerts.diskFreeBytesMin,
-    logBytes: readLogBytes(settings.dataDir),
-    isLedgerWritable: isLedgerWritable(settings.dataDir),
-    clock: readClockStanding(db, settings.dataDir, nowMs),
-  };
-}
-
-/** Whether the ledger can grow: its file or folder may be written, or its folder may be made. */
-function isLedgerWritable(dataDir: string): boolean {
-  const folder = ledgerFolder(dataDir);
-  const path = [entriesPath(folder), folder].find((place) => existsSync(place)) ?? dataDir;
-  return isWritable(path);
 }

@@ -37,7 +37,7 @@ test('workers share projects, give them to commands and newcomers, take over wha
     return said?.jobs.some(({ job }) => job === 'full') === true;
   });
   expect((await on('three', ['status', '--project', 'p1'])).stdout).toMatch(
-    /^p1 is held by (?:one|two) \(worker\) since .*\n.*\n(?:ALERT: .*\n)*\nrun does/,
+    /^p1 is held by (?:one|two) \(worker\) since .*\n.*\n(?:ATTENTION: .*\n {2}.*\n)*\nrun does/,
   );
   // A command elsewhere works on a project that a worker holds, and the worker takes it back.
   const synced = await on('three', ['sync', '--project', 'p0', '--wait', '--json']);

@@ -10,7 +10,7 @@ import { scanRequests } from '../../src/erasure/scan/scan-requests.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { listRequests, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
-import { gatherStatus } from '../../src/status/report.ts';
+import { gatherRequests } from '../../src/status/gather-requests.ts';
 import { jobContext } from '../job/job-context.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 import { answer } from './upstream/upstream-world.ts';
@@ -254,8 +254,7 @@ it('a recording of a request that somebody asked for is listed again: an operato
   expectSoundLedger(world);
 });
 
-const statusOf = ({ db, dataDir, clock }: ErasureWorld) =>
-  gatherStatus(db(), dataDir, isoTime(clock.now())).erasure.listedAgain;
+const statusOf = ({ db, clock }: ErasureWorld) => gatherRequests(db(), isoTime(clock.now())).erasure.listedAgain;
 
 it('a person of two requests is let in by both together, and by none while a third is about to erase the person', async () => {
   const { world, uuid } = await worldWithPerson();

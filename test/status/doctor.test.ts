@@ -140,7 +140,7 @@ test('a write-ahead log that a reader holds is a warning', async () => {
   truncateSync(`${databasePath(dataDir)}-wal`, 400_000_000);
   expect((await examined(dataDir)).get('log')).toMatchObject({
     state: 'warning',
-    detail: 'mirror.db-wal has 400 MB: a reader keeps it from being written back',
+    detail: 'mirror.db-wal has grown to 400 MB, because a reader keeps it from being written back',
   });
 });
 

@@ -7,10 +7,11 @@ import type { JobState, WorkerState } from '../../src/job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { insertRequest, changeRequest } from '../../src/mirror/erasure-requests.ts';
-
+import type { Database } from '../../src/mirror/database.ts';
+import { writeLease } from '../../src/mirror/lease-rows.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { openRequestTimes } from '../../src/mirror/request-times.ts';
-import { finishRun, startRun } from '../../src/mirror/runs.ts';
+import { finishRun, listRuns, startRun } from '../../src/mirror/runs.ts';
 import { currentPath } from '../snapshot/paths.ts';
 import { gatherOverview } from '../../src/status/gather-overview.ts';
 import type { ProjectContent } from '../../src/status/overview.ts';
@@ -123,7 +124,7 @@ test('a list is as fresh as the beginning of its last complete pass, whatever ca
   });
 });
 
-test('runs of the last day, and what each job has come to so far', async () => {
+test('the newest runs, those of the last day, and what each job has come to so far', async () => {
   const mirror = openTestMirror();
   const { db } = mirror;
   const makeRun = (job: string, agoMs: number, outcome: 'done' | 'failed'): void => {
@@ -135,11 +136,14 @@ test('runs of the last day, and what each job has come to so far', async () => {
   makeRun('full', 2 * hourMs, 'failed');
   await acquireLease(db, 'head', { ...stillClock, now: () => Date.parse(before(1000)) });
   startRun(db, 'head', before(1000));
-  const { runs, histories, snapshotsCheckedAt } = await contentOf(mirror);
+  const { runs, runGroups, histories, snapshotsCheckedAt } = await contentOf(mirror);
   expect(runs.map(({ job, outcome, finishedAt }) => [job, outcome, finishedAt])).toEqual([
     ['head', 'running', null],
     ['full', 'failed', before(2 * hourMs - 1000)],
+    ['full', 'done', before(30 * hourMs - 1000)],
+    ['checkpoint', 'done', before(72 * hourMs - 1000)],
   ]);
+  expect(runGroups.map(({ job }) => job)).toEqual(['head', 'full']);
   expect(histories).toEqual([
     {
       job: 'checkpoint',
@@ -159,6 +163,51 @@ test('runs of the last day, and what each job has come to so far', async () => {
   ]);
   expect(snapshotsCheckedAt).toBe(before(72 * hourMs - 1000));
 });
+
+test('passes, runs and who works are told as they stand', async () => {
+  const mirror = openTestMirror();
+  const { db } = mirror;
+  const at = before(hourMs);
+  finishPass(db, startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at }), 'seam_not_joined', at);
+  startPass(db, { dataset: 'persons', mode: 'head', plan: '{}', at });
+  startRun(db, 'export', at);
+  await acquireLease(db, 'export', { ...stillClock, now: () => Date.parse(at) });
+  const { passes, runs, lease } = await contentOf(mirror);
+  expect(passes.map(({ mode, verdict, reason }) => [mode, verdict, reason])).toEqual([
+    ['full', 'incomplete', 'seam_not_joined'],
+    ['head', 'unfinished', null],
+  ]);
+  expect(runs).toMatchObject([{ job: 'export', outcome: 'running' }]);
+  expect(lease).toMatchObject({ job: 'export', pid: process.pid, takenAt: at });
+});
+
+test.each([
+  ['no lease', () => Promise.resolve()],
+  [
+    'the row of a process that was killed',
+    (db: Database) => {
+      writeLease(db, { holder: 'a', job: 'export', host: 'here', pid: 1, takenAt: before(hourMs) });
+      return Promise.resolve();
+    },
+  ],
+  ['the lease of another job', (db: Database) => acquireLease(db, 'audit', stillClock)],
+])(
+  'with %s, a run without an end has died and its pass is unfinished',
+  async (what, take: (db: Database) => Promise<unknown>) => {
+    const mirror = openTestMirror();
+    const { db } = mirror;
+    await take(db);
+    startRun(db, 'export', before(hourMs));
+    startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at: before(hourMs) });
+    const { runs, passes, lease, histories } = await contentOf(mirror);
+    expect(runs).toMatchObject([{ job: 'export', outcome: 'interrupted', reason: 'died' }]);
+    expect(passes).toMatchObject([{ verdict: 'unfinished' }]);
+    expect(lease?.job).toBe(what === 'the lease of another job' ? 'audit' : undefined);
+    expect(histories).toMatchObject([{ outcomes: { interrupted: 1 } }]);
+    // A reader writes nothing: the next run records it.
+    expect(listRuns(db, 1)).toMatchObject([{ outcome: null }]);
+  },
+);
 
 test('of thousands of runs a day, the newest are shown and the others grouped by the hour', async () => {
   const mirror = openTestMirror();
@@ -259,15 +308,34 @@ test('open requests stand by urgency, without a word that somebody wrote', async
 test('snapshots and ledger are shown as they are, and damage to either hides nothing else', async () => {
   const mirror = openTestMirror();
   const { dataDir } = mirror;
-  await exportCount(dataDir, 10);
+  const { snapshotId } = await exportCount(dataDir, 10);
   const ledger = openLedger(dataDir, stillClock);
   ledger.checkpoint();
-  expect((await contentOf(mirror)).snapshots?.map(({ rows }) => rows)).toEqual([10]);
+  expect((await contentOf(mirror)).snapshots).toMatchObject([
+    { dataset: 'distinct_ids', snapshotId, rows: 10, files: 3, verdict: 'complete' },
+  ]);
   writeFileSync(currentPath(dataDir), 'damaged');
   rmSync(entriesPath(ledgerFolder(dataDir)), { force: true, recursive: true });
   const { snapshots, lists } = await contentOf(mirror);
   expect(snapshots).toBeNull();
   expect(lists).toHaveLength(1);
+});
+
+test('an export that found nothing new is told, so that nothing looks stale because nothing has changed', async () => {
+  const mirror = openTestMirror();
+  await exportCount(mirror.dataDir, 4);
+  const exportedAt = '2026-11-21T12:00:00.000Z';
+  const run = (job: string, startedAt: string, outcome: 'done' | 'failed', counts: object): void => {
+    const id = startRun(mirror.db, job, startedAt);
+    finishRun(mirror.db, { id, outcome, reason: null, requests: 0, counts, at: startedAt });
+  };
+  const unchangedAt = async () => (await contentOf(mirror)).snapshots?.map((one) => one.unchangedAt);
+  run('export', '2026-11-20T12:00:00.000Z', 'done', { distinct_ids: 4 });
+  expect(await unchangedAt()).toEqual([null]);
+  run('delta', exportedAt, 'done', { distinct_ids: 4 });
+  run('export', '2026-11-22T12:00:00.000Z', 'done', { persons: 4 });
+  run('export', '2026-11-23T12:00:00.000Z', 'failed', {});
+  expect(await unchangedAt()).toEqual([exportedAt]);
 });
 
 test('a mirror that cannot be read is a problem of its project alone', async () => {
@@ -291,7 +359,7 @@ test('the rows of a held plan are named only where the page asks for a token', a
   holdSuspects(db, plan, [1, 3]);
   const keysWith = async (namesHeld: boolean) => {
     const [project] = (await overviewOf(mirror.dataDir, mirror, null, namesHeld)).projects;
-    return project?.content?.heldPlans.map(({ keys }) => keys);
+    return project?.content?.held.map(({ keys }) => keys);
   };
   expect(await keysWith(true)).toEqual([['u1', 'u3']]);
   expect(await keysWith(false)).toEqual([[]]);

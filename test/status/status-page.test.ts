@@ -4,7 +4,8 @@ import { textOf } from '../../src/markup/markup.ts';
 import { passRows } from '../../src/status/page-passes.ts';
 import { layOutRuns } from '../../src/status/page-runs.ts';
 import { pagePolicy, statusPage, tabIcon } from '../../src/status/status-page.ts';
-import { groupRuns, type RunGroup, type RunReport } from '../../src/status/report.ts';
+import { groupRuns } from '../../src/status/gather-overview.ts';
+import type { RunGroup, RunReport } from '../../src/status/overview.ts';
 import { thousandProjects, worlds } from './worlds.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64');

@@ -5,8 +5,9 @@ import type {
   Overview,
   ProjectContent,
   ProjectOverview,
+  RunReport,
 } from '../../src/status/overview.ts';
-import { groupRuns, type RunReport } from '../../src/status/report.ts';
+import { groupRuns } from '../../src/status/gather-overview.ts';
 import type { ClusterStanding, JobState, ProjectCondition } from '../../src/job/worker-state.ts';
 import type { Alert } from '../../src/mirror/open-alerts.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
@@ -172,14 +173,16 @@ const freshContent: ProjectContent = {
     playlist_recordings: 212,
     quarantine: 2,
   },
-  quarantined: 2,
+  quarantine: { persons: 2 },
+  suspects: { persons: 0, recordings: 0 },
+  lease: null,
   passes: [
     pass('persons', 'full', {}),
     pass('persons', 'head', { startedAt: before(6.3 * minuteMs), finishedAt: before(6 * minuteMs), windows: 3 }),
     pass('recordings', 'full', { startedAt: before(2.4 * hourMs), finishedAt: before(2 * hourMs), windows: 50 }),
     pass('playlists', 'full', { windows: 6, seams: 0, rowsReceived: 6 }),
   ],
-  heldPlans: [],
+  held: [],
   history: ninetyDays(),
   minutes: {
     general: Array.from({ length: 60 }, (_minute, index) => [4, 0, 0, 11, 2][index % 5] ?? 0),
@@ -338,7 +341,7 @@ const stale = changed(
 
 const held = changed(
   {
-    heldPlans: [
+    held: [
       {
         plan: 'p-81c2',
         dataset: 'persons',

@@ -1,17 +1,18 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { budgetStanding, learntText, pauseText, type BudgetStanding } from '../../client/budget-standing.ts';
-import { readPace } from '../../client/pace.ts';
+import { learntText, pauseText } from '../../client/budget-standing.ts';
 import { isoTime } from '../../core/clock.ts';
 import { bytesText, countText, printableLines, secondText } from '../../core/words.ts';
-import { clockFix } from '../../config/alert-kinds.ts';
+import type { JobState } from '../../job/worker-state.ts';
 import { stateCounts } from '../../ledger/vocabulary-words.ts';
 import { databasePath } from '../../mirror/database.ts';
-import { readPaceText } from '../../mirror/request-times.ts';
-import { reportElsewhere, type ElsewhereReport } from '../../status/report-elsewhere.ts';
+import { isLogHeld } from '../../mirror/log-size.ts';
+import { gatherContent } from '../../status/gather-overview.ts';
 import { listedAgainTexts } from '../../status/listed-again.ts';
-import { gatherStatus, type StatusReport } from '../../status/report.ts';
-import { reportSchedule, type ScheduleReport } from '../../worker/schedule-report.ts';
+import type { ErasureReport, ProjectContent, RunReport, SnapshotReport } from '../../status/overview.ts';
+import { reportElsewhere, type ElsewhereReport } from '../../status/report-elsewhere.ts';
+import { judgeProject } from '../../status/verdict.ts';
+import { readProjectState } from '../../worker/read-project.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { standingText } from '../bucket-text.ts';
@@ -20,6 +21,7 @@ import { formatTable } from '../table.ts';
 
 const watchEveryMs = 2_000;
 const clearedScreen = '\u001B[H\u001B[2J';
+const runsShown = 5;
 
 /** Defines `status`: shows the state of the mirror, its snapshots and runs. */
 export function define(command: Command, { stdout, signal }: CommandContext): CommandAction {
@@ -34,13 +36,27 @@ export function define(command: Command, { stdout, signal }: CommandContext): Co
       }
       const db = app.databaseReadOnly();
       const look = (): CommandResult => {
-        const nowMs = clock.now();
-        const report = gatherStatus(db, settings.dataDir, isoTime(nowMs));
-        const schedule = reportSchedule(db, settings, nowMs);
-        const budget = budgetStanding(settings.budget, readPace(readPaceText(db)), nowMs);
+        const atMs = clock.now();
+        const at = isoTime(atMs);
+        const { jobs, condition, ...state } = readProjectState(db, app, atMs);
+        const content = gatherContent(db, settings, { jobs, atMs, namesHeld: false });
+        const { reasons } = judgeProject({ ...state, jobs, condition, content }, at);
         return {
-          json: { ...report, budget, schedule },
-          text: statusText(report, budget) + scheduleText(schedule, isoTime(nowMs)),
+          json: {
+            dataDir: state.dataDir,
+            ...content,
+            alerts: state.alerts,
+            log: { bytes: condition.logBytes, isHeld: isLogHeld(condition.logBytes) },
+            clock: condition.clock,
+            schedule: jobs.map(({ job, cron, nextAt, lastAt, lastOutcome }) => ({
+              job,
+              cron,
+              nextAt: nextAt < at ? at : nextAt,
+              lastAt,
+              lastOutcome,
+            })),
+          },
+          text: contentText(state.dataDir, content, reasons) + scheduleText(jobs, at),
         };
       };
       const isShown = watch === true && command.optsWithGlobals<GlobalOptions>().json !== true;
@@ -60,18 +76,24 @@ function elsewhereText({ project, holder, isPaused, newer, said }: ElsewhereRepo
   const lines = [`${project} is held by ${held}${isPaused ? '; it is paused' : ''}\n`];
   if (newer !== null) lines.push(`this machine leaves it alone: ${newer}\n`);
   if (!said) return `${lines.join('')}no machine has said anything of it yet\n`;
-  const alerts = said.alerts.map(({ message, todo }) => `ALERT: ${message}; ${todo}\n`);
-  lines.push(`by what its holder said at ${secondText(said.at)}; all else is in its own status\n`, ...alerts);
-  return `${lines.join('')}${scheduleText(said.jobs, said.at)}`;
+  lines.push(`by what its holder said at ${secondText(said.at)}; all else is in its own status\n`);
+  return `${[...lines, ...said.alerts.map(attentionText)].join('')}${scheduleText(said.jobs, said.at)}`;
 }
 
-function statusText(
-  { dataDir, rows, suspects, held, passes, snapshots, buckets, erasure, runs, lease, log, clock }: StatusReport,
-  budget: BudgetStanding,
+/** Something that needs a person, and what to do. */
+function attentionText({ message, todo }: { message: string; todo: string }): string {
+  return `ATTENTION: ${message}\n  ${todo}\n`;
+}
+
+function contentText(
+  dataDir: string,
+  { rows, suspects, held, passes, snapshots, buckets, erasure, runs, lease, budget }: ProjectContent,
+  reasons: readonly { message: string; todo: string }[],
 ): string {
   const awaited = Object.entries(suspects).filter(([, count]) => count > 0);
   const sections = [
     `mirror in ${dataDir}\n`,
+    ...(reasons.length === 0 ? [] : [reasons.map(attentionText).join('')]),
     formatTable(['table', 'rows'], Object.entries(rows)),
     passes.length === 0 ? 'no pass yet: run `analytics-mirror sync`\n' : passTable(passes),
     ...(awaited.length === 0
@@ -80,33 +102,26 @@ function statusText(
           `no longer listed, to be asked for: ${awaited.map(([dataset, count]) => `${countText(count)} ${dataset}`).join(', ')}\n`,
         ]),
     ...held.map(heldPlanText),
-    snapshots.length === 0 ? 'no snapshot yet: run `analytics-mirror export`\n' : snapshotText(snapshots),
+    ...(snapshots === null ? [] : [snapshotText(snapshots)]),
     ...buckets.map(standingText),
     ...erasureText(erasure),
-    runText(runs),
+    runText(runs.slice(0, runsShown)),
     ...(lease
       ? [`held by ${lease.job}, process ${lease.pid} on ${lease.host}, since ${secondText(lease.takenAt)}\n`]
       : []),
     ...pauseText(budget).map((text) => `WAITING: ${text}\n`),
     ...learntText(budget).map((text) => `${text}\n`),
-    ...(clock.problem === null ? [] : [`ATTENTION: ${clock.problem}; ${clockFix}\n`]),
-    ...(log.isHeld
-      ? [
-          `ATTENTION: mirror.db-wal has ${bytesText(log.bytes)}; a reader keeps it from being written back. End that reader: \`lsof mirror.db-wal\` lists it\n`,
-        ]
-      : []),
   ];
   return sections.join('\n');
 }
 
 /** The states of the erasure requests; nothing where there never was one. */
-function erasureText(erasure: StatusReport['erasure']): string[] {
-  const { states, overdue, nextDueAt, eventsExpectedBy, fence } = erasure;
+function erasureText(erasure: ErasureReport): string[] {
+  const { states, nextDueAt, eventsExpectedBy, fence } = erasure;
   const counts = stateCounts(states);
   if (counts.length === 0) return [];
   const table = formatTable(['requests to erase', { right: 'count' }], counts);
   const notes = [
-    ...(overdue > 0 ? [`OVERDUE: ${countText(overdue)}`] : []),
     ...(nextDueAt === null ? [] : [`next due ${secondText(nextDueAt)}`]),
     ...(eventsExpectedBy === null ? [] : [`the service's batch should have run by ${secondText(eventsExpectedBy)}`]),
     `the fence has kept rows out ${countText(fence.hits)} times, ${countText(fence.recreated)} of them of persons created again`,
@@ -115,7 +130,8 @@ function erasureText(erasure: StatusReport['erasure']): string[] {
   return [`${table}${notes.map((text) => `${text}\n`).join('')}`];
 }
 
-function snapshotText(snapshots: StatusReport['snapshots']): string {
+function snapshotText(snapshots: readonly SnapshotReport[]): string {
+  if (snapshots.length === 0) return 'no snapshot yet: run `analytics-mirror export`\n';
   const isUnchanged = snapshots.some(({ unchangedAt }) => unchangedAt !== null);
   return formatTable(
     [
@@ -143,7 +159,7 @@ function snapshotText(snapshots: StatusReport['snapshots']): string {
   );
 }
 
-function runText(runs: StatusReport['runs']): string {
+function runText(runs: readonly RunReport[]): string {
   return formatTable(
     ['run', 'job', 'outcome', 'requests', 'began'],
     runs.map(({ id, job, outcome, reason, requests, startedAt }) => [
@@ -156,10 +172,7 @@ function runText(runs: StatusReport['runs']): string {
   );
 }
 
-function scheduleText(
-  schedule: readonly Pick<ScheduleReport, 'job' | 'cron' | 'nextAt' | 'lastAt' | 'lastOutcome'>[],
-  now: string,
-): string {
+function scheduleText(schedule: readonly JobState[], now: string): string {
   if (schedule.length === 0) return '';
   const table = formatTable(
     ['run does', 'at (UTC)', 'last', 'outcome', 'next'],
@@ -168,7 +181,7 @@ function scheduleText(
       cron,
       lastAt === null ? 'never' : secondText(lastAt),
       lastOutcome ?? '',
-      nextAt === now ? 'due' : secondText(nextAt),
+      nextAt <= now ? 'due' : secondText(nextAt),
     ]),
   );
   return `\n${table}`;

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import type { RequestReason, WaitReason } from '../ledger/vocabulary.ts';
+import type { Database } from '../mirror/database.ts';
+import { countRequests, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { listOpenTargets } from '../mirror/erasure-targets.ts';
+import { countFence } from '../mirror/fence.ts';
+import { countListedAgain } from '../mirror/listed-again.ts';
+import { newestSuccess } from '../mirror/runs.ts';
+import type { ErasureReport, OpenRequest } from './overview.ts';
+
+const requestsMax = 12;
+
+/** Reads the state of all erasure requests at a time (ISO 8601 UTC), and the most urgent of the open ones. */
+export function gatherRequests(db: Database, now: string): { erasure: ErasureReport; openRequests: OpenRequest[] } {
+  const requests = listRequests(db, 'open');
+  const open = requests.filter(({ certifiedAt }) => certifiedAt === null);
+  const times = (of: 'dueAt' | 'eventsExpectedBy'): string[] => open.flatMap((request) => request[of] ?? []).toSorted();
+  const erasure = {
+    states: countRequests(db),
+    overdue: open.filter(({ dueAt }) => dueAt < now).length,
+    nextDueAt: times('dueAt').at(0) ?? null,
+    eventsExpectedBy: times('eventsExpectedBy').at(-1) ?? null,
+    fence: countFence(db),
+    listedAgain: { letIn: letInLast(db), out: countListedAgain(db) },
+  };
+  return { erasure, openRequests: mostUrgent(db, requests) };
+}
+
+/** How many rows that were listed again the newest reconciliation has let in. */
+function letInLast(db: Database): number {
+  const { letIn = 0 } = z
+    .looseObject({ letIn: z.int().optional() })
+    .parse(JSON.parse(newestSuccess(db, 'reconcile')?.counts ?? '{}'));
+  return letIn;
+}
+
+function mostUrgent(db: Database, requests: readonly ErasureRequest[]): OpenRequest[] {
+  const targets = Map.groupBy(listOpenTargets(db), ({ requestId }) => requestId);
+  const urgency = (state: string): number => (state === 'attention' ? 0 : state === 'held' ? 1 : 2);
+  return requests
+    .filter(({ state }) => state !== 'certified')
+    .toSorted((a, b) => urgency(a.state) - urgency(b.state) || (a.dueAt < b.dueAt ? -1 : 1))
+    .slice(0, requestsMax)
+    .map(({ id, state, reason, waitsFor, receivedAt, dueAt, eventsExpectedBy }) => ({
+      id,
+      state,
+      reasons: [
+        ...new Set([reason, waitsFor, ...(targets.get(id) ?? []).map((target) => target.reason)].filter(isCode)),
+      ],
+      receivedAt,
+      dueAt,
+      eventsExpectedBy,
+    }));
+}
+
+/** Whether a text is a code of this program. Any other text may be an operator's words, and is not shown. */
+function isCode(text: RequestReason | WaitReason | null): text is RequestReason | WaitReason {
+  return text !== null && /^[a-z][a-z_]{0,39}$/.test(text);
+}

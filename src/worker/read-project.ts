@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs';
+import { compileCron } from '../config/cron.ts';
+import { scheduleOf, type ScheduledJob, type Settings } from '../config/settings.ts';
+import { isoTime } from '../core/clock.ts';
+import { freeBytesAt, isWritable } from '../core/folder.ts';
+import { readClockStanding } from '../job/clock-standing.ts';
+import { runsUnderWay } from '../job/lease.ts';
+import type { JobState, ProjectCondition, ProjectState } from '../job/worker-state.ts';
+import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
+import type { Database } from '../mirror/database.ts';
+import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
+import { readLogBytes } from '../mirror/log-size.ts';
+import { readOpenAlerts } from '../mirror/open-alerts.ts';
+import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
+import { listHeldPlans } from '../mirror/suspects.ts';
+import { alertsOf } from './alerts.ts';
+import { historyOf, jobStateOf, runsLookedAt, type JobHistory } from './schedule-plan.ts';
+
+/** The history of a job in the mirror, at a time in milliseconds since 1970. */
+export function readJobHistory(db: Database, job: ScheduledJob, nowMs: number): JobHistory {
+  return historyOf(listRunsOfJob(db, job, runsLookedAt, runsUnderWay(db, nowMs)), newestSuccess(db, job));
+}
+
+/**
+ * The state of a project by its data folder, as a worker that starts at this time (milliseconds since 1970) would see it. Throws
+ * the system's error when the folder cannot be read.
+ */
+export function readProjectState(
+  db: Database,
+  { name, settings }: { name: string; settings: Settings },
+  nowMs: number,
+): ProjectState & { condition: ProjectCondition } {
+  const { service, dataDir } = settings;
+  const state = {
+    name,
+    service: { baseUrl: service.baseUrl, projectId: service.projectId },
+    dataDir,
+    problem: null,
+    jobs: readJobStates(db, settings, nowMs),
+    condition: readProjectCondition(db, settings, nowMs),
+  };
+  const standing = readOpenAlerts(db);
+  return { ...state, alerts: alertsOf(state, { nowMs, startedAtMs: nowMs, detail: null, standing }) };
+}
+
+function readJobStates(db: Database, settings: Settings, nowMs: number): JobState[] {
+  return Object.entries(scheduleOf(settings)).flatMap(([name, cron]): JobState[] => {
+    if (cron === null) return [];
+    const job = name as ScheduledJob;
+    const state = jobStateOf(job, { cron, ticks: compileCron(cron) }, readJobHistory(db, job, nowMs), nowMs);
+    return [{ ...state, timesBusy: 0 }];
+  });
+}
+
+/** Reads the condition of a project from its data folder. Throws the system's error when that fails. */
+export function readProjectCondition(
+  db: Database,
+  { dataDir, alerts }: Pick<Settings, 'dataDir' | 'alerts'>,
+  nowMs: number,
+): ProjectCondition {
+  const { held = 0, attention = 0 } = countRequests(db);
+  const now = isoTime(nowMs);
+  return {
+    heldPlans: listHeldPlans(db).length,
+    heldRequests: held,
+    attentionRequests: attention,
+    overdueRequests: listRequests(db, 'open').filter(({ certifiedAt, dueAt }) => certifiedAt === null && dueAt < now)
+      .length,
+    diskFreeBytes: freeBytesAt(dataDir),
+    diskFreeBytesMin: alerts.diskFreeBytesMin,
+    logBytes: readLogBytes(dataDir),
+    isLedgerWritable: isLedgerWritable(dataDir),
+    clock: readClockStanding(db, dataDir, nowMs),
+  };
+}
+
+/** Whether the ledger can grow: its file or folder may be written, or its folder may be made. */
+function isLedgerWritable(dataDir: string): boolean {
+  const folder = ledgerFolder(dataDir);
+  const path = [entriesPath(folder), folder].find((place) => existsSync(place)) ?? dataDir;
+  return isWritable(path);
+}

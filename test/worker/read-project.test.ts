@@ -1,0 +1,55 @@
+import { truncateSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import { isoTime } from '../../src/core/clock.ts';
+import { databasePath } from '../../src/mirror/database.ts';
+import { startRun } from '../../src/mirror/runs.ts';
+import { readProjectState } from '../../src/worker/read-project.ts';
+import { acquireLease } from '../job/take-lease.ts';
+import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
+
+const nowMs = stillClock.now();
+
+/** A new mirror, and the state of its project. */
+function openProject(shortIds: string[] = []) {
+  const { db, dataDir } = openTestMirror();
+  const { settings } = loadSettings(
+    {},
+    {
+      set: [
+        { path: 'dataDir', value: dataDir },
+        { path: 'playlists.shortIds', value: shortIds },
+      ],
+    },
+  );
+  return { db, dataDir, state: () => readProjectState(db, { name: 'shop', settings }, nowMs) };
+}
+
+test('every job with a schedule is told, and playlists only where some are configured', () => {
+  const jobsOf = (shortIds: string[]) =>
+    openProject(shortIds)
+      .state()
+      .jobs.map(({ job }) => job);
+  expect(jobsOf([]).length).toBeGreaterThan(5);
+  expect(jobsOf([])).not.toContain('playlists');
+  expect(jobsOf(['abc'])).toContain('playlists');
+});
+
+test('a run is under way while its process has the lease, and has been interrupted then', async () => {
+  const { db, state } = openProject();
+  const lease = await acquireLease(db, 'head', stillClock);
+  startRun(db, 'head', isoTime(nowMs));
+  const outcome = () => state().jobs.find(({ job }) => job === 'head')?.lastOutcome;
+  expect(outcome()).toBe('running');
+  lease.release();
+  expect(outcome()).toBe('interrupted');
+});
+
+test('the alerts are those of a worker: a write-ahead log that a reader keeps from being written back', () => {
+  const { dataDir, state } = openProject();
+  expect(state().alerts).toEqual([]);
+  // A hole at its end: the disk does not fill.
+  truncateSync(`${databasePath(dataDir)}-wal`, 400_000_000);
+  expect(state().condition.logBytes).toBe(400_000_000);
+  expect(state().alerts).toMatchObject([{ kind: 'log_held' }]);
+});
