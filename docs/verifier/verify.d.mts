@@ -26,6 +26,17 @@ export declare function verify(task: {
   now?: number | undefined;
 }): Verdict;
 
+/** A bundle as it was read, nothing of it verified. */
+export type Bundle = {
+  certificate: string;
+  entries: { line: string; proof: string }[];
+  public_keys: string;
+  time_stamps?: string[];
+};
+
+/** The bundle that a text is, or that the page of a certificate carries; undefined where there is none. */
+export declare function readBundle(text: string): Bundle | undefined;
+
 export type BundleVerdict = Omit<Later, 'later'> & {
   ok: boolean;
   entries: number;

@@ -1148,7 +1148,7 @@ function readProof(text) {
 }
 
 /** The bundle in a text: its canonical JSON and a newline, alone or within the page of a certificate. */
-function readBundle(text) {
+export function readBundle(text) {
   const begin = '<script type="application/json" id="bundle">';
   const at = text.indexOf(begin);
   const end = at < 0 ? -1 : text.indexOf('</script>', at);

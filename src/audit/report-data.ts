@@ -22,21 +22,27 @@ import {
   type Spread,
 } from './statistics.ts';
 
-/** Which requests each of the totals counts. */
+/** Each of the totals: its name on a page, and the requests that it counts. */
 const counted = {
-  received: () => true,
-  complete: ({ completedAt }) => completedAt !== null,
-  open: isOpen,
-  late: ({ isLate }) => isLate,
-  overdue: ({ isOverdue }) => isOverdue,
-  reopened: ({ generation }) => generation > 1,
-  held: ({ state }) => state === 'held',
-  attention: ({ state }) => state === 'attention',
-  refused: ({ state }) => state === 'refused',
-  cancelled: ({ state }) => state === 'cancelled',
+  received: ['Received', () => true],
+  complete: ['Complete', ({ completedAt }) => completedAt !== null],
+  open: ['Open', isOpen],
+  overdue: ['Overdue', ({ isOverdue }) => isOverdue],
+  reopened: ['Opened again', ({ generation }) => generation > 1],
+  late: ['Late', ({ isLate }) => isLate],
+  held: ['Held', ({ state }) => state === 'held'],
+  attention: ['Need attention', ({ state }) => state === 'attention'],
+  refused: ['Refused', ({ state }) => state === 'refused'],
+  cancelled: ['Cancelled', ({ state }) => state === 'cancelled'],
   /** Ended by its age, without a certificate. */
-  unproved: ({ state, reason }) => state === 'sealed' && reason === 'life_exceeded',
-} as const satisfies Record<string, (request: ReportedRequest) => boolean>;
+  unproved: ['Ended unproved', ({ state, reason }) => state === 'sealed' && reason === 'life_exceeded'],
+} as const satisfies Record<string, readonly [string, (request: ReportedRequest) => boolean]>;
+
+/** The totals by their names on a page. */
+export const totalColumns = Object.entries(counted).map(([total, [heading]]) => ({
+  total: total as keyof Totals,
+  heading,
+}));
 
 /** Counts of requests by how far they are. */
 type Totals = Record<keyof typeof counted, number>;
@@ -125,8 +131,8 @@ export function gatherReport(
     times: { here: spreadOf(hereMs), complete: spreadOf(completeMs) },
     distribution: { here: distributionOf(hereMs), complete: distributionOf(completeMs) },
     progress: progressOf(requests, { from, to }),
-    refusedFor: countBy(requests.filter(counted.refused), ({ reason }) => reason ?? 'unknown'),
-    heldFor: countBy(requests.filter(counted.held), ({ reason }) => reason ?? 'unknown'),
+    refusedFor: countBy(requests.filter(counted.refused[1]), ({ reason }) => reason ?? 'unknown'),
+    heldFor: countBy(requests.filter(counted.held[1]), ({ reason }) => reason ?? 'unknown'),
     targetEnds: targetEndsOf(requests),
     fence: readFenceUse(db, ...requests.map(({ request }) => request)),
     feed: { ...readDeletionFeed(db), retentionDays: erasure.feedRetentionDays, published: publishedFeed(dataDir) },
@@ -171,7 +177,7 @@ function isWithin(at: string, from: string, to: string): boolean {
 }
 
 function totalsOf(requests: readonly ReportedRequest[]): Totals {
-  const counts = Object.entries(counted).map(([name, isCounted]) => [name, requests.filter(isCounted).length]);
+  const counts = Object.entries(counted).map(([name, [, isCounted]]) => [name, requests.filter(isCounted).length]);
   return Object.fromEntries(counts) as Totals;
 }
 

@@ -5,7 +5,7 @@ import { barChart } from './bar-chart.ts';
 import { howToVerify } from './how-to-verify.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import { factList, renderPage } from './audit-page.ts';
-import type { AuditReport } from './report-data.ts';
+import { totalColumns, type AuditReport } from './report-data.ts';
 import { reportAnswer, waitingForPerson } from './report-answer.ts';
 import { everyRequest } from './request-table.ts';
 import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
@@ -185,20 +185,6 @@ function toLookAt(report: AuditReport): Markup {
   </section>`;
 }
 
-const monthColumns = [
-  ['received', 'Received'],
-  ['complete', 'Complete'],
-  ['open', 'Open'],
-  ['overdue', 'Overdue'],
-  ['reopened', 'Opened again'],
-  ['late', 'Late'],
-  ['held', 'Held'],
-  ['attention', 'Need attention'],
-  ['refused', 'Refused'],
-  ['cancelled', 'Cancelled'],
-  ['unproved', 'Ended unproved'],
-] as const;
-
 function months({ byMonth, byState }: AuditReport): Markup {
   if (byMonth.length === 0) return html``;
   return html`<section aria-labelledby="months">
@@ -222,8 +208,8 @@ function months({ byMonth, byState }: AuditReport): Markup {
     })}
     ${table(
       'Requests by the month of their receipt, in their present state',
-      [{ heading: 'Month', is: 'when' }, ...monthColumns.map(([, heading]) => heading)],
-      byMonth.map(({ month, totals }) => [month, ...monthColumns.map(([count]) => totals[count])]),
+      [{ heading: 'Month', is: 'when' }, ...totalColumns.map(({ heading }) => heading)],
+      byMonth.map(({ month, totals }) => [month, ...totalColumns.map(({ total }) => totals[total])]),
     )}
     <p>
       By state:

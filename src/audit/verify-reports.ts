@@ -5,14 +5,15 @@ import { draftLivesMs, isDraft } from '../core/atomic-file.ts';
 import { systemClock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import { namesIn, readRegularFile, reportsFolder } from '../core/folder.ts';
-import { verifyBundle } from '../../docs/verifier/verify.mjs';
+import { readBundle, verifyBundle, type Bundle } from '../../docs/verifier/verify.mjs';
 import { readCertificate } from '../erasure/proof/certificate.ts';
 import { checkpointOfSize, publicKeysPath, readCheckpoint, readTimeStampFiles } from '../ledger/checkpoint.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
+import { canonicalJson } from '../ledger/canonical-json.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { collectLaterWords, type LaterWords } from '../ledger/later-words.ts';
 import { readProof } from '../ledger/proof.ts';
-import { laterWordsIn, readBundle, type Bundle } from './bundle.ts';
+import { laterWordsIn } from './bundle.ts';
 import { certificatePage } from './certificate-page.ts';
 
 /** What was found in `reports/`, each in one sentence. */
@@ -93,22 +94,29 @@ function findPages(dataDir: string, { certified, words }: OnLedger, { problems, 
     const digest = sha256(bundle.certificate);
     const places = certified.get(digest);
     if (!certificate || !places) problems.push(`${where}: its certificate is not on the ledger`);
-    else if (!isProved(dataDir, bundle, lines))
+    else if (!isProved(dataDir, text, bundle, lines))
       problems.push(`${where}: its entries or proofs are not those of the ledger`);
     else {
       const later = laterWordsIn(bundle, certificate.request);
       if (words.since(certificate.request, digest).length !== later.length)
         notes.push(`${where}: when it was made, the ledger said something else against its certificate than now`);
+      const alone = `${canonicalJson(bundle)}\n`;
       const isSame = (entry: number): boolean =>
-        certificatePage({ certificate, sha256: digest, entry, later }, bundle.text) === text;
-      if (bundle.page === null || places.some(isSame)) continue;
-      if (bundle.page === packageJson.version) problems.push(`${where}: it shows something else than its certificate`);
+        certificatePage({ certificate, sha256: digest, entry, later }, alone) === text;
+      if (text === alone || places.some(isSame)) continue;
+      if (writerOf(text) === packageJson.version)
+        problems.push(`${where}: it shows something else than its certificate`);
       else
         notes.push(
           `${where}: another version wrote it; the certificate that it carries is right, its words were not compared`,
         );
     }
   }
+}
+
+/** The version of the program that wrote a page. */
+function writerOf(page: string): string | undefined {
+  return /<meta name="generator" content="analytics-mirror ([^"]*)"/.exec(page)?.[1];
 }
 
 /** The lines of the ledger of which bundles carry a copy, by number. */
@@ -125,10 +133,10 @@ function readWantedLines(dataDir: string, pages: readonly { bundle: Bundle }[]):
 }
 
 /** Whether all that a bundle carries is right, and the ledger's: each line, with its checkpoint, keys, and time stamps. */
-function isProved(dataDir: string, bundle: Bundle, lines: ReadonlyMap<number, string>): boolean {
+function isProved(dataDir: string, text: string, bundle: Bundle, lines: ReadonlyMap<number, string>): boolean {
   const folder = ledgerFolder(dataDir);
-  const isOfLedger = ({ line, proof: text }: Bundle['entries'][number]): boolean => {
-    const proof = readProof(text);
+  const isOfLedger = ({ line, proof: written }: Bundle['entries'][number]): boolean => {
+    const proof = readProof(written);
     const carried = proof && readCheckpoint(proof.checkpoint);
     if (!carried || lines.get(proof.index) !== line) return false;
     // Witnesses may have signed it since.
@@ -136,9 +144,9 @@ function isProved(dataDir: string, bundle: Bundle, lines: ReadonlyMap<number, st
   };
   const tokens = new Set(readTimeStampFiles(folder).map(({ token }) => token?.toString('base64')));
   return (
-    verifyBundle({ text: bundle.text }).problems.every(({ problem }) => problem === 'superseded') &&
+    verifyBundle({ text }).problems.every(({ problem }) => problem === 'superseded') &&
     bundle.entries.every(isOfLedger) &&
-    bundle.timeStamps.every((token) => tokens.has(token)) &&
-    (readRegularFile(publicKeysPath(folder)) ?? '').startsWith(bundle.publicKeys)
+    (bundle.time_stamps ?? []).every((token) => tokens.has(token)) &&
+    (readRegularFile(publicKeysPath(folder)) ?? '').startsWith(bundle.public_keys)
   );
 }
