@@ -7,7 +7,7 @@ import { codeText, countText, countedText, durationText, minuteText } from '../c
 type Outcome = RunReport['outcome'];
 
 /** How each outcome is drawn: a colour, and a height (of 24) that tells it apart without colour. */
-const looks: Readonly<Record<Outcome, { mark: Mark; height: number }>> = {
+export const looks: Readonly<Record<Outcome, { mark: Mark; height: number }>> = {
   done: { mark: 'well', height: 10 },
   running: { mark: 'new', height: 4 },
   incomplete: { mark: 'attention', height: 17 },

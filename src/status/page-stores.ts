@@ -3,7 +3,8 @@ import type { JobState } from '../job/worker-state.ts';
 import type { DestinationStanding } from '../mirror/destinations.ts';
 import type { ProjectContent } from './overview.ts';
 import { table, type Markup } from '../markup/markup.ts';
-import { badge, figures, when, withCode, nextText, type Mark } from './page-parts.ts';
+import { badge, figures, nextText, when, withCode } from './page-parts.ts';
+import { looks } from './page-runs.ts';
 import { bytesText, codeText, countText, countedText } from '../core/words.ts';
 
 /** The published snapshots, their sizes, and when their files were last checked. */
@@ -74,14 +75,6 @@ export function ledgerPart({ ledger }: ProjectContent, now: string): Markup {
   </div>`;
 }
 
-const outcomeMarks: Readonly<Record<string, Mark>> = {
-  done: 'well',
-  running: 'new',
-  incomplete: 'attention',
-  held: 'attention',
-  failed: 'broken',
-};
-
 /** The schedule: each job with its next and its last run. */
 export function schedulePart(jobs: readonly JobState[], now: string): Markup {
   if (jobs.length === 0) return html`<p class="soft">Nothing is scheduled.</p>`;
@@ -95,7 +88,7 @@ export function schedulePart(jobs: readonly JobState[], now: string): Markup {
         when(lastAt, now),
         lastOutcome === null
           ? ''
-          : html`${badge(outcomeMarks[lastOutcome] ?? 'plain', lastOutcome)}
+          : html`${badge(looks[lastOutcome].mark, lastOutcome)}
             ${lastReason === null ? '' : codeText(lastReason)}${consecutiveFailures > 1 ? `, ${countText(consecutiveFailures)} times in a row` : ''}`,
         when(lastSuccessAt, now),
         html`<code>${cron}</code>`,

@@ -1,14 +1,15 @@
 import type { Budget } from '../client/budget.ts';
+import { askForEntries } from '../client/playlist-entries.ts';
 import { deprecationHint, type Deprecation } from '../client/deprecation.ts';
 import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Lane } from '../contract/datasets.ts';
+import { readProjects } from '../contract/projects.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { secondText } from '../core/words.ts';
+import { countedText, secondText } from '../core/words.ts';
+import { untoldText } from '../sync/pass-report.ts';
 import type { Attempt, Check, Found } from './check.ts';
-import { checkPlaylist } from './playlist-check.ts';
-import { checkProjects } from './project-check.ts';
 import { askToChangePlaylists, askToDelete } from './scope-check.ts';
 
 /** What the checks of a service work with. */
@@ -78,4 +79,69 @@ function deprecationFinding({ since, sunsetAt }: Deprecation, pathPrefix: string
   const until = sunsetAt === null ? '' : `, and will switch it off at ${sunsetAt}`;
   const detail = `the service has declared ${pathPrefix} deprecated${from}${until}`;
   return { check: 'service: address', state: 'warning', detail, fix: deprecationHint(pathPrefix) };
+}
+
+const playlistFixes = {
+  cut: { fix: 'mirror playlists with fewer recordings: live services show 50 at most' },
+  refused: {
+    fix: 'give the key the scope session_recording_playlist:read; services older than December 2025 show the list to no key',
+  },
+  no_list: {},
+  not_found: {},
+} as const;
+
+/** Asks for a playlist and for its recordings. Rejects where the playlist is refused or unknown. */
+async function checkPlaylist(service: Service, shortId: string, signal: AbortSignal): Promise<Found> {
+  await service.call('playlists.retrieve', { params: { short_id: shortId }, signal });
+  const { reason } = await askForEntries(service, shortId, { signal });
+  if (reason === null)
+    return 'answers, with its recordings; the key may read playlists (session_recording_playlist:read)';
+  return {
+    state: 'warning',
+    detail: `answers, but its recordings cannot all be read: ${untoldText(reason)}; certificates will call them not verifiable`,
+    ...playlistFixes[reason],
+  };
+}
+
+const projectsNamed = 10;
+
+type ProjectCheck = {
+  service: Service;
+  projectId: string | null;
+  /** Whether the configured project has answered already. Then it exists, whether listed or not. */
+  isAnswering: boolean;
+  signal: AbortSignal;
+};
+
+/**
+ * Says which projects the key sees, and whether the configured one is among them. Throws `refused` where it is not and
+ * does not answer either. Many services list projects only to some keys, so a refused list is skipped.
+ */
+async function checkProjects({ service, projectId, isAnswering, signal }: ProjectCheck): Promise<Found> {
+  const listed = await listProjects(service, signal);
+  if (typeof listed === 'number')
+    return { state: 'skipped', detail: `the service does not list projects to this key (it answered ${listed})` };
+  if (listed === undefined) return { state: 'skipped', detail: 'the service answers, but not with a list of projects' };
+  const { projects, isWhole } = listed;
+  const names = projects.slice(0, projectsNamed).map(({ id, name }) => (name === '' ? id : `${id} (${name})`));
+  const more = projects.length > projectsNamed ? `, and ${projects.length - projectsNamed} more` : '';
+  const seen = `the key sees ${isWhole ? '' : 'at least '}${countedText(projects.length, 'project')}`;
+  const text = names.length === 0 ? 'the key sees no project' : `${seen}: ${names.join(', ')}${more}`;
+  if (projects.some(({ id }) => id === projectId)) return text;
+  const chooseOne = 'set service.projectId (MIRROR_PROJECT_ID) to the id of one of them';
+  if (projectId === null) throw new AppError(`${text}; none is configured`, { code: 'usage', hint: chooseOne });
+  const missing = `${text}; the configured project ${projectId} is not among ${isWhole ? 'them' : 'those listed first'}`;
+  if (isAnswering || !isWhole) return missing;
+  const hint = names.length === 0 ? 'give the key access to the project' : chooseOne;
+  throw new AppError(missing, { code: 'refused', hint });
+}
+
+/** The projects that the service lists; the status if it refuses; undefined if the answer is no list. */
+async function listProjects(service: Service, signal: AbortSignal): Promise<ReturnType<typeof readProjects> | number> {
+  try {
+    return readProjects((await service.call('projects.list', { signal })).body);
+  } catch (error) {
+    if (error instanceof AppError && error.status !== undefined) return error.status;
+    throw error;
+  }
 }

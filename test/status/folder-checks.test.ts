@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { maskKeyCheck } from '../../src/export/masks.ts';
-import { checkMaskKey } from '../../src/status/mask-check.ts';
+import { checkMaskKey } from '../../src/status/folder-checks.ts';
 import { exportDataset, exportRequest } from '../export/export-fixture.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 

@@ -1,0 +1,78 @@
+import type { Service } from '../client/service.ts';
+import { clockFix } from '../config/alert-kinds.ts';
+import { pagedDatasets, publishedDatasets } from '../contract/datasets.ts';
+import type { Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { presentOf } from '../core/present.ts';
+import { maskKeyCheck } from '../export/masks.ts';
+import { apartText, readClockStanding } from '../job/clock-standing.ts';
+import type { Database } from '../mirror/database.ts';
+import { lastJudgedPass } from '../mirror/passes.ts';
+import { currentIds } from '../snapshot/manifest.ts';
+import { publishedFilesIn } from '../snapshot/published-files.ts';
+import { defaultWindow, largeMomentOf, momentWords } from '../sync/pass-report.ts';
+import type { Found } from './check.ts';
+
+/** Checks that the hashes which readers load now were made under the key that the next export will use. */
+export function checkMaskKey(dataDir: string): string {
+  const own = maskKeyCheck(dataDir);
+  const published = publishedFilesIn(dataDir);
+  const current = published.readCurrent();
+  const used = publishedDatasets
+    .flatMap((dataset) => currentIds(current, dataset).map((snapshotId) => ({ dataset, snapshotId })))
+    .flatMap((snapshot) => published.readManifest(snapshot).publication.mask)
+    .flatMap((mask) => (typeof mask === 'string' ? [] : [mask.key]));
+  if (used.length === 0) return 'no hash is published yet';
+  if (used.every((key) => key === own)) return 'the published hashes are those of keys/mask.key';
+  throw new AppError(
+    own === undefined
+      ? 'keys/mask.key is missing, under which the published hashes were made'
+      : 'keys/mask.key is another key than the one under which the published hashes were made',
+    {
+      code: 'storage',
+      hint: 'restore keys/mask.key from a backup; the next export would publish everything again, with other hashes',
+    },
+  );
+}
+
+/** Whether the list of recordings may be limited to the service's own default of days, as far as the last pass shows. */
+export function recordingsWindow(db: Database | null): Found {
+  const isLimited = (db && lastJudgedPass(db, 'recordings'))?.isDefaultWindow ?? true;
+  return isLimited
+    ? { state: 'warning', ...defaultWindow }
+    : 'the last full pass saw recordings of more than 30 days ago';
+}
+
+/** Whether the last full passes had to trust the service with the order of rows of one moment. */
+export function checkMoments(db: Database): Found {
+  const passes = pagedDatasets.flatMap((dataset) => lastJudgedPass(db, dataset) ?? []);
+  for (const pass of passes) {
+    const moment = largeMomentOf(pass);
+    if (moment !== null) return { state: 'warning', ...momentWords(pass, moment) };
+  }
+  return passes.length === 0
+    ? 'no full pass has ended yet; `sync` makes one'
+    : 'the last full passes showed the rows of each moment on one page';
+}
+
+type ClockCheck = {
+  settings: { dataDir: string };
+  openService: () => Service;
+  clock: Clock;
+  /** Whether the service has answered another check. */
+  isAnswering: boolean;
+  db: Database | null;
+};
+
+/** Compares this machine's clock with the service's, as other checks have heard it, or else with the times recorded here. */
+export function checkClock({ settings, openService, clock, isAnswering, db }: ClockCheck): Found {
+  const { aheadMs } = presentOf({ clock, service: isAnswering ? openService() : null });
+  const problem =
+    aheadMs === null ? db && readClockStanding(db, settings.dataDir, clock.now()).problem : apartText(aheadMs);
+  if (problem !== null) return { state: 'warning', detail: problem, fix: clockFix };
+  if (aheadMs !== null) return "this machine's clock and the service's agree";
+  return {
+    state: 'skipped',
+    detail: 'no answer of the service has told its time: until one does, no request ends by its age',
+  };
+}
