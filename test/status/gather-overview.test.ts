@@ -11,7 +11,7 @@ import type { Database } from '../../src/mirror/database.ts';
 import { writeLease } from '../../src/mirror/lease-rows.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { openRequestTimes } from '../../src/mirror/request-times.ts';
-import { finishRun, listRuns, startRun } from '../../src/mirror/runs.ts';
+import { finishRun, listRuns, startRun, type RunOutcome } from '../../src/mirror/runs.ts';
 import { currentPath } from '../snapshot/paths.ts';
 import { gatherOverview } from '../../src/status/gather-overview.ts';
 import type { ProjectContent } from '../../src/status/overview.ts';
@@ -72,6 +72,12 @@ async function contentOf(mirror: ReturnType<typeof openTestMirror>): Promise<Pro
   return project.content;
 }
 
+/** Records a run that began so long ago and took a second. */
+function makeRun(db: Database, job: string, agoMs: number, outcome: RunOutcome, counts = {}): void {
+  const id = startRun(db, job, before(agoMs));
+  finishRun(db, { id, outcome, reason: null, requests: 3, counts, at: before(agoMs - 1000) });
+}
+
 test('without a mirror there is nothing to show, and nothing is made', async () => {
   const dataDir = freshFolder();
   expect(await overviewOf(dataDir)).toEqual({
@@ -127,13 +133,9 @@ test('a list is as fresh as the beginning of its last complete pass, whatever ca
 test('the newest runs, those of the last day, and what each job has come to so far', async () => {
   const mirror = openTestMirror();
   const { db } = mirror;
-  const makeRun = (job: string, agoMs: number, outcome: 'done' | 'failed'): void => {
-    const id = startRun(db, job, before(agoMs));
-    finishRun(db, { id, outcome, reason: null, requests: 3, counts: {}, at: before(agoMs - 1000) });
-  };
-  makeRun('checkpoint', 72 * hourMs, 'done');
-  makeRun('full', 30 * hourMs, 'done');
-  makeRun('full', 2 * hourMs, 'failed');
+  makeRun(db, 'checkpoint', 72 * hourMs, 'done');
+  makeRun(db, 'full', 30 * hourMs, 'done');
+  makeRun(db, 'full', 2 * hourMs, 'failed');
   await acquireLease(db, 'head', { ...stillClock, now: () => Date.parse(before(1000)) });
   startRun(db, 'head', before(1000));
   const { runs, runGroups, histories, snapshotsCheckedAt } = await contentOf(mirror);
@@ -233,16 +235,12 @@ test('of thousands of runs a day, the newest are shown and the others grouped by
 test('published files count as checked by a checkpoint that found all of them whole, and by nothing else', async () => {
   const mirror = openTestMirror();
   const { db } = mirror;
-  const makeRun = (job: string, agoMs: number, outcome: 'done' | 'incomplete'): void => {
-    const id = startRun(db, job, before(agoMs));
-    finishRun(db, { id, outcome, reason: null, requests: 0, counts: {}, at: before(agoMs) });
-  };
-  makeRun('drill', 2 * hourMs, 'done');
-  makeRun('export', hourMs, 'done');
+  makeRun(db, 'drill', 2 * hourMs, 'done');
+  makeRun(db, 'export', hourMs, 'done');
   expect((await contentOf(mirror)).snapshotsCheckedAt).toBeNull();
-  makeRun('checkpoint', 30 * hourMs, 'done');
-  makeRun('checkpoint', 6 * hourMs, 'incomplete');
-  expect((await contentOf(mirror)).snapshotsCheckedAt).toBe(before(30 * hourMs));
+  makeRun(db, 'checkpoint', 30 * hourMs, 'done');
+  makeRun(db, 'checkpoint', 6 * hourMs, 'incomplete');
+  expect((await contentOf(mirror)).snapshotsCheckedAt).toBe(before(30 * hourMs - 1000));
 });
 
 test('requests are counted by the minute, and against each window', async () => {
@@ -324,18 +322,15 @@ test('snapshots and ledger are shown as they are, and damage to either hides not
 test('an export that found nothing new is told, so that nothing looks stale because nothing has changed', async () => {
   const mirror = openTestMirror();
   await exportCount(mirror.dataDir, 4);
-  const exportedAt = '2026-11-21T12:00:00.000Z';
-  const run = (job: string, startedAt: string, outcome: 'done' | 'failed', counts: object): void => {
-    const id = startRun(mirror.db, job, startedAt);
-    finishRun(mirror.db, { id, outcome, reason: null, requests: 0, counts, at: startedAt });
-  };
+  // The snapshot is published the day before.
+  const agoMs = (day: number): number => nowMs - Date.UTC(2026, 10, day);
   const unchangedAt = async () => (await contentOf(mirror)).snapshots?.map((one) => one.unchangedAt);
-  run('export', '2026-11-20T12:00:00.000Z', 'done', { distinct_ids: 4 });
+  makeRun(mirror.db, 'export', agoMs(20), 'done', { distinct_ids: 4 });
   expect(await unchangedAt()).toEqual([null]);
-  run('delta', exportedAt, 'done', { distinct_ids: 4 });
-  run('export', '2026-11-22T12:00:00.000Z', 'done', { persons: 4 });
-  run('export', '2026-11-23T12:00:00.000Z', 'failed', {});
-  expect(await unchangedAt()).toEqual([exportedAt]);
+  makeRun(mirror.db, 'delta', agoMs(21), 'done', { distinct_ids: 4 });
+  makeRun(mirror.db, 'export', agoMs(22), 'done', { persons: 4 });
+  makeRun(mirror.db, 'export', agoMs(23), 'failed');
+  expect(await unchangedAt()).toEqual(['2026-11-21T00:00:00.000Z']);
 });
 
 test('a mirror that cannot be read is a problem of its project alone', async () => {

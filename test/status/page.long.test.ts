@@ -6,9 +6,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { startStatusPage } from '../../src/status/page.ts';
-import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';
+import { openTestMirror } from '../mirror/open-test-mirror.ts';
 
-async function openPage(dataDir = openTestMirror().dataDir) {
+async function openPage() {
+  const { dataDir } = openTestMirror();
   const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
   const errors: string[] = [];
   const startedAt = '2026-01-01T00:00:00.000Z';
@@ -88,9 +89,8 @@ test('shows what it is told, with the metrics of the thread that works', async (
   expect(await (await fetch(`${page.url}/metrics`)).text()).toContain('nodejs_eventloop_lag_seconds');
 });
 
-test('a data folder that cannot be read is a problem of the project, and a port that is taken a usage error', async () => {
-  const { page, setup } = await openPage(freshFolder());
-  expect(await (await fetch(`${page.url}/status.json`)).json()).toMatchObject({ projects: [{ content: null }] });
+test('a port that is taken is a usage error', async () => {
+  const { page, setup } = await openPage();
   const second = startStatusPage({ ...setup, port: Number(new URL(page.url).port) }, systemClock, () => undefined);
   await expect(second).rejects.toMatchObject({
     code: 'usage',

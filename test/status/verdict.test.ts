@@ -8,6 +8,9 @@ import { thousandProjects, worlds } from './worlds.ts';
 
 test.each([
   ['fresh', 'well', 'All is well'],
+  ['running', 'well', 'All is well'],
+  ['five hundred requests', 'well', 'All is well'],
+  ['two projects', 'attention', 'The data are getting old. 1 more thing needs you'],
   ['stale', 'attention', 'The data are getting old. 1 more thing needs you'],
   ['held', 'attention', 'Your approval is needed'],
   ['attention', 'broken', 'Erasure requests are past their due date. 1 more thing needs you'],
