@@ -10,6 +10,8 @@ export default defineConfig({
     maxWorkers: 1,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // An open page asks every two seconds whether there is something else to show.
+    expect: { poll: { timeout: 10_000 } },
     reporters: ['default', './config/closing-line.ts'],
   },
 });

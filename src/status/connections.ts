@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 /** Many more connections than browsers and collectors of metrics need. */
 const connectionsMax = 256;
-/** How long an answer may wait to be read. A stream of events is read as long as it lasts. */
+/** How long an answer may wait to be read. */
 const answerMsMax = 10_000;
 
 /**
@@ -31,9 +31,7 @@ export function guardConnections(
       return;
     }
     answers.set(socket, response);
-    const deadline = setTimeout(() => {
-      if (!isStream(response)) socket.destroy();
-    }, answerMsMax);
+    const deadline = setTimeout(() => socket.destroy(), answerMsMax);
     response.on('close', () => {
       clearTimeout(deadline);
       if (answers.has(socket)) answers.set(socket, null);
@@ -47,13 +45,8 @@ export function guardConnections(
 
 function oldestOf(answers: ReadonlyMap<Socket, ServerResponse | null>): Socket | undefined {
   const sockets = [...answers];
-  const idle = sockets.find(([, answer]) => answer === null);
-  const [oldest] = idle ?? sockets.find(([, answer]) => answer && !isStream(answer)) ?? [];
+  const [oldest] = sockets.find(([, answer]) => answer === null) ?? sockets[0] ?? [];
   return oldest;
-}
-
-function isStream(response: ServerResponse): boolean {
-  return String(response.getHeader('content-type')).startsWith('text/event-stream');
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

@@ -1,12 +1,12 @@
 /**
- * Keeps an open page up to date: it fetches the page again when the server reports a change, and every half minute so that
- * ages stay right. Open details stay open, and the focus stays where it was. A page that has lost its connection says so,
+ * Keeps an open page up to date: it asks every two seconds for a page that shows something else, or whose ages have grown. Open details stay open, and the focus stays where it was. A page that has lost its connection says so,
  * because it must not go on to say that all is well. Of many projects, it shows those whose words a person has typed.
  */
 export const pageScript = `
 (() => {
   const root = document.documentElement;
   let isBusy = false;
+  let shown = '';
   const say = (state, text) => {
     root.dataset.live = state;
     const live = document.getElementById('live');
@@ -36,27 +36,34 @@ export const pageScript = `
     const again = focused && document.getElementById(focused);
     if (again && again !== document.activeElement) again.focus({ preventScroll: true });
   };
+  const show = (text) => {
+    const next = new DOMParser().parseFromString(text, 'text/html');
+    const names = (page) => Array.from(page.querySelectorAll('[data-part]'), (part) => part.id).join();
+    if (names(document) !== names(next)) replace(document.getElementById('content'), next.getElementById('content'));
+    for (const part of next.querySelectorAll('[data-part]')) {
+      const now = document.getElementById(part.id);
+      if (now && !now.isEqualNode(part)) replace(now, part);
+    }
+    find();
+    const verdict = document.getElementById('verdict');
+    if (verdict.textContent.trim() !== next.getElementById('verdict').textContent.trim())
+      verdict.textContent = next.getElementById('verdict').textContent;
+    document.title = next.title;
+    document.querySelector('link[rel=icon]').href = next.querySelector('link[rel=icon]').getAttribute('href');
+    document.getElementById('top').className = next.getElementById('top').className;
+    root.dataset.at = next.documentElement.dataset.at;
+  };
   const refresh = async () => {
     if (isBusy) return;
     isBusy = true;
     try {
-      const answer = await fetch(location.pathname, { cache: 'no-store', signal: AbortSignal.timeout(15000) });
-      if (!answer.ok) throw new Error(String(answer.status));
-      const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
-      const names = (page) => Array.from(page.querySelectorAll('[data-part]'), (part) => part.id).join();
-      if (names(document) !== names(next)) replace(document.getElementById('content'), next.getElementById('content'));
-      for (const part of next.querySelectorAll('[data-part]')) {
-        const now = document.getElementById(part.id);
-        if (now && !now.isEqualNode(part)) replace(now, part);
+      const headers = { 'If-None-Match': shown };
+      const answer = await fetch(location.pathname, { cache: 'no-store', headers, signal: AbortSignal.timeout(15000) });
+      if (answer.status !== 304) {
+        if (!answer.ok) throw new Error(String(answer.status));
+        show(await answer.text());
+        shown = answer.headers.get('ETag');
       }
-      find();
-      const verdict = document.getElementById('verdict');
-      if (verdict.textContent.trim() !== next.getElementById('verdict').textContent.trim())
-        verdict.textContent = next.getElementById('verdict').textContent;
-      document.title = next.title;
-      document.querySelector('link[rel=icon]').href = next.querySelector('link[rel=icon]').getAttribute('href');
-      document.getElementById('top').className = next.getElementById('top').className;
-      root.dataset.at = next.documentElement.dataset.at;
       say('on', 'live, ' + root.dataset.at.slice(11, 19) + ' UTC');
     } catch {
       cut();
@@ -66,11 +73,8 @@ export const pageScript = `
   };
   find();
   document.getElementById('find')?.addEventListener('input', find);
-  const events = new EventSource('/events');
-  events.addEventListener('open', refresh);
-  events.addEventListener('change', refresh);
-  events.addEventListener('error', cut);
-  setInterval(refresh, 30000);
+  refresh();
+  setInterval(refresh, 2000);
   addEventListener('visibilitychange', () => document.hidden || refresh());
 })();
 `;

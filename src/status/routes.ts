@@ -1,6 +1,4 @@
-import { Hono } from 'hono';
-import { streamSSE } from 'hono/streaming';
-import type { Clock } from '../core/clock.ts';
+import { Hono, type Context } from 'hono';
 import { sha256 } from '../core/digest.ts';
 import { isAuthorized, isHostAllowed, type AccessRules } from './access.ts';
 import { metricsText, metricsType } from './metrics.ts';
@@ -17,9 +15,6 @@ export type RouteParts = {
   processMetrics: () => Promise<string>;
   /** How long ago the thread that works the jobs was last heard of, in milliseconds. */
   silentMs: () => number;
-  clock: Clock;
-  /** Ends the streams of events. */
-  signal: AbortSignal;
   /** Hears of an error that is answered with a 500. */
   onError: (error: unknown) => void;
 };
@@ -36,18 +31,24 @@ const securityHeaders = {
 
 /** No statement of a job takes so long. */
 const silentMsMax = 3_600_000;
-const listenersMax = 20;
-const lookEveryMs = 2_000;
-/** Proxies end a stream that is silent for longer. */
-const looksUntilSign = 10;
+/** A page that shows the same is made anew after so long: its ages have grown. */
+const sameForMs = 30_000;
 
 /** The routes of the status server. `/healthz` and `/readyz` ask for no host name or token, and give no reason. */
 export function statusRoutes(parts: RouteParts): Hono {
-  const { access, overview, clock, signal, onError } = parts;
+  const { access, overview, onError } = parts;
   const app = new Hono();
   const pageOf = onceOf(statusPage);
   const jsonOf = onceOf((state: Overview) => JSON.stringify(state));
-  let listeners = 0;
+  const tagOf = onceOf(({ at, ...rest }: Overview) => {
+    const span = Math.floor(Date.parse(at) / sameForMs);
+    return `"${sha256(JSON.stringify([span, rest])).slice(0, 16)}"`;
+  });
+  /** Answers with the page, unless the reader has it as it is. */
+  const showPage = ({ req, header, html, body }: Context, state: Overview): Response | Promise<Response> => {
+    header('ETag', tagOf(state));
+    return req.header('If-None-Match') === tagOf(state) ? body(null, 304) : html(pageOf(state));
+  };
 
   const isAdmitted = (hostHeader: string | undefined, authorization: string | undefined): boolean =>
     isHostAllowed(hostHeader, access) && isAuthorized(authorization, access.token);
@@ -86,11 +87,11 @@ export function statusRoutes(parts: RouteParts): Hono {
     return undefined;
   });
 
-  app.get('/', async ({ html }) => html(pageOf(await overview())));
-  app.get('/project/:name', async ({ req, html, notFound }) => {
+  app.get('/', async (context) => showPage(context, await overview()));
+  app.get('/project/:name', async (context) => {
     const state = await overview();
-    const projects = state.projects.filter(({ name }) => name === req.param('name'));
-    return projects.length === 0 ? notFound() : html(statusPage({ ...state, projects }));
+    const projects = state.projects.filter(({ name }) => name === context.req.param('name'));
+    return projects.length === 0 ? context.notFound() : showPage(context, { ...state, projects });
   });
   app.get('/status.json', async ({ body }) =>
     body(jsonOf(await overview()), 200, { 'Content-Type': 'application/json' }),
@@ -101,32 +102,6 @@ export function statusRoutes(parts: RouteParts): Hono {
   app.get('/icon/:name{[a-z]+\\.svg}', ({ req, body, notFound }) => {
     const picture = tabIcon(req.param('name').replace('.svg', ''));
     return picture === undefined ? notFound() : body(picture, 200, { 'Content-Type': 'image/svg+xml' });
-  });
-  app.get('/events', async (context) => {
-    // A client that asks with HEAD neither reads the stream nor ends it.
-    if (context.req.method === 'HEAD') return context.body(null, 200, { 'Content-Type': 'text/event-stream' });
-    if (listeners >= listenersMax) return context.text('too many listeners\n', 503);
-    let sent = digestOf(await overview());
-    const response = streamSSE(context, async (stream) => {
-      listeners += 1;
-      try {
-        for (let looks = 0; !stream.aborted && !signal.aborted; looks += 1) {
-          const now = digestOf(await overview());
-          if (now !== sent) await stream.writeSSE({ event: 'change', data: now });
-          else if (looks % looksUntilSign === 0) await stream.write(':\n\n');
-          sent = now;
-          await clock.sleep(lookEveryMs, signal).catch(() => undefined);
-        }
-      } catch (error) {
-        // The stream must not see it: it would send the error to the listener.
-        onError(error);
-      } finally {
-        listeners -= 1;
-      }
-    });
-    // A closing server must not wait for another request on this connection.
-    response.headers.set('Connection', 'close');
-    return response;
   });
   app.notFound(({ text }) => text('this page does not exist; / is the status page\n', 404));
   app.onError((error, { text }) => {
@@ -144,9 +119,4 @@ function onceOf(make: (overview: Overview) => string): (overview: Overview) => s
     made.set(overview, text);
     return text;
   };
-}
-
-/** The digest of an overview without its moment. */
-function digestOf({ at: _at, ...rest }: Overview): string {
-  return sha256(JSON.stringify(rest)).slice(0, 16);
 }

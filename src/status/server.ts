@@ -10,8 +10,9 @@ import type { Overview } from './overview.ts';
 import { statusRoutes, type RouteParts } from './routes.ts';
 
 /** The sources of the answers, and the port to listen on; 0 takes any free port. */
-export type StatusServerParts = Omit<RouteParts, 'signal' | 'overview'> & {
+export type StatusServerParts = Omit<RouteParts, 'overview'> & {
   port: number;
+  clock: Pick<Clock, 'now'>;
   overview: () => Overview | Promise<Overview>;
 };
 
@@ -34,9 +35,8 @@ const overviewShareMax = 1 / 20;
 export async function startStatusServer(parts: StatusServerParts): Promise<StatusServer> {
   const { access, port, clock } = parts;
   refuseOpenAccess(access);
-  const ending = new AbortController();
   const overview = kept(parts.overview, clock);
-  const routes = statusRoutes({ ...parts, overview, signal: ending.signal });
+  const routes = statusRoutes({ ...parts, overview });
   const respond = getRequestListener((request) => routes.fetch(request), { overrideGlobalObjects: false });
   const server = createServer({
     headersTimeout: headersTimeoutMs,
@@ -58,13 +58,7 @@ export async function startStatusServer(parts: StatusServerParts): Promise<Statu
     });
   }
   const { address, family, port: taken } = server.address() as AddressInfo;
-  return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
-    close: async () => {
-      ending.abort();
-      await closeServer(server);
-    },
-  };
+  return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`, close: () => closeServer(server) };
 }
 
 async function closeServer(server: Server): Promise<void> {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { judge } from '../../src/status/verdict.ts';
 import { thousandProjects, worlds } from '../status/worlds.ts';
 import { openPage } from './open-page.ts';
 
@@ -27,35 +28,6 @@ const looks: Record<string, BrowserContextOptions> = {
   phone: { colorScheme: 'light', viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
 };
 
-const answers: Record<keyof typeof worlds, { sentence: string; tone: string; todos: number }> = {
-  fresh: { sentence: 'All is well', tone: 'well', todos: 0 },
-  running: { sentence: 'All is well', tone: 'well', todos: 0 },
-  stale: { sentence: 'The data are getting old. 1 more thing needs you', tone: 'attention', todos: 2 },
-  held: { sentence: 'Your approval is needed', tone: 'attention', todos: 1 },
-  attention: { sentence: 'Erasure requests are past their due date. 1 more thing needs you', tone: 'broken', todos: 2 },
-  broken: { sentence: 'The ledger cannot be written. 3 more things need you', tone: 'broken', todos: 4 },
-  empty: { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
-  'no project': { sentence: 'Nothing is mirrored yet', tone: 'new', todos: 0 },
-  'five hundred requests': { sentence: 'All is well', tone: 'well', todos: 0 },
-  cluster: { sentence: 'No machine is at work', tone: 'broken', todos: 1 },
-  'refused key': { sentence: 'The service refuses the key since 12:03 UTC', tone: 'broken', todos: 1 },
-  'service down': {
-    sentence: 'The service does not answer since 09:04 UTC. 1 more thing needs you',
-    tone: 'broken',
-    todos: 2,
-  },
-  'two projects, one down': {
-    sentence: 'The service does not answer since 09:04 UTC. 1 more thing needs you',
-    tone: 'broken',
-    todos: 2,
-  },
-  'two projects, both down': {
-    sentence: 'The service does not answer since 09:04 UTC. 1 more thing needs you',
-    tone: 'broken',
-    todos: 2,
-  },
-  'two projects': { sentence: 'The data are getting old. 1 more thing needs you', tone: 'attention', todos: 2 },
-};
 const names = Object.keys(worlds) as (keyof typeof worlds)[];
 
 describe.each(Object.entries(looks))('in %s', (look, options) => {
@@ -63,10 +35,10 @@ describe.each(Object.entries(looks))('in %s', (look, options) => {
     const { page, picture } = await openPage(worlds[name], options);
     await expect.poll(() => page.locator('html').getAttribute('data-live')).toBe('on');
     await picture(`${name} ${look}`);
-    const { sentence, tone, todos } = answers[name];
+    const { sentence, tone, reasons } = judge(worlds[name]);
     expect(await page.locator('h1').textContent()).toBe(sentence);
     expect(await page.locator('#top').getAttribute('class')).toBe(`top p-${tone}`);
-    expect(await page.locator('#todo li').count()).toBe(todos);
+    expect(await page.locator('#todo li').count()).toBe(reasons.length);
     // The answer is to be seen without scrolling, and nothing sticks out to the side.
     const box = await page.locator('h1').boundingBox();
     expect((box?.y ?? 900) + (box?.height ?? 900)).toBeLessThan(300);
@@ -90,7 +62,7 @@ describe('without JavaScript', () => {
   it.each(['fresh', 'attention'] as const)('%s says the same', async (name) => {
     const { page, picture } = await openPage(worlds[name], { javaScriptEnabled: false });
     await picture(`${name} without script`);
-    expect(await page.locator('h1').textContent()).toBe(answers[name].sentence);
+    expect(await page.locator('h1').textContent()).toBe(judge(worlds[name]).sentence);
     expect(await page.locator('#live').textContent()).toBe('as of 12:04:31 UTC');
     expect(await page.locator('#runs svg rect').count()).toBeGreaterThan(50);
     await page.locator('#pass-persons-full-summary').click();
@@ -126,8 +98,8 @@ describe('live', () => {
     const summary = page.locator('#pass-persons-full-summary');
     await summary.click();
     show(worlds.attention);
-    await expect.poll(() => page.locator('h1').textContent()).toBe(answers.attention.sentence);
-    expect(await page.title()).toContain(answers.attention.sentence);
+    await expect.poll(() => page.locator('h1').textContent()).toBe(judge(worlds.attention).sentence);
+    expect(await page.title()).toContain(judge(worlds.attention).sentence);
     expect(await page.locator('link[rel=icon]').getAttribute('href')).toBe('/icon/broken.svg');
     expect(await page.locator('#pass-persons-full').getAttribute('open')).not.toBeNull();
     show(worlds.running);

@@ -3,7 +3,7 @@ import { request as sendRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { IncomingHttpHeaders } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock, type Clock } from '../../src/core/clock.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
 import type { AccessRules } from '../../src/status/access.ts';
 import type { Overview } from '../../src/status/overview.ts';
@@ -13,10 +13,7 @@ import { worlds } from './worlds.ts';
 const token = '0123456789abcdef0123456789abcdef';
 const withToken = { Authorization: `Basic ${Buffer.from(`any:${token}`).toString('base64')}` };
 
-const quickClock: Clock = {
-  now: () => systemClock.now() * 100,
-  sleep: (ms, signal) => systemClock.sleep(ms / 100, signal),
-};
+const quickClock = { now: () => systemClock.now() * 100 };
 
 async function serve(overview: () => Overview = () => worlds.fresh, access: Partial<AccessRules> = {}) {
   const errors: unknown[] = [];
@@ -94,7 +91,7 @@ test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is refused everywhe
 test('under a name that is not its own, it says nothing but whether it lives and is ready', async () => {
   const { server } = await serve(() => worlds.stale);
   const headers = { Host: 'evil.example.com' };
-  for (const path of ['/', '/metrics', '/status.json', '/events', '/icon/well.svg', '/nowhere']) {
+  for (const path of ['/', '/metrics', '/status.json', '/icon/well.svg', '/nowhere']) {
     const { status, body } = await ask(server, path, { headers });
     expect(status).toBe(421);
     expect(body).not.toMatch(/production/);
@@ -105,7 +102,7 @@ test('under a name that is not its own, it says nothing but whether it lives and
 
 test('without the token, it says nothing but whether it lives and is ready', async () => {
   const { server } = await serve(() => worlds.stale, { token });
-  for (const path of ['/', '/metrics', '/status.json', '/events', '/nowhere', `/?token=${token}`]) {
+  for (const path of ['/', '/metrics', '/status.json', '/nowhere', `/?token=${token}`]) {
     const { status, headers, body } = await ask(server, path);
     expect(status).toBe(401);
     expect(headers['www-authenticate']).toMatch(/^Basic realm=/);
@@ -139,48 +136,30 @@ test('an error is told to the log, and to nobody who asks', async () => {
   const { server, errors } = await serve(() => {
     throw error;
   });
-  for (const path of ['/', '/metrics', '/status.json', '/readyz', '/events']) {
+  for (const path of ['/', '/metrics', '/status.json', '/readyz']) {
     const { status, body } = await ask(server, path);
     expect(status).toBe(500);
     expect(body).not.toMatch(/ann/);
   }
-  expect(errors).toHaveLength(5);
+  expect(errors).toHaveLength(4);
   expect(errors[0]).toBe(error);
   expect((await ask(server, '/healthz')).status).toBe(200);
 });
 
-test('an error while somebody listens ends the stream, and is told to the log', async () => {
-  let isBroken = false;
-  const error = new AppError('about ann@example.com', { code: 'storage' });
-  const { server, errors } = await serve(() => {
-    if (isBroken) throw error;
-    return worlds.fresh;
-  });
-  const { body } = await fetch(new URL('/events', server.url));
-  if (!body) throw new Error('no body');
-  isBroken = true;
-  expect(await text(body)).toMatch(/^(?::\n\n)*$/);
-  expect(errors).toEqual([error]);
-});
-
-test('events tell of each change once, and end when the server does', async () => {
+test.each(['/', '/project/production'])('%s is sent again only when it shows something else', async (path) => {
   let overview: Overview = worlds.fresh;
   const { server } = await serve(() => overview);
-  const { body, headers } = await fetch(new URL('/events', server.url));
-  expect(headers.get('content-type')).toBe('text/event-stream');
-  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
-  if (!reader) throw new Error('no body');
-  expect(await reader.read()).toEqual({ done: false, value: ':\n\n' });
-  overview = { ...worlds.fresh, at: '2026-11-20T12:05:00.000Z' };
-  await systemClock.sleep(60);
-  overview = worlds.stale;
-  let heard = '';
-  while (!heard.includes('change')) heard += (await reader.read()).value ?? '';
-  expect(heard.replaceAll(':\n\n', '')).toMatch(/^event: change\ndata: [0-9a-f]{16}\n\n$/);
-  const closed = server.close();
-  let isDone = false;
-  while (!isDone) isDone = (await reader.read()).done;
-  await closed;
+  const first = await ask(server, path);
+  const headers = { 'If-None-Match': String(first.headers['etag']) };
+  const statusAfter = async (next: Overview) => {
+    overview = next;
+    await systemClock.sleep(20);
+    return (await ask(server, path, { headers })).status;
+  };
+  expect(await statusAfter({ ...worlds.fresh, at: '2026-11-20T12:04:59.000Z' })).toBe(304);
+  expect(await statusAfter({ ...worlds.fresh, at: '2026-11-20T12:05:00.000Z' })).toBe(200);
+  expect(await statusAfter(worlds.stale)).toBe(200);
+  expect(await statusAfter(worlds.fresh)).toBe(304);
 });
 
 test('each of several projects has a page of its own', async () => {
@@ -211,20 +190,4 @@ test('a request with a body is refused, and its connection ended', async () => {
   expect(response.statusCode).toBe(413);
   response.resume();
   await ended;
-});
-
-test('no more than twenty listen at once', async () => {
-  const { server } = await serve();
-  const listening = await Promise.all(Array.from({ length: 20 }, () => fetch(new URL('/events', server.url))));
-  for (const { body } of listening) await body?.getReader().read();
-  expect((await ask(server, '/events')).status).toBe(503);
-});
-
-test('who only asks for the head of the events is no listener', async () => {
-  const { server } = await serve();
-  for (let asked = 0; asked < 25; asked += 1)
-    expect((await fetch(new URL('/events', server.url), { method: 'HEAD' })).status).toBe(200);
-  const { status, body } = await fetch(new URL('/events', server.url));
-  expect(status).toBe(200);
-  await body?.cancel();
 });
