@@ -242,7 +242,7 @@ export async function bodyOrMissing(call: Promise<Reply>): Promise<unknown> {
     if (!(error instanceof AppError) || error.status !== 404) throw error;
     if (!error.isForeign) return undefined;
     const { message, status, hint, isForeign } = error;
-    throw new AppError(message, { code: 'service', status, isForeign, ...(hint === undefined ? {} : { hint }) });
+    throw new AppError(message, { code: 'service', status, isForeign, hint });
   }
 }
 

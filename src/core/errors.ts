@@ -27,7 +27,7 @@ export type ErrorCode =
 /** Everything about an error but its message. `hint` says in one sentence what the reader should do. */
 export type ErrorDetail = {
   code: ErrorCode;
-  hint?: string;
+  hint?: string | undefined;
   /** What was found, as a code, where a run's record shall say more than `code`. */
   finding?: string;
   /** Whether the very same call may succeed later. */

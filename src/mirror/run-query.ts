@@ -123,7 +123,7 @@ async function runApart(
       throw reason ?? new AppError('the process of the query was ended', { code: 'storage', hint: 'run it again' });
     if ('result' in answer) return answer.result;
     const { message, code, hint } = answer.failed;
-    throw new AppError(message, { code, ...(hint === undefined ? {} : { hint }) });
+    throw new AppError(message, { code, hint });
   } finally {
     clearInterval(timer);
     signal.removeEventListener('abort', onAbort);

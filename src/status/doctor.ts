@@ -191,10 +191,7 @@ async function checkState(db: Database | null, dataDir: string, ledger: LedgerRe
   const differences = await findDifferencesIn(dataDir, db, ledger);
   if (differences.length === 0) return 'keys, files and requests are as the ledger says';
   const { hint } = differenceError(differences);
-  throw new AppError(differences.map(({ sentence }) => sentence).join(', '), {
-    code: 'storage',
-    ...(hint === undefined ? {} : { hint }),
-  });
+  throw new AppError(differences.map(({ sentence }) => sentence).join(', '), { code: 'storage', hint });
 }
 
 /** Says what is allowed, from where that comes, and whether the service has asked for a pause. */
@@ -236,6 +233,6 @@ async function attemptIn(dataDir: string, check: string, run: () => Found | Prom
   } catch (thrown) {
     const error = explainStorageError(thrown, dataDir) ?? thrown;
     if (!(error instanceof AppError) || error.code === 'interrupted') throw error;
-    return { check, state: 'failed', detail: error.message, ...(error.hint === undefined ? {} : { fix: error.hint }) };
+    return { check, state: 'failed', detail: error.message, fix: error.hint };
   }
 }

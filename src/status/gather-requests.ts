@@ -13,17 +13,20 @@ const requestsMax = 12;
 /** Reads the state of all erasure requests at a time (ISO 8601 UTC), and the most urgent of the open ones. */
 export function gatherRequests(db: Database, now: string): { erasure: ErasureReport; openRequests: OpenRequest[] } {
   const requests = listRequests(db, 'open');
-  const open = requests.filter(({ certifiedAt }) => certifiedAt === null);
-  const times = (of: 'dueAt' | 'eventsExpectedBy'): string[] => open.flatMap((request) => request[of] ?? []).toSorted();
+  const open = requests.filter(({ state }) => state !== 'certified');
+  const awaited = requests.filter(({ certifiedAt }) => certifiedAt === null);
+  const times = (of: 'dueAt' | 'eventsExpectedBy'): string[] =>
+    awaited.flatMap((request) => request[of] ?? []).toSorted();
   const erasure = {
     states: countRequests(db),
-    overdue: open.filter(({ dueAt }) => dueAt < now).length,
+    open: open.length,
+    overdue: awaited.filter(({ dueAt }) => dueAt < now).length,
     nextDueAt: times('dueAt').at(0) ?? null,
     eventsExpectedBy: times('eventsExpectedBy').at(-1) ?? null,
     fence: countFence(db),
     listedAgain: { letIn: letInLast(db), out: countListedAgain(db) },
   };
-  return { erasure, openRequests: mostUrgent(db, requests) };
+  return { erasure, openRequests: mostUrgent(db, open) };
 }
 
 /** How many rows that were listed again the newest reconciliation has let in. */
@@ -34,11 +37,10 @@ function letInLast(db: Database): number {
   return letIn;
 }
 
-function mostUrgent(db: Database, requests: readonly ErasureRequest[]): OpenRequest[] {
+function mostUrgent(db: Database, open: readonly ErasureRequest[]): OpenRequest[] {
   const targets = Map.groupBy(listOpenTargets(db), ({ requestId }) => requestId);
   const urgency = (state: string): number => (state === 'attention' ? 0 : state === 'held' ? 1 : 2);
-  return requests
-    .filter(({ state }) => state !== 'certified')
+  return open
     .toSorted((a, b) => urgency(a.state) - urgency(b.state) || (a.dueAt < b.dueAt ? -1 : 1))
     .slice(0, requestsMax)
     .map(({ id, state, reason, waitsFor, receivedAt, dueAt, eventsExpectedBy }) => ({

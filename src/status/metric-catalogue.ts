@@ -1,7 +1,6 @@
 import { alertKinds } from '../config/alert-kinds.ts';
 import type { LedgerHead } from '../ledger/ledger-head.ts';
 import type { ProjectContent, ProjectOverview } from './overview.ts';
-import { openCount } from './page-freshness.ts';
 
 /** One value of a metric. Labels hold names of this program and of the configuration, never personal data. */
 export type Sample = { labels: Readonly<Record<string, string>>; value: number };
@@ -209,7 +208,10 @@ export const metricCatalogue: readonly Metric[] = [
         'Rows that could not be read and were put aside.',
         ({ quarantine }) => Object.values(quarantine).reduce((sum, rows) => sum + rows, 0),
       ],
-      analytics_mirror_erasure_requests_open: ['Erasure requests that are not complete.', openCount],
+      analytics_mirror_erasure_requests_open: [
+        'Erasure requests that are not complete.',
+        ({ erasure }) => erasure.open,
+      ],
       analytics_mirror_erasure_requests_overdue: [
         'Open erasure requests past their due date.',
         ({ erasure }) => erasure.overdue,

@@ -42,6 +42,8 @@ export type OpenRequest = {
 /** The state of all erasure requests. */
 export type ErasureReport = {
   states: Partial<Record<RequestState, number>>;
+  /** Requests that are neither complete nor refused nor cancelled. */
+  open: number;
   /** Open erasure requests whose due date is past. */
   overdue: number;
   /** The first due date of an open request, and the time by which the service's last awaited batch should have run. */

@@ -2,7 +2,6 @@ import { html } from 'hono/html';
 import type { ClusterStanding } from '../job/worker-state.ts';
 import type { ListFreshness, ProjectContent, ProjectOverview } from './overview.ts';
 import type { Markup } from '../markup/markup.ts';
-import { endedStates } from '../mirror/erasure-requests.ts';
 import { badge, meter, when, nextText, type Mark } from './page-parts.ts';
 import { agoText, countText, countedText, durationText } from '../core/words.ts';
 
@@ -76,8 +75,7 @@ export function summaryOf({ jobs, content, cluster }: ProjectOverview, now: stri
   if (cluster && !cluster.isHere) return html`${placeOf(cluster, now)} ${upcoming}`;
   if (!content) return html`There is no mirror yet. ${upcoming}`;
   const fresh = content.lists.filter(({ state }) => state === 'fresh');
-  const { overdue, nextDueAt } = content.erasure;
-  const open = openCount(content);
+  const { open, overdue, nextDueAt } = content.erasure;
   return html`<b>${fresh.length} of ${countedText(content.lists.length, 'list')}</b> fresh.
     ${running.length === 0 ? '' : html`Running now: <b>${running.join(', ')}</b>.`} ${upcoming}
     ${
@@ -86,10 +84,4 @@ export function summaryOf({ jobs, content, cluster }: ProjectOverview, now: stri
         : html`<b>${countedText(open, 'erasure request')}</b>
             open${overdue > 0 ? html`, <b>${countText(overdue)} overdue</b>` : nextDueAt === null ? '' : `, first due ${agoText(nextDueAt, now)}`}.`
     }`;
-}
-
-/** The number of erasure requests that are neither complete nor refused nor cancelled. */
-export function openCount({ erasure: { states } }: ProjectContent): number {
-  const isOpen = (state: string): boolean => !endedStates.some((ended) => ended === state);
-  return Object.entries(states).reduce((sum, [state, count]) => sum + (isOpen(state) ? count : 0), 0);
 }

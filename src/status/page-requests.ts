@@ -4,7 +4,6 @@ import { stateCounts, stateText } from '../ledger/vocabulary-words.ts';
 import { nextBatchAfter } from '../contract/weekly-batch.ts';
 import type { OpenRequest, ProjectContent } from './overview.ts';
 import { listedAgainTexts } from './listed-again.ts';
-import { openCount } from './page-freshness.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, figures, meter, when, withCode, type Mark } from './page-parts.ts';
 import { codeText, countText, countedText, minuteText } from '../core/words.ts';
@@ -26,11 +25,10 @@ const stateMarks: Readonly<Record<RequestState, Mark>> = {
 
 /** Erasure requests by state, their due dates, and the most urgent of them. `now` is ISO 8601 UTC. */
 export function requestsPart(content: ProjectContent, now: string): Markup {
-  const { states, overdue, nextDueAt, fence } = content.erasure;
+  const { states, open, overdue, nextDueAt, fence } = content.erasure;
   const counts = stateCounts(states);
   if (counts.length === 0) return html`<p class="soft">There has been no erasure request yet.</p>`;
   const nextBatch = new Date(nextBatchAfter(Date.parse(now))).toISOString();
-  const open = openCount(content);
   const unlisted = open - content.openRequests.length;
   return html`<div class="cards">
       <div class="card">${figures(counts)}</div>

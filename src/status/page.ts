@@ -64,7 +64,7 @@ export async function startStatusPage(
   const { promise: started, resolve, reject } = Promise.withResolvers<string>();
   thread.on('message', (message: FromPage) => {
     if ('url' in message) resolve(message.url);
-    else if ('refused' in message) reject(new AppError(message.refused.message, refusalOf(message.refused)));
+    else if ('refused' in message) reject(new AppError(message.refused.message, message.refused));
     else if ('failed' in message) onError(message.failed);
     else void ofProcess().then((metrics) => tell({ metrics }));
   });
@@ -80,11 +80,4 @@ export async function startStatusPage(
       await ended;
     },
   };
-}
-
-function refusalOf({ code, hint }: Extract<FromPage, { refused: unknown }>['refused']): {
-  code: ErrorCode;
-  hint?: string;
-} {
-  return { code, ...(hint === undefined ? {} : { hint }) };
 }

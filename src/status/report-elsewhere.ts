@@ -14,7 +14,7 @@ export type ElsewhereReport = {
   isPaused: boolean;
   /** Why this program leaves it alone: a newer version has written it. */
   newer: string | null;
-  said: ({ at: string } & Pick<ProjectState, 'jobs' | 'alerts' | 'condition' | 'problem'>) | null;
+  said: ({ at: string } & ProjectState) | null;
 };
 
 /** Reports a project by the database of its cluster, without taking it. Rejects where the database does not answer. */
@@ -25,7 +25,6 @@ export async function reportElsewhere(
   const { projects } = await readRoster(database);
   const found = projects.find((project) => project.id === id);
   const said = await readState(database, id);
-  const { jobs, alerts, condition, problem } = (said?.state ?? {}) as ProjectState;
   return {
     project: name,
     holder:
@@ -34,6 +33,6 @@ export async function reportElsewhere(
         : { machine: found.holder, purpose: found.purpose ?? '', since: found.since ?? '' },
     isPaused: found?.isPaused ?? false,
     newer: found ? newerReason(found, schemaVersion()) : null,
-    said: said ? { at: said.at, jobs, alerts, condition, problem } : null,
+    said: said ? { ...(said.state as ProjectState), at: said.at } : null,
   };
 }

@@ -61,9 +61,7 @@ async function refusalOf(change: () => Promise<unknown>, lost: string): Promise<
     return undefined;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    const { hint } = error;
-    if (error.status === 403)
-      throw new AppError(`${lost} (${error.message})`, { code: 'refused', ...(hint === undefined ? {} : { hint }) });
+    if (error.status === 403) throw new AppError(`${lost} (${error.message})`, { code: 'refused', hint: error.hint });
     if (error.code !== 'rejected') throw error;
     return error;
   }

@@ -197,6 +197,7 @@ const freshContent: ProjectContent = {
   ...dayContent(dayOfRuns()),
   erasure: {
     states: { awaiting_upstream: 3, certified: 4, sealed: 61, cancelled: 1 },
+    open: 3,
     overdue: 0,
     nextDueAt: later(12 * dayMs),
     eventsExpectedBy: later(2.7 * dayMs),
@@ -351,7 +352,7 @@ const held = changed(
         keys: ['0192f3a1-7c1e-7d70-9d2b-3f1b8a6f0001', '0192f3a1-7c1e-7d70-9d2b-3f1b8a6f0002'],
       },
     ],
-    erasure: { ...freshContent.erasure, states: { ...freshContent.erasure.states, held: 2 } },
+    erasure: { ...freshContent.erasure, states: { ...freshContent.erasure.states, held: 2 }, open: 5 },
     openRequests: [
       request(4, 'held', 2, 28, { reasons: ['shared_identifier'] }),
       request(5, 'held', 2, 28, { reasons: ['too_many'] }),
@@ -363,7 +364,7 @@ const held = changed(
 
 const attention = changed(
   {
-    erasure: { ...freshContent.erasure, states: { ...freshContent.erasure.states, attention: 2 }, overdue: 1 },
+    erasure: { ...freshContent.erasure, states: { ...freshContent.erasure.states, attention: 2 }, open: 5, overdue: 1 },
     openRequests: [
       request(6, 'attention', 33, -3, { reasons: ['events_unconfirmed'] }),
       request(7, 'attention', 21, 9, { reasons: ['residue_found', 'reader_holds_wal'] }),
@@ -457,6 +458,7 @@ const running = changed(
 const many = changed({
   erasure: {
     states: { received: 20, executing: 60, locally_verified: 20, awaiting_upstream: 400, sealed: 12_400 },
+    open: 500,
     overdue: 0,
     nextDueAt: later(2.1 * dayMs),
     eventsExpectedBy: later(9.7 * dayMs),
