@@ -108,17 +108,15 @@ export function filesOf(dataDir: string): string[] {
 }
 
 const changes: [string, (bytes: Buffer, at: number) => Buffer][] = [
-  [
-    'flipped',
-    (bytes, at) => Buffer.concat([bytes.subarray(0, at), Buffer.of((bytes[at] ?? 0) ^ 1), bytes.subarray(at + 1)]),
-  ],
-  [
-    'in the other case',
-    (bytes, at) => Buffer.concat([bytes.subarray(0, at), Buffer.of((bytes[at] ?? 0) ^ 0x20), bytes.subarray(at + 1)]),
-  ],
+  ...Array.from({ length: 8 }, (_bit, bit): (typeof changes)[number] => [
+    `with bit ${bit} turned round`,
+    (bytes, at) =>
+      Buffer.concat([bytes.subarray(0, at), Buffer.of((bytes[at] ?? 0) ^ (1 << bit)), bytes.subarray(at + 1)]),
+  ]),
   ['removed', (bytes, at) => Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1)])],
   ['twice', (bytes, at) => Buffer.concat([bytes.subarray(0, at + 1), bytes.subarray(at)])],
 ];
+const cut: (typeof changes)[number] = ['and all behind it removed', (bytes, at) => bytes.subarray(0, at)];
 
 /**
  * Changes single bytes of a file, each nth of all changes, and gives those that are accepted. A file that carries its proof
@@ -131,7 +129,7 @@ export function acceptedBytes(attacked: Attacked, file: string, nth: number): { 
   let tried = 0;
   let index = 0;
   for (let at = 0; at < original.length; at += 1)
-    for (const [what, change] of changes) {
+    for (const [what, change] of file === 'ledger/entries.jsonl' ? [...changes, cut] : changes) {
       index += 1;
       if (index % nth > 0) continue;
       if (isOnlyItsHolders(file, original, at)) continue;
@@ -244,14 +242,12 @@ export function attacksOn(original: string): Attack[] {
       change: (dir) => writeLines(dir, renumbered(lines.toSpliced(at, 1))),
     },
     { what: `entry ${at} twice`, change: (dir) => writeLines(dir, lines.toSpliced(at, 0, line)) },
-    ...(at === 0
-      ? []
-      : [
-          {
-            what: `entry ${at} before the one before`,
-            change: (dir: string) => writeLines(dir, lines.with(at, lines[at - 1] ?? '').with(at - 1, line)),
-          },
-        ]),
+    ...lines
+      .slice(0, at)
+      .map((other, place) => ({
+        what: `entries ${place} and ${at} exchanged`,
+        change: (dir: string) => writeLines(dir, lines.with(at, other).with(place, line)),
+      })),
   ]);
   const first = lines[0] ?? '';
   const tricks: [string, string][] = [
