@@ -1,34 +1,22 @@
-import type { AddressInfo } from 'node:net';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import { onTestFinished } from 'vitest';
+import { buffer } from 'node:stream/consumers';
 import { readCheckpoint } from '../../src/ledger/checkpoint.ts';
+import { bodyOf, localServer } from '../client/local-server.ts';
 import { isConsistent } from '../ledger/proved.ts';
 import { isNoteSignedBy, readVkey, type SignerKey } from '../../src/ledger/note.ts';
 import { timeStampReply, type TokenShape } from './time-stamp-authority.ts';
 import { cosignatureLine, testWitness } from './witness.ts';
-
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  return Buffer.concat((await request.toArray()) as Buffer[]);
-}
-
-async function listen(handler: RequestListener): Promise<string> {
-  const server = createServer(handler).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /** A time-stamp authority on loopback. It can be told to be away, and how its tokens are. */
 export async function authorityServer(
   nowMs: () => number,
 ): Promise<{ url: string; isAway: boolean; shape: TokenShape }> {
   const authority = { url: '', isAway: false, shape: {} as TokenShape };
-  authority.url = await listen((request, response) => {
-    void bodyOf(request).then((query) => {
-      if (authority.isAway) return response.writeHead(503).end();
-      return response.end(timeStampReply(query, nowMs(), authority.shape));
-    });
+  const { origin } = await localServer(async (request, response) => {
+    const query = await buffer(request);
+    if (authority.isAway) return response.writeHead(503).end();
+    return response.end(timeStampReply(query, nowMs(), authority.shape));
   });
+  authority.url = origin;
   return authority;
 }
 
@@ -69,13 +57,13 @@ export async function witnessServer(vkeys: () => readonly string[], nowMs: () =>
     keys: undefined,
     signer: testWitness,
   };
-  witness.url = await listen((request, response) => {
-    void bodyOf(request).then((body) => {
-      witness.requests += 1;
-      if (witness.isAway || request.url !== '/add-checkpoint') return response.writeHead(503).end();
-      const { status, text = '' } = answer(String(body));
-      return response.writeHead(witness.isMute ? 502 : status).end(witness.isMute ? '' : text);
-    });
+  const { origin } = await localServer(async (request, response) => {
+    const body = await bodyOf(request);
+    witness.requests += 1;
+    if (witness.isAway || request.url !== '/add-checkpoint') return response.writeHead(503).end();
+    const { status, text = '' } = answer(body);
+    return response.writeHead(witness.isMute ? 502 : status).end(witness.isMute ? '' : text);
   });
+  witness.url = origin;
   return witness;
 }

@@ -1,6 +1,4 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { bodyOf, localServer } from '../client/local-server.ts';
 
 /** A table in a catalog. */
 type Entry = { 'metadata-location': string; metadata: { 'table-uuid': string; location: string } };
@@ -47,32 +45,24 @@ export async function startCatalog({
     if (method === 'DELETE') catalog.tables.delete(table);
     return method === 'DELETE' ? [204] : [200, entry];
   };
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const asked = `${request.method} ${request.url}`;
-      catalog.asked.push(asked);
-      catalog.tokens.add(request.headers.authorization);
-      const fault = catalog.fault(asked);
-      if (fault === 'cut') return void request.socket.destroy();
-      const path = (request.url ?? '').replace(/\?.*/, '').split('/').slice(2).map(decodeURIComponent);
-      const text = Buffer.concat(chunks).toString();
-      const body = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
-      const [status, value] =
-        fault === undefined
-          ? judge(request.method ?? '', path, body)
-          : typeof fault === 'string'
-            ? [500, { error: { message: fault } }]
-            : [fault, { error: 'secret words' }];
-      response.writeHead(status, { 'content-type': 'application/json' });
-      response.end(value === undefined ? undefined : JSON.stringify(value));
-    });
+  const { origin } = await localServer(async (request, response) => {
+    const text = await bodyOf(request);
+    const asked = `${request.method} ${request.url}`;
+    catalog.asked.push(asked);
+    catalog.tokens.add(request.headers.authorization);
+    const fault = catalog.fault(asked);
+    if (fault === 'cut') return request.socket.destroy();
+    const path = (request.url ?? '').replace(/\?.*/, '').split('/').slice(2).map(decodeURIComponent);
+    const body = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
+    const [status, value] =
+      fault === undefined
+        ? judge(request.method ?? '', path, body)
+        : typeof fault === 'string'
+          ? [500, { error: { message: fault } }]
+          : [fault, { error: 'secret words' }];
+    response.writeHead(status, { 'content-type': 'application/json' });
+    return response.end(value === undefined ? undefined : JSON.stringify(value));
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  onTestFinished(() => server.close().closeAllConnections());
-  catalog.uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/iceberg`;
+  catalog.uri = `${origin}/iceberg`;
   return catalog;
 }

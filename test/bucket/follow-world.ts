@@ -8,7 +8,9 @@ import type { Current, Manifest } from '../../src/snapshot/manifest.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { publishRows } from '../snapshot/publish-rows.ts';
-import { startS3Model, type S3Model } from './s3-model.ts';
+import type { S3Model } from './s3-model.ts';
+
+export { freshModel } from './s3-model.ts';
 
 /** Keys that the model takes; the official chain finds them in the environment. */
 export function setCredentials(): void {
@@ -40,13 +42,6 @@ export async function modelBucket(model: S3Model, attemptsMax = 1): Promise<Buck
   );
   onTestFinished(() => bucket[Symbol.dispose]());
   return bucket;
-}
-
-/** A model that ends with the test. */
-export async function freshModel(options: { isVersioned?: boolean } = {}): Promise<S3Model> {
-  const model = await startS3Model(options);
-  onTestFinished(() => model.close());
-  return model;
 }
 
 /** Lets a bucket follow a folder. */

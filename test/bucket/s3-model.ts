@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { localServer } from '../client/local-server.ts';
 
 /** A version of an object, or a delete marker (no bytes). `until`: its lock, in milliseconds; Infinity is a legal hold. */
 type Version = { id: string; bytes: Buffer | null; publisher: string | undefined; until: number; at: number };
@@ -34,19 +34,15 @@ export type S3Model = {
   put: (key: string, bytes: string | Buffer, publisher?: string) => void;
   /** The newest bytes by key, without those that are marked as deleted. */
   current: () => Map<string, Buffer>;
-  close: () => Promise<void>;
 };
 
 const pageSize = 4;
 
-/** Starts one on a free loopback port. */
-export async function startS3Model({ isVersioned = true } = {}): Promise<S3Model> {
-  const server = createServer((request, response) => void answer(request, response));
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
+/** Starts one on a free loopback port. It ends with the test. */
+export async function freshModel({ isVersioned = true } = {}): Promise<S3Model> {
+  const { origin: endpoint } = await localServer((request, response) => answer(request, response));
   const model: S3Model = {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint,
     versions: new Map(),
     uploads: [],
     asked: [],
@@ -63,12 +59,6 @@ export async function startS3Model({ isVersioned = true } = {}): Promise<S3Model
           return bytes ? [[key, bytes]] : [];
         }),
       ),
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
-    },
   };
   return model;
 

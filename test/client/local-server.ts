@@ -17,3 +17,8 @@ export async function localServer(answer: Answerer): Promise<{ origin: string; s
   });
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
 }
+
+/** The body of a request. */
+export async function bodyOf(request: IncomingMessage): Promise<string> {
+  return (await request.toArray()).join('');
+}

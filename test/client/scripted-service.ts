@@ -4,7 +4,7 @@ import type { Deprecation } from '../../src/client/deprecation.ts';
 import { createService } from '../../src/client/service.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import type { AppError } from '../../src/core/errors.ts';
-import type { Answerer } from './local-server.ts';
+import { bodyOf, type Answerer } from './local-server.ts';
 import { transportTo } from './local-transport.ts';
 
 type Asked = { line: string; contentType: string | undefined; body: string };
@@ -71,6 +71,6 @@ async function serviceWith(
 }
 
 async function askedBy(request: IncomingMessage): Promise<Asked> {
-  const body = (await request.toArray()).join('');
-  return { line: `${request.method} ${request.url}`, contentType: request.headers['content-type'], body };
+  const { method, url, headers } = request;
+  return { line: `${method} ${url}`, contentType: headers['content-type'], body: await bodyOf(request) };
 }

@@ -1,6 +1,5 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { buffer } from 'node:stream/consumers';
+import { localServer } from '../client/local-server.ts';
 
 /** What a store does not look at. */
 export type Ignored = 'if-match' | 'if-none-match';
@@ -9,32 +8,23 @@ export type Ignored = 'if-match' | 'if-none-match';
 export async function startCarelessStore(ignored: readonly Ignored[]): Promise<{ endpoint: string; puts: string[] }> {
   const standing = new Map<string, { etag: string; bytes: Buffer }>();
   const puts: string[] = [];
-  const server = createServer((request, response) => {
+  const { origin } = await localServer(async (request, response) => {
     const path = (request.url ?? '').replace(/\?.*/, '');
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const found = standing.get(path);
-      const wanted = (name: Ignored): string | undefined =>
-        ignored.includes(name) ? undefined : request.headers[name];
-      const match = wanted('if-match');
-      const isRefused =
-        (match !== undefined && match !== found?.etag) || (wanted('if-none-match') !== undefined && found);
-      if (request.method === 'PUT') {
-        if (isRefused) return response.writeHead(412).end();
-        const etag = `"${puts.length}"`;
-        standing.set(path, { etag, bytes: Buffer.concat(chunks) });
-        puts.push(path);
-        return response.writeHead(200, { etag }).end();
-      }
-      if (!found) return response.writeHead(404).end();
-      return response.writeHead(200, { etag: found.etag }).end(request.method === 'HEAD' ? undefined : found.bytes);
-    });
+    const bytes = await buffer(request);
+    const found = standing.get(path);
+    const wanted = (name: Ignored): string | undefined => (ignored.includes(name) ? undefined : request.headers[name]);
+    const match = wanted('if-match');
+    const isRefused =
+      (match !== undefined && match !== found?.etag) || (wanted('if-none-match') !== undefined && found);
+    if (request.method === 'PUT') {
+      if (isRefused) return response.writeHead(412).end();
+      const etag = `"${puts.length}"`;
+      standing.set(path, { etag, bytes });
+      puts.push(path);
+      return response.writeHead(200, { etag }).end();
+    }
+    if (!found) return response.writeHead(404).end();
+    return response.writeHead(200, { etag: found.etag }).end(request.method === 'HEAD' ? undefined : found.bytes);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, puts };
+  return { endpoint: origin, puts };
 }
