@@ -99,9 +99,13 @@ class World {
     });
   }
 
-  reconcile(): Promise<AbsenceResult> {
+  /** Asks about who is absent, and waits for so many seconds after it. */
+  async reconcile(thenWait = 0): Promise<AbsenceResult> {
     const { db, clock, settings } = this;
-    return reconcileAbsence({ db, service: this.model.service, settings, clock, signal: new AbortController().signal });
+    const { signal } = new AbortController();
+    const result = await reconcileAbsence({ db, service: this.model.service, settings, clock, signal });
+    this.wait(thenWait);
+    return result;
   }
 
   /** What is to be done, as a connection sees it that cannot change anything. */
@@ -176,11 +180,18 @@ class World {
   }
 }
 
+/** A world whose mirror has all persons, of a service that answers so for many at once. It ends with the test. */
+async function openMirrored(persons?: number, batches: BatchWay = 'none'): Promise<World> {
+  const world = new World(persons);
+  onTestFinished(() => world.close());
+  world.model.batches = batches;
+  await world.sync();
+  return world;
+}
+
 describe('absence, over any history', () => {
   it('takes a person out who was missing, came back, and is missing again, with no reconciliation between', async () => {
-    const world = new World();
-    onTestFinished(() => world.close());
-    await world.sync();
+    const world = await openMirrored();
     world.model.listIsEmpty = true;
     await world.sync();
     world.model.listIsEmpty = false;
@@ -239,8 +250,7 @@ describe('absence', () => {
   const none = { asked: 0, alive: 0, deleted: 0, merged: 0, expired: 0, waiting: 0, held: 0 };
 
   it('takes two answers, apart in time', async () => {
-    const world = new World();
-    await world.sync();
+    const world = await openMirrored();
     world.model.delete(5);
     await world.sync();
     expect(counts(await world.reconcile())).toEqual({ ...none, asked: 1, waiting: 1 });
@@ -252,19 +262,16 @@ describe('absence', () => {
       { dataset: 'persons', reason: 'deleted' },
     ]);
     expect(world.db.prepare(`SELECT op FROM changes ORDER BY seq DESC`).pluck().get()).toBe('delete');
-    world.close();
   });
 
   it('holds what leaves a few a day as if it left at once', async () => {
-    const world = new World();
-    await world.sync();
+    const world = await openMirrored();
     const rows = world.model.persons.length;
     for (let day = 1; day <= 16; day += 1) {
       world.model.delete(5);
       world.model.delete(6);
       await world.sync();
-      await world.reconcile();
-      world.wait(300);
+      await world.reconcile(300);
       await world.reconcile();
       world.wait(86_400);
     }
@@ -272,17 +279,14 @@ describe('absence', () => {
     expect(held).toHaveLength(1);
     const left = world.db.prepare<[], number>(`SELECT count(*) FROM deletions`).pluck().get() ?? 0;
     expect([left > rows * 0.4 - 2, left <= rows * 0.4]).toEqual([true, true]);
-    world.close();
   });
 
   it('sees a merge as a merge, and brings the survivor up to date', async () => {
-    const world = new World();
-    await world.sync();
+    const world = await openMirrored();
     const survivor = world.model.persons[20]?.uuid;
     world.model.merge(3, 20);
     await world.sync();
-    await world.reconcile();
-    world.wait(300);
+    await world.reconcile(300);
     expect(counts(await world.reconcile())).toMatchObject({ merged: 1, deleted: 0 });
     expect(world.db.prepare(`SELECT merged_into FROM deletions`).pluck().get()).toBe(survivor);
     const kept = world.db
@@ -290,25 +294,20 @@ describe('absence', () => {
       .pluck()
       .get(survivor ?? '');
     expect(JSON.parse(kept ?? '[]')).toEqual(world.model.persons.find(({ uuid }) => uuid === survivor)?.distinctIds);
-    world.close();
   });
 
   it('takes a deletion for a deletion, although somebody came by the distinct id anew', async () => {
-    const world = new World();
-    await world.sync();
+    const world = await openMirrored();
     const distinctIds = world.model.persons[5]?.distinctIds ?? [];
     world.model.delete(5);
     world.model.create(0).distinctIds.push(...distinctIds);
     await world.sync();
-    await world.reconcile();
-    world.wait(300);
+    await world.reconcile(300);
     expect(counts(await world.reconcile())).toMatchObject({ merged: 0, deleted: 1 });
-    world.close();
   });
 
   it('holds a list that goes empty, and forgets the plan when the list comes back', async () => {
-    const world = new World();
-    await world.sync();
+    const world = await openMirrored();
     world.model.listIsEmpty = true;
     expect(await world.sync()).toMatchObject({ verdict: 'complete', rowsReceived: 0 });
     expect(counts(await world.reconcile())).toEqual({ ...none, held: 1 });
@@ -316,12 +315,10 @@ describe('absence', () => {
     world.model.listIsEmpty = false;
     await world.sync();
     expect(counts(await world.reconcile())).toEqual(none);
-    world.close();
   });
 
   it('plans without changing anything, and not for rows that were seen again', async () => {
-    const world = new World();
-    await world.sync();
+    const world = await openMirrored();
     world.model.listIsEmpty = true;
     await world.sync();
     expect(world.plan()).toEqual({ ask: 0, wait: 0, hold: 30 });
@@ -331,24 +328,20 @@ describe('absence', () => {
     expect(world.plan()).toEqual({ ask: 1, wait: 0, hold: 0 });
     await world.reconcile();
     expect(world.plan()).toEqual({ ask: 0, wait: 1, hold: 0 });
-    world.close();
   });
 
   it('asks even for what was approved: an approval deletes nobody who is there', async () => {
-    const world = new World();
-    await world.sync();
+    const world = await openMirrored();
     world.model.listIsEmpty = true;
     await world.sync();
     await world.reconcile();
     world.approveAll();
     expect(counts(await world.reconcile())).toEqual({ ...none, asked: 30, alive: 30 });
     expect(world.mirrored()).toHaveLength(30);
-    world.close();
   });
 
   it('an approval covers its plan and nothing larger', async () => {
-    const world = new World();
-    await world.sync();
+    const world = await openMirrored();
     for (let count = 0; count < 15; count += 1) world.model.delete(0);
     await world.sync();
     const [first] = (await world.reconcile()).held;
@@ -359,15 +352,12 @@ describe('absence', () => {
     expect(second?.rows).toBe(16);
     expect(approvePlan(world.db, first?.plan ?? '', 'now')).toBe(false);
     expect(approvePlan(world.db, second?.plan ?? '', 'now')).toBe(true);
-    await world.reconcile();
-    world.wait(300);
+    await world.reconcile(300);
     expect(counts(await world.reconcile())).toMatchObject({ deleted: 16, held: 0 });
-    world.close();
   });
 
   it.each<Outage>([401, 403, 429, 500, 'unreachable'])('takes %s for no answer at all', async (outage) => {
-    const world = new World();
-    await world.sync();
+    const world = await openMirrored();
     world.model.delete(5);
     await world.sync();
     world.model.outage = outage;
@@ -376,13 +366,10 @@ describe('absence', () => {
       world.wait(300);
     }
     expect(world.mirrored()).toHaveLength(30);
-    world.close();
   });
 
   it('lets other rows go on where the service always fails at one, and says so at the end', async () => {
-    const world = new World();
-    onTestFinished(() => world.close());
-    await world.sync();
+    const world = await openMirrored();
     const [failing, gone] = [world.model.persons[5], world.model.persons[6]];
     world.model.failsAt.add(failing?.id ?? 0);
     world.model.delete(5);
@@ -400,9 +387,7 @@ describe('absence', () => {
   });
 
   it('takes nobody for merged into a person who has none of the distinct ids', async () => {
-    const world = new World();
-    onTestFinished(() => world.close());
-    await world.sync();
+    const world = await openMirrored();
     world.model.delete(5);
     await world.sync();
     world.model.ignoresFilter = true;
@@ -412,14 +397,12 @@ describe('absence', () => {
     }
     expect(world.mirrored()).toHaveLength(30);
     world.model.ignoresFilter = false;
-    await world.reconcile();
-    world.wait(300);
+    await world.reconcile(300);
     expect(counts(await world.reconcile())).toMatchObject({ merged: 0, deleted: 1 });
   });
 
   it('takes a project that vanishes for no answer, although every id is a 404', async () => {
-    const world = new World();
-    await world.sync();
+    const world = await openMirrored();
     world.model.delete(5);
     // Nobody is left who could be looked up by a distinct id.
     world.db.exec(`UPDATE persons SET distinct_ids = '[]'`);
@@ -429,13 +412,10 @@ describe('absence', () => {
     world.wait(300);
     await expect(world.reconcile()).rejects.toMatchObject({ code: 'refused' });
     expect(world.mirrored()).toHaveLength(30);
-    world.close();
   });
 
   it.each(['own', 'foreign'] as const)('takes a 404 to every id for no answer (%s)', async (noIdIsThere) => {
-    const world = new World();
-    onTestFinished(() => world.close());
-    await world.sync();
+    const world = await openMirrored();
     world.model.hide(5, 2);
     // A distinct id would lead to them.
     world.db.exec(`UPDATE persons SET distinct_ids = '[]'`);
@@ -451,8 +431,7 @@ describe('absence', () => {
   });
 
   it('asks by the exact id, also beyond the integers that a double holds', async () => {
-    const world = new World();
-    await world.sync();
+    const world = await openMirrored();
     const [first, second] = [world.model.persons[5]?.uuid, world.model.persons[6]?.uuid];
     world.db.prepare(`UPDATE persons SET id = 9007199254740993 WHERE uuid = ?`).run(first);
     world.model.delete(5);
@@ -462,17 +441,12 @@ describe('absence', () => {
       [second, '24'],
       [first, '9007199254740993'],
     ]);
-    await world.reconcile();
-    world.wait(300);
+    await world.reconcile(300);
     expect(counts(await world.reconcile())).toEqual({ ...none, asked: 2, deleted: 2 });
-    world.close();
   });
 
   it.each(['map', 'list'] as const)('asks for many at once by a service that can (%s)', async (way) => {
-    const world = new World(60);
-    onTestFinished(() => world.close());
-    world.model.batches = way;
-    await world.sync();
+    const world = await openMirrored(60, way);
     const survivor = world.model.persons.at(-1)?.uuid;
     for (let count = 0; count < 10; count += 1) world.model.delete(3);
     world.model.merge(3, 40);
@@ -495,16 +469,13 @@ describe('absence', () => {
   });
 
   it('takes over no person that a batch shows with ten distinct ids: it may have more', async () => {
-    const world = new World(60);
-    onTestFinished(() => world.close());
-    world.model.batches = 'map';
+    const world = await openMirrored(60, 'map');
     const survivor = world.model.create(15);
     await world.sync();
     for (let count = 0; count < 5; count += 1) world.model.delete(10);
     world.model.merge(10, 0);
     await world.sync();
-    await world.reconcile();
-    world.wait(300);
+    await world.reconcile(300);
     expect(counts(await world.reconcile())).toMatchObject({ deleted: 5, merged: 1 });
     const kept = world.db
       .prepare<[string], string>(`SELECT distinct_ids FROM persons WHERE uuid = ?`)
@@ -516,10 +487,7 @@ describe('absence', () => {
   it.each(['nobody', 'first', 'last', 'second', 'stranger', 'page', 'fails'] as const)(
     'asks one by one after a batch that proves nothing (%s)',
     async (way) => {
-      const world = new World(60);
-      onTestFinished(() => world.close());
-      world.model.batches = way;
-      await world.sync();
+      const world = await openMirrored(60, way);
       world.model.hide(10, 6);
       for (let count = 0; count < 7; count += 1) world.model.delete(3);
       await world.sync();
@@ -533,14 +501,12 @@ describe('absence', () => {
   );
 
   it('judges nothing by a pass that is not complete', async () => {
-    const world = new World();
-    await world.sync();
+    const world = await openMirrored();
     world.model.delete(5);
     world.db.exec(`UPDATE persons_seen SET pass_id = 0`);
     world.model.outage = 500;
     await expect(world.sync()).rejects.toBeInstanceOf(AppError);
     world.model.outage = null;
     expect(counts(await world.reconcile())).toEqual(none);
-    world.close();
   });
 });
