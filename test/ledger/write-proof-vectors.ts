@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { fileURLToPath } from 'node:url';
 import { bundleText } from '../../src/audit/bundle.ts';
 import { sha256 } from '../../src/core/digest.ts';
@@ -231,5 +230,4 @@ export function writeProofVectors(target: string): void {
 }
 
 // Run by itself, it writes those of the documentation.
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
-  writeProofVectors(fileURLToPath(new URL('../../docs/verifier/proofs', import.meta.url)));
+if (import.meta.main) writeProofVectors(fileURLToPath(new URL('../../docs/verifier/proofs', import.meta.url)));

@@ -1,6 +1,5 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { fileURLToPath } from 'node:url';
 import { verify } from '../../docs/verifier/verify.mjs';
 import { isoTime } from '../../src/core/clock.ts';
@@ -25,6 +24,7 @@ type Vector = {
 };
 
 const anHourLater = Date.UTC(2026, 10, 20, 13);
+const turnOfYear = Date.UTC(2027, 0, 1);
 const inTheNextYear = Date.UTC(2027, 0, 1, 1);
 
 const entriesFile = 'entries.jsonl';
@@ -109,12 +109,8 @@ const vectors: Vector[] = [
     },
   },
   { name: 'clock-set-back', change: (folder) => appendLater(folder, Date.UTC(2020, 0, 1)) },
-  { name: 'unsigned', change: (folder) => appendLater(folder, Date.UTC(2027, 0, 1)), nowMs: inTheNextYear },
-  {
-    name: 'unsigned-for-long',
-    change: (folder) => appendLater(folder, Date.UTC(2027, 0, 1)),
-    nowMs: Date.UTC(2027, 0, 2, 1),
-  },
+  { name: 'unsigned', change: (folder) => appendLater(folder, turnOfYear), nowMs: inTheNextYear },
+  { name: 'unsigned-for-long', change: (folder) => appendLater(folder, turnOfYear), nowMs: Date.UTC(2027, 0, 2, 1) },
   { name: 'nothing-signed', change: (folder) => rmSync(join(folder, 'checkpoints'), { recursive: true }) },
   { name: 'fence-in-parts', change: (folder) => appendFence(folder, [undefined, true, true]), nowMs: inTheNextYear },
   { name: 'fence-in-parts-without-beginning', change: (folder) => appendFence(folder, [true]), nowMs: inTheNextYear },
@@ -146,20 +142,24 @@ const vectors: Vector[] = [
   { name: 'signed-again-checkpoint-kept', change: changeAndSignAgain, keeps: ['key', 'checkpoint'] },
 ];
 
+/** Appends records, at the turn of the year unless told otherwise. */
+function append(folder: string, records: LedgerRecord[], atMs = turnOfYear): void {
+  openLedger(join(folder, '..'), tickingClock(atMs)).append(records);
+}
+
 function appendLater(folder: string, atMs: number): void {
-  openLedger(join(folder, '..'), tickingClock(atMs)).append(lifeOf(2, 2).slice(0, 2).flat());
+  append(folder, lifeOf(2, 2).slice(0, 2).flat(), atMs);
 }
 
 /** A second request, fenced by several entries, encrypted as the program writes them since it has a restore key. */
 function appendFence(folder: string, parts: readonly (true | undefined)[]): void {
-  const life = lifeOf(2, 2).flat();
-  openLedger(join(folder, '..'), tickingClock(Date.UTC(2027, 0, 1))).append(
-    life.slice(0, 5).flatMap((record): LedgerRecord[] => {
-      if (record.type !== 'fencing') return [record];
-      const fence = record.fence.map(({ kind }) => ({ kind, encrypted: 'e'.repeat(64) }));
-      return parts.map((continued) => ({ ...record, fence, ...(continued && { continued }) }));
-    }),
-  );
+  const life = lifeOf(2, 2).flat().slice(0, 5);
+  const records = life.flatMap((record): LedgerRecord[] => {
+    if (record.type !== 'fencing') return [record];
+    const fence = record.fence.map(({ kind }) => ({ kind, encrypted: 'e'.repeat(64) }));
+    return parts.map((continued) => ({ ...record, fence, ...(continued && { continued }) }));
+  });
+  append(folder, records);
 }
 
 /** Two requests of one batch; where `hits` is above 0, a last scan has found something of the second one. */
@@ -176,7 +176,7 @@ function appendBatch(folder: string, hits = 0): void {
   const records = lifeOfBatch([2, 3], 2).flatMap((record) =>
     record.type === 'awaiting_upstream' && hits > 0 ? [record, scan] : [record],
   );
-  openLedger(join(folder, '..'), tickingClock(Date.UTC(2027, 0, 1))).append(records);
+  append(folder, records);
 }
 
 /** A second request with two consumers of the published files, of which one has deleted too; `at`: after so many records. */
@@ -185,7 +185,8 @@ function appendConsumers(folder: string, at = Infinity): void {
     .flat()
     .map(naming(['crm-team', 'warehouse']));
   const about = { request: requestId(2), generation: 1 };
-  openLedger(join(folder, '..'), tickingClock(Date.UTC(2027, 0, 1))).append(
+  append(
+    folder,
     life.toSpliced(at, 0, { type: 'acknowledged', ...about, consumer: 'warehouse', note: 'e'.repeat(64) }),
   );
 }
@@ -195,7 +196,7 @@ function appendPublications(folder: string, manifest: string): void {
   const of = (digest: string | null) => [
     { dataset: 'persons' as const, snapshot_id: '20270101T120000.000Z', manifest: digest },
   ];
-  openLedger(join(folder, '..'), tickingClock(Date.UTC(2027, 0, 1))).append([
+  append(folder, [
     { type: 'published', cause: 'adoption', snapshots: of('c'.repeat(64)) },
     { type: 'key_bound', key: 'fence', check: 'd'.repeat(32) },
     { type: 'key_bound', key: 'restore', check: 'e'.repeat(32) },
@@ -259,5 +260,4 @@ export function writeVectors(target: string): void {
 }
 
 // Run by itself, it writes those of the documentation.
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
-  writeVectors(fileURLToPath(new URL('../../docs/verifier/vectors', import.meta.url)));
+if (import.meta.main) writeVectors(fileURLToPath(new URL('../../docs/verifier/vectors', import.meta.url)));
