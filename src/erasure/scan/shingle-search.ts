@@ -26,7 +26,6 @@ const filterBitsLog2Max = 25;
  * bytes are a hit.
  */
 export function createShingleSearch(shinglesMax: number, bytesEach = shingleBytes): ShingleSearch {
-  const overlapBytes = bytesEach - 1;
   const gramsEach = bytesEach - gramBytes + 1;
   // The last four bytes are hashed as one: of a shorter shingle, some of them twice.
   const tailOffset = bytesEach - 4;
@@ -94,24 +93,27 @@ export function createShingleSearch(shinglesMax: number, bytesEach = shingleByte
       size += 1;
       return size - 1;
     },
-    openStream: (onHit) => {
-      const border = new Uint8Array(2 * overlapBytes);
-      let carried = 0;
-      return (chunk) => {
-        const head = Math.min(chunk.length, overlapBytes);
-        border.set(chunk.subarray(0, head), carried);
-        searchChunk(border.subarray(0, carried + head), onHit);
-        searchChunk(chunk, onHit);
-        if (chunk.length >= overlapBytes) {
-          border.set(chunk.subarray(-overlapBytes));
-          carried = overlapBytes;
-        } else {
-          const kept = Math.min(carried + head, overlapBytes);
-          border.copyWithin(0, carried + head - kept, carried + head);
-          carried = kept;
-        }
-      };
-    },
+    openStream: (onHit) => overlapping(bytesEach - 1, (bytes) => searchChunk(bytes, onHit)),
+  };
+}
+
+/** Searches each chunk of a stream, and the borders between chunks: so many bytes before each, and as many behind. */
+function overlapping(overlapBytes: number, search: (bytes: Uint8Array) => void): ShingleStream {
+  const border = new Uint8Array(2 * overlapBytes);
+  let carried = 0;
+  return (chunk) => {
+    const head = Math.min(chunk.length, overlapBytes);
+    border.set(chunk.subarray(0, head), carried);
+    search(border.subarray(0, carried + head));
+    search(chunk);
+    if (chunk.length >= overlapBytes) {
+      border.set(chunk.subarray(-overlapBytes));
+      carried = overlapBytes;
+    } else {
+      const kept = Math.min(carried + head, overlapBytes);
+      border.copyWithin(0, carried + head - kept, carried + head);
+      carried = kept;
+    }
   };
 }
 

@@ -57,63 +57,124 @@ export type PreparedTable = {
 
 type Part = TablePart & { file: ManifestFile; generation: number };
 
-/** Makes the files of a table, and publishes none. Throws DuckDB's errors. */
-export async function prepareTable(connection: DuckDBConnection, task: TableTask): Promise<PreparedTable> {
-  const { published, dataset, location, chain, previous } = task;
+/** The numbers and times of the version that is being made, and what it keeps of the one before. */
+type NextVersion = {
+  version: number;
+  sequence: number;
+  atMs: number;
+  id: number;
+  last: TableMetadata | undefined;
+  kept: readonly TableSnapshot[];
+  full: Manifest;
+  newest: Manifest;
+};
+
+function nextVersion({ chain, previous, keepsHistory }: TableTask): NextVersion {
   const newest = chain.at(-1);
   const [full] = chain;
   if (!newest || !full) throw new Error('a table of no snapshot');
-  // A delta has columns of its own, which say what it is.
-  const { columns } = full;
   const last = previous?.metadata;
-  const version = (previous?.entry.version ?? 0) + 1;
-  const sequence = Math.max((last?.['last-sequence-number'] ?? 0) + 1, chain.length);
   const atMs = Math.max(Date.parse(newest.created_at), (last?.['last-updated-ms'] ?? 0) + 1);
-  const id = Math.max(atMs, (last?.['current-snapshot-id'] ?? 0) + 1);
-  const at = (name: string): string => addressOf(location, name);
-  const kept = task.keepsHistory ? (last?.snapshots ?? []) : [];
+  return {
+    version: (previous?.entry.version ?? 0) + 1,
+    sequence: Math.max((last?.['last-sequence-number'] ?? 0) + 1, chain.length),
+    atMs,
+    id: Math.max(atMs, (last?.['current-snapshot-id'] ?? 0) + 1),
+    last,
+    kept: keepsHistory ? (last?.snapshots ?? []) : [],
+    full,
+    newest,
+  };
+}
+
+/** Makes the files of a table, and publishes none. Throws DuckDB's errors. */
+export async function prepareTable(connection: DuckDBConnection, task: TableTask): Promise<PreparedTable> {
+  const next = nextVersion(task);
+  const { id, kept, version } = next;
+  const at = (name: string): string => addressOf(task.location, name);
   const parts = partsOf(task);
   const metrics = await measureParts(
     connection,
     parts.map(({ local }) => local),
-    columns,
+    next.full.columns,
   );
   const deletes = await prepareDeletes(connection, task, parts, `${id}-deletes.parquet`);
-
-  const key = { name: datasets[dataset].key.name, repeats: datasets[dataset].keyRepeats };
-  const schemas = (last?.schemas ?? []).filter((schema) =>
-    kept.some((snapshot) => snapshot['schema-id'] === schema['schema-id']),
-  );
-  const known = schemas.find(
-    (schema) => JSON.stringify(schema) === JSON.stringify(schemaOf(columns, key, schema['schema-id'])),
-  );
-  const schema =
-    known ?? schemaOf(columns, key, Math.max(-1, ...(last?.schemas ?? []).map((each) => each['schema-id'])) + 1);
-  const addedBy = (manifest: Manifest | undefined): number | undefined =>
-    kept.find(({ summary }) => summary['analytics-mirror.snapshot'] === manifest?.snapshot_id)?.['snapshot-id'];
-  const entryOf = (generation: number, isNew: boolean): Omit<ManifestEntry, 'data_file'> => ({
-    status: isNew ? 1 : 0,
-    snapshot_id: isNew ? id : (addedBy(chain[generation]) ?? last?.['current-snapshot-id'] ?? id),
-    sequence_number: sequence - (chain.length - 1 - generation),
-    file_sequence_number: sequence - (chain.length - 1 - generation),
-  });
-  const parent = kept.at(-1)?.['snapshot-id'];
+  const schemas = schemasOf(task, next);
+  const entryOf = manifestEntries(task, next);
   const files = encodeSnapshot({
     id,
-    parent,
-    sequence,
-    schema,
+    parent: kept.at(-1)?.['snapshot-id'],
+    sequence: next.sequence,
+    schema: schemas.present,
     at,
     parts: parts.map((part) => ({
       ...entryOf(part.generation, part.isNew),
       data_file: dataFileOf(part, metrics.get(part.local)),
     })),
     deletes: deletes && {
-      ...entryOf(chain.length - 1, true),
+      ...entryOf(task.chain.length - 1, true),
       data_file: deletesFileOf(at(deletes.name), deletes.rows, deletes.bytes),
     },
   });
-  const snapshot: TableSnapshot = {
+  const snapshot = snapshotOfVersion(next, { at, parts, deletes, schemaId: schemas.present['schema-id'] });
+  const metadata = metadataOf(task, next, { at, snapshot, schemas });
+  files.push({ name: metadataName(version), content: metadataBytes(metadata) });
+  // A reader that has just been told the version before finds it.
+  const stays = (name: string): boolean =>
+    kept.some((each) => isFileOf(name, each['snapshot-id'])) || (kept.length > 0 && name === metadataName(version - 1));
+  const entry: TableEntry = {
+    version,
+    files: [
+      ...(task.previous?.entry.files.filter(({ name }) => stays(name)) ?? []),
+      ...files.map(describe),
+      ...(deletes ? [{ name: deletes.name, bytes: deletes.bytes, sha256: deletes.sha256 }] : []),
+    ],
+  };
+  return { files, drafts: deletes ? [deletes.name] : [], entry };
+}
+
+/** The schemas that the kept snapshots have, and that of the new one, which may be one of them. */
+function schemasOf({ dataset }: TableTask, { last, kept, full }: NextVersion) {
+  // A delta has columns of its own, which say what it is.
+  const { columns } = full;
+  const key = { name: datasets[dataset].key.name, repeats: datasets[dataset].keyRepeats };
+  const before = (last?.schemas ?? []).filter((schema) =>
+    kept.some((snapshot) => snapshot['schema-id'] === schema['schema-id']),
+  );
+  const known = before.find(
+    (schema) => JSON.stringify(schema) === JSON.stringify(schemaOf(columns, key, schema['schema-id'])),
+  );
+  const present =
+    known ?? schemaOf(columns, key, Math.max(-1, ...(last?.schemas ?? []).map((each) => each['schema-id'])) + 1);
+  return { present, all: known ? before : [...before, present] };
+}
+
+/** Tells which version has added a file, by the generation of its part. */
+function manifestEntries(
+  { chain }: TableTask,
+  { id, sequence, last, kept }: NextVersion,
+): (generation: number, isNew: boolean) => Omit<ManifestEntry, 'data_file'> {
+  const addedBy = (manifest: Manifest | undefined): number | undefined =>
+    kept.find(({ summary }) => summary['analytics-mirror.snapshot'] === manifest?.snapshot_id)?.['snapshot-id'];
+  return (generation, isNew) => ({
+    status: isNew ? 1 : 0,
+    snapshot_id: isNew ? id : (addedBy(chain[generation]) ?? last?.['current-snapshot-id'] ?? id),
+    sequence_number: sequence - (chain.length - 1 - generation),
+    file_sequence_number: sequence - (chain.length - 1 - generation),
+  });
+}
+
+function snapshotOfVersion(
+  { id, sequence, atMs, kept, full, newest }: NextVersion,
+  {
+    at,
+    parts,
+    deletes,
+    schemaId,
+  }: { at: (name: string) => string; parts: readonly Part[]; deletes: { rows: number } | undefined; schemaId: number },
+): TableSnapshot {
+  const parent = kept.at(-1)?.['snapshot-id'];
+  return {
     'sequence-number': sequence,
     'snapshot-id': id,
     ...(parent === undefined ? {} : { 'parent-snapshot-id': parent }),
@@ -128,14 +189,25 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
       'analytics-mirror.full': full.snapshot_id,
       'analytics-mirror.snapshot': newest.snapshot_id,
     },
-    'schema-id': schema['schema-id'],
+    'schema-id': schemaId,
   };
+}
+
+function metadataOf(
+  { published, location, chain, written }: TableTask,
+  { version, sequence, atMs, id, last, kept, full, newest }: NextVersion,
+  {
+    at,
+    snapshot,
+    schemas,
+  }: { at: (name: string) => string; snapshot: TableSnapshot; schemas: ReturnType<typeof schemasOf> },
+): TableMetadata {
   const snapshots = [...kept, snapshot];
   const digests = chain.map((manifest) => ({
     id: manifest.snapshot_id,
-    manifest: manifest === task.written ? sha256(fileText(manifest)) : published.digestOfManifest(snapshotOf(manifest)),
+    manifest: manifest === written ? sha256(fileText(manifest)) : published.digestOfManifest(snapshotOf(manifest)),
   }));
-  const metadata: TableMetadata = {
+  return {
     'format-version': 2,
     'table-uuid': last?.['table-uuid'] ?? randomUUID(),
     location,
@@ -143,10 +215,10 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
     'last-updated-ms': atMs,
     'last-column-id': Math.max(
       last?.['last-column-id'] ?? 0,
-      ...[...columns, ...newest.columns].map((column) => column.element_id ?? column.id),
+      ...[...full.columns, ...newest.columns].map((column) => column.element_id ?? column.id),
     ),
-    'current-schema-id': schema['schema-id'],
-    schemas: known ? schemas : [...schemas, schema],
+    'current-schema-id': schemas.present['schema-id'],
+    schemas: schemas.all,
     'default-spec-id': 0,
     'partition-specs': [{ 'spec-id': 0, fields: [] }],
     'last-partition-id': 999,
@@ -165,19 +237,6 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
         ? [{ 'timestamp-ms': last['last-updated-ms'], 'metadata-file': at(metadataName(version - 1)) }]
         : [],
   };
-  files.push({ name: metadataName(version), content: metadataBytes(metadata) });
-  // A reader that has just been told the version before finds it.
-  const stays = (name: string): boolean =>
-    kept.some((each) => isFileOf(name, each['snapshot-id'])) || (kept.length > 0 && name === metadataName(version - 1));
-  const entry: TableEntry = {
-    version,
-    files: [
-      ...(previous?.entry.files.filter(({ name }) => stays(name)) ?? []),
-      ...files.map(describe),
-      ...(deletes ? [{ name: deletes.name, bytes: deletes.bytes, sha256: deletes.sha256 }] : []),
-    ],
-  };
-  return { files, drafts: deletes ? [deletes.name] : [], entry };
 }
 
 function partsOf({ location, chain, pathOf, change }: TableTask): Part[] {
