@@ -8,7 +8,7 @@ type Migration = { version: number; name: string; sql: string; digest: string };
 const folder = new URL('./migrations/', import.meta.url);
 
 /** `PRAGMA application_id` of a mirror: the letters "amir". SQLite keeps it in the file, at byte 68 (its file format, 1.3). */
-export const applicationId = 0x61_6d_69_72;
+const applicationId = 0x61_6d_69_72;
 
 /** The migrations that a database lacks. Throws `storage` for another program's, a newer or a changed database. */
 export function pendingMigrations(db: Database): readonly Migration[] {

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { JS } from '@duckdb/node-api';
-import { openDuckDb, parquetRows, sqlName } from './duckdb.ts';
+import { openDuckDb, parquetRows, sqlName, sqlPaths } from './duckdb.ts';
 import { storageError } from './storage-error.ts';
 
 const memoryMaxMb = 512;
@@ -14,6 +14,15 @@ export async function queryParquet(folder: string, sql: string): Promise<Record<
   } catch (error) {
     throw storageError('read Parquet files', error);
   }
+}
+
+/** How many bytes of a Parquet file its columns have, with their filters. Throws `storage` when it cannot be read. */
+export async function columnBytesIn(path: string): Promise<number> {
+  const sums = await queryParquet(
+    dirname(path),
+    `SELECT sum(total_compressed_size) + sum(coalesce(bloom_filter_length, 0)) AS bytes FROM parquet_metadata(${sqlPaths([path])})`,
+  );
+  return Number(sums[0]?.['bytes'] ?? 0);
 }
 
 /** Rows of a Parquet file, their values as `queryParquet` gives them. */

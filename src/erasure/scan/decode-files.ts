@@ -8,8 +8,9 @@ import type { Database } from '../../mirror/database.ts';
 import { readEveryRow } from '../../mirror/read-rows.ts';
 import { publishedFileAt, publishedFilesIn } from '../../snapshot/published-files.ts';
 import { isTableFile, isTablePath, manifestWords } from '../../snapshot/iceberg/table-content.ts';
-import { readParquetRows } from '../../snapshot/read-parquet.ts';
+import { columnBytesIn, readParquetRows } from '../../snapshot/read-parquet.ts';
 import type { RowJudge } from './judge-rows.ts';
+import { leavesOf } from './identity-index.ts';
 import { isOwnPlace } from './known-formats.ts';
 import { fixedWords, originOf, type RowOrigin } from './mirror-tables.ts';
 import { mirrorPlace } from './scan-task.ts';
@@ -52,11 +53,15 @@ export function isJson({ place }: ListedFile): boolean {
   return /\.jsonl?$/.test(place);
 }
 
-/** Decodes a Parquet file; only parts that a manifest names may stay. Returns its rows. Throws `storage`. */
+/**
+ * Decodes a Parquet file; only parts that a manifest names may stay. Returns its rows. Throws `storage`, also for a published file
+ * with bytes that no column has: a page that no reader finds could hold anybody.
+ */
 export async function decodeParquet(dataDir: string, { path, place }: ListedFile, judge: RowJudge): Promise<number> {
   const { dataset, origin } = partOf(dataDir, place);
   let count = 0;
-  judge.takeFixedWords(place, footerWords(path));
+  const { footer, size } = readFooter(path);
+  judge.takeFixedWords(place, footer.toString('latin1').match(signatures) ?? []);
   const published = publishedFileAt(place);
   for await (const { columns, rows: all } of readParquetRows(path)) {
     // The rows that readers of a table pass over: a path of this program's, and a row's number.
@@ -70,7 +75,24 @@ export async function decodeParquet(dataDir: string, { path, place }: ListedFile
     count += rows.length;
     for (const values of rows) judge.takeRow({ file: place, dataset, origin, columns, values });
   }
+  if (published && (await columnBytesIn(path)) !== size - footer.length - magicBytes)
+    throw new AppError('bytes of the file belong to no column', { code: 'storage' });
   return count;
+}
+
+/** The beginning of a Parquet file, and its end: the footer's length between two marks. */
+const magicBytes = 12;
+
+/** The values of a Parquet file that no manifest names. Their rows vouch for nothing, and are searched as other bytes are. */
+export async function* readOtherValues(dataDir: string, { path, place }: ListedFile): AsyncGenerator<Uint8Array> {
+  if (partOf(dataDir, place).origin !== 'other') return;
+  for await (const { rows } of readParquetRows(path)) {
+    const texts: string[] = [];
+    for (const value of rows.flat())
+      if (ArrayBuffer.isView(value)) yield Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+      else for (const leaf of leavesOf('', '', value)) texts.push(String(leaf.value));
+    yield Buffer.from(texts.join('\0'));
+  }
 }
 
 function partOf(dataDir: string, place: string): { dataset: string; origin: RowOrigin } {
@@ -145,18 +167,18 @@ function notJson(): AppError {
   return new AppError('the file is not JSON', { code: 'storage' });
 }
 
-/** DuckDB's signatures in the footer of a Parquet file. */
-function footerWords(path: string): string[] {
+/** The footer of a Parquet file, and the size of the file. */
+function readFooter(path: string): { footer: Buffer; size: number } {
   const descriptor = openSync(path, 'r');
   try {
     const { size } = fstatSync(descriptor);
     const end = Buffer.alloc(8);
-    if (size < 12) return [];
+    if (size < magicBytes) return { footer: Buffer.alloc(0), size };
     readSync(descriptor, end, 0, 8, size - 8);
-    const length = Math.min(end.readUInt32LE(0), size - 8, footerBytesMax);
+    const length = Math.min(end.readUInt32LE(0), size - magicBytes, footerBytesMax);
     const footer = Buffer.alloc(length);
     readSync(descriptor, footer, 0, length, size - 8 - length);
-    return footer.toString('latin1').match(signatures) ?? [];
+    return { footer, size };
   } finally {
     closeSync(descriptor);
   }

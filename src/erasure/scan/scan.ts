@@ -10,6 +10,7 @@ import {
   isJson,
   isParquet,
   isTableManifest,
+  readOtherValues,
   takeTableWords,
 } from './decode-files.ts';
 import { encodings, createFindings, type Findings, mirrorPlace, type ScanReport, type ScanTask } from './scan-task.ts';
@@ -116,6 +117,8 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
         if (isTableManifest(file)) await attempt(findings, file.place, () => takeTableWords(file, judge));
         await searchFile(scan, file);
         if (file.problem === null && isJson(file)) await attempt(findings, file.place, () => decodeJson(file, judge));
+        if (file.problem === null && isParquet(file))
+          await attempt(findings, file.place, () => searchValues(scan, file));
       }
       yield;
     }
@@ -136,6 +139,10 @@ async function searchKnownFile(scan: Scan, file: ListedFile): Promise<boolean> {
     else searchLedger(scan, file);
   });
   return isKnown;
+}
+
+async function searchValues({ task, search }: Scan, file: ListedFile): Promise<void> {
+  for await (const bytes of readOtherValues(task.dataDir, file)) search.part(file.place, bytes);
 }
 
 function searchLedger({ search, judge }: Scan, { path, place }: ListedFile): void {

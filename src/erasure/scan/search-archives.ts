@@ -47,15 +47,7 @@ export async function searchPackedFile(
   if (format === 'zip' || isSelfExtracting) await noting(search, () => searchZip(search, readAt, size, 1));
   else if (format === 'brotli')
     await searchUnpacked(search, createReadStream(path), createBrotliDecompress(), format, 1);
-  // Its frames are searched wherever they lie.
-  else if (format !== undefined && format !== 'zstd') await searchContent(search, createReadStream(path), 1);
-  return search.problems;
-}
-
-/** Searches content that was unpacked, and what is packed within it. */
-export async function searchUnpackedBytes(bytes: Buffer, openSearch: () => ShingleStream): Promise<Set<string>> {
-  const search: Search = { openSearch, problems: new Set(), take: () => undefined };
-  await searchContent(search, Readable.from([bytes]), 1);
+  else if (format !== undefined) await searchContent(search, createReadStream(path), 1);
   return search.problems;
 }
 
@@ -116,16 +108,27 @@ function holdsZip(bytes: Buffer): boolean {
   return false;
 }
 
-/** Searches what a decompressor makes of content. Reading it fails with the system's error, the content with a problem. */
+/**
+ * Searches what a decompressor makes of content. Reading it fails with the system's error, the content with a problem: so does
+ * what stands behind the end of compressed content, which the decompressor passes over without a word.
+ */
 async function searchUnpacked(
   search: Search,
   content: Chunks,
-  unpacker: Transform,
+  unpacker: Transform & { readonly bytesWritten: number },
   format: string,
   depth: number,
 ): Promise<void> {
   let failure: unknown;
-  const source = Readable.from(content);
+  let given = 0;
+  const source = Readable.from(
+    (async function* () {
+      for await (const chunk of content) {
+        given += chunk.length;
+        yield chunk;
+      }
+    })(),
+  );
   source.once('error', (error) => (failure = error));
   pipeline(source, unpacker, () => undefined);
   await noting(search, async () => {
@@ -142,6 +145,7 @@ async function searchUnpacked(
     }
     try {
       await searchContent(search, counted(), depth + 1);
+      if (unpacker.bytesWritten < given) throw damaged(format);
     } finally {
       source.destroy();
       unpacker.destroy();

@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync, constants } from 'node:zlib';
-import Sqlite from 'better-sqlite3';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readRaw } from '../../../src/erasure/scan/read-raw.ts';
 import { createShingleSearch } from '../../../src/erasure/scan/shingle-search.ts';
-import { freshFolder, openTestMirror } from '../../mirror/open-test-mirror.ts';
+import { freshFolder } from '../../mirror/open-test-mirror.ts';
 
 const needle = Buffer.from('twelve bytes');
 const chunkBytes = 1 << 20;
@@ -23,14 +22,6 @@ async function hitsIn(content: Buffer): Promise<{ hits: number; bytes: number; p
     }),
   );
   return { hits, ...read };
-}
-
-function openOther(): { db: Sqlite.Database; dataDir: string } {
-  const dataDir = freshFolder();
-  const db = new Sqlite(join(dataDir, 'mirror.db'));
-  db.pragma('journal_mode = WAL');
-  onTestFinished(() => void db.close());
-  return { db, dataDir };
 }
 
 describe('the bytes of a file are searched', () => {
@@ -52,28 +43,25 @@ describe('the bytes of a file are searched', () => {
     ['with a checksum', zstdCompressSync(text, { params: { [constants.ZSTD_c_checksumFlag]: 1 } })],
     ['without the size', zstdCompressSync(text, { params: { [constants.ZSTD_c_contentSizeFlag]: 0 } })],
     ['of many blocks', zstdCompressSync(Buffer.concat([randomBytes(400_000), Buffer.alloc(400_000), text]))],
-  ])('a frame of Zstandard, wherever it lies (%s)', async (_how, frame) => {
+  ])('what a file of Zstandard holds (%s)', async (_how, frame) => {
     expect(frame.includes(needle)).toBe(false);
-    const { hits: hitsAlone } = await hitsIn(frame);
-    for (const before of [1, chunkBytes - 2, chunkBytes - 1, chunkBytes]) {
-      const content = Buffer.concat([Buffer.alloc(before, 1), frame, Buffer.alloc(7, 2), frame]);
-      expect(await hitsIn(content)).toEqual({ hits: 2 * hitsAlone, bytes: content.length, problems: [] });
-    }
-    expect(hitsAlone).toBeGreaterThan(0);
+    expect(await hitsIn(frame)).toEqual({ hits: 1, bytes: frame.length, problems: [] });
   });
 
-  // Once in 4 GB, a MAC of the fence begins like a frame: then no erasure could be proved any more.
+  // Random bytes, as a MAC of the fence, begin like a frame once in 4 GB: then no erasure could be proved any more.
+  it('bytes within a file that begin like a frame are none', async () => {
+    const content = Buffer.concat([Buffer.alloc(9), Buffer.from('28b52ffdffff', 'hex'), Buffer.alloc(9)]);
+    expect(await hitsIn(content)).toEqual({ hits: 0, bytes: content.length, problems: [] });
+  });
+
+  // The decompressor of Node ends without a word where the first frame ends.
   it.each([
-    ['a mirror', openTestMirror, []],
-    ['another database', openOther, [expect.stringContaining('cut off')]],
-  ])('bytes that begin like a frame, in %s', async (_what, open, problems) => {
-    const { db, dataDir } = open();
-    db.exec(`CREATE TABLE chance (bytes BLOB); INSERT INTO chance VALUES (x'28b52ffdffff')`);
-    db.pragma('wal_checkpoint');
-    for (const name of ['mirror.db', 'mirror.db-wal']) {
-      const read = await readRaw(join(dataDir, name), () => () => undefined);
-      expect([name, read.problems]).toEqual([name, problems]);
-    }
+    ['another frame', zstdCompressSync(text)],
+    ['other bytes', Buffer.from('other bytes')],
+  ])('%s behind a frame is reported', async (_what, behind) => {
+    const whole = Buffer.concat([zstdCompressSync(noise), behind]);
+    for (const content of [whole, gzipSync(whole)])
+      expect(await hitsIn(content)).toMatchObject({ problems: [expect.stringContaining('cut off or damaged')] });
   });
 
   it.each([1, 5, 40])('a frame that is cut off is reported (%i bytes)', async (missing) => {

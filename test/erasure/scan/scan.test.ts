@@ -237,7 +237,7 @@ describe('in Parquet, a person is found', () => {
     expect(placesOf(report, 1)).toEqual([]);
   });
 
-  it('in a page that no row has any more, and in the footer', async () => {
+  it('in the footer; and a page that no row has any more is reported', async () => {
     const dataDir = folderOf(...others);
     const folder = await publish(dataDir, 'persons', others.map(publishedPerson));
     const part = join(dataDir, folder, 'part-00001.parquet');
@@ -247,8 +247,9 @@ describe('in Parquet, a person is found', () => {
     const orphan = zstdCompressSync(Buffer.from(String(canary.row['properties']).repeat(2)));
     writeFileSync(part, Buffer.concat([whole.subarray(0, footer), orphan, whole.subarray(footer)]));
     const report = await scan(dataDir);
-    expect(report.unreadable).toEqual([]);
-    expect(placesOf(report)).toContain(`raw utf-8 ${folder}/part-00001.parquet`);
+    expect(report.unreadable).toEqual([
+      { place: `${folder}/part-00001.parquet`, reason: 'bytes of the file belong to no column' },
+    ]);
 
     writeFileSync(part, whole);
     using duckDb = await openDuckDb({ folders: [dataDir], memoryMaxMb: 100, threads: 1 });
@@ -266,6 +267,9 @@ describe('in Parquet, a person is found', () => {
     const other = await publish(elsewhere, 'persons', stranger);
     write(dataDir, `${folder}/part-00009.parquet`, readFileSync(join(elsewhere, other, 'part-00001.parquet')));
     expect(placesOf(await scan(dataDir))).toEqual([`raw utf-8 ${folder}/part-00009.parquet`]);
+    const beside = freshFolder();
+    write(beside, 'copy.parquet', readFileSync(join(elsewhere, other, 'part-00001.parquet')));
+    expect(placesOf(await scan(dataDir, { extraPaths: [beside] }))).toContain(`raw utf-8 ${beside}/copy.parquet`);
   });
 });
 
@@ -567,7 +571,11 @@ describe('the program’s own words', () => {
     const footer = whole.length - 8 - whole.readUInt32LE(whole.length - 8);
     const page = zstdCompressSync(Buffer.from('her DuckDB version is this'));
     write(dataDir, place, Buffer.concat([whole.subarray(0, footer), page, whole.subarray(footer)]));
-    expect(placesOf(await scan(dataDir, { subjects: [hers] }))).toEqual([`raw utf-8 ${place}`]);
+    const { unreadable } = await scan(dataDir, { subjects: [hers] });
+    expect(unreadable).toEqual([{ place, reason: 'bytes of the file belong to no column' }]);
+    write(dataDir, place, whole);
+    write(dataDir, `${place}.gz`, gzipSync('her DuckDB version is this'));
+    expect(placesOf(await scan(dataDir, { subjects: [hers] }))).toEqual([`raw utf-8 ${place}.gz`]);
   });
 });
 
