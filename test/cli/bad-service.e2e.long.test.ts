@@ -1,11 +1,10 @@
-import { createServer, type RequestListener } from 'node:http';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { countRows } from '../../src/mirror/read-rows.ts';
 import { listRuns } from '../../src/mirror/runs.ts';
+import { localServer, type Answerer } from '../client/local-server.ts';
 import { openWorkspace, type Workspace } from './workspace.ts';
 
 let workspace: Workspace;
@@ -44,30 +43,49 @@ async function assertFailedSync(
   db.close();
 }
 
-/** Serves one answer to everything on loopback while `use` runs. */
-async function serving(answer: RequestListener, use: (url: string) => Promise<void>): Promise<void> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  try {
-    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
-}
+const inJson = { 'content-type': 'application/json' };
+const large = JSON.stringify({ results: [], next: null, padding: ' '.repeat(5_000_000) });
+const tooLarge = /^error: .*larger than 100000 bytes\n {2}.*service\.bodyBytesMax/;
+const limit = ['--set', 'service.bodyBytesMax=100000'];
+
+/** What answers in the place of the service, and what the sync says. */
+const answers: [what: string, answer: Answerer, sentence: RegExp, ...args: string[]][] = [
+  [
+    'a login page answers',
+    (_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Log in</html>'),
+    /answered 200 with text\/html instead of JSON\n {2}a login page/,
+  ],
+  [
+    'another program answers in JSON',
+    (_request, response) => response.writeHead(200, inJson).end('{"hello":1}'),
+    /not a page of a list\n/,
+  ],
+  [
+    'the service fails again and again',
+    (_request, response) => response.writeHead(503, { 'content-type': 'text/plain' }).end('down'),
+    /^error: the service is not ready .*503\)/,
+  ],
+  ['an answer is too large', (_request, response) => response.writeHead(200, inJson).end(large), tooLarge, ...limit],
+  [
+    'an answer is too large once it is unpacked',
+    (_request, response) => response.writeHead(200, { ...inJson, 'content-encoding': 'gzip' }).end(gzipSync(large)),
+    tooLarge,
+    ...limit,
+  ],
+];
 
 describe('sync refuses to go on, and loses nothing, when', () => {
+  it.each(answers)('%s', async (_what, answer, sentence, ...args) => {
+    const { origin } = await localServer(answer);
+    await assertFailedSync({ MIRROR_BASE_URL: origin }, 1, sentence, ...args);
+  });
+
   it('nobody answers', async () => {
-    let closedPort = '';
-    await serving(
-      () => undefined,
-      (url) => {
-        closedPort = url;
-        return Promise.resolve();
-      },
-    );
+    const { origin, server } = await localServer(() => undefined);
+    server.close();
+    await once(server, 'close');
     await assertFailedSync(
-      { MIRROR_BASE_URL: closedPort },
+      { MIRROR_BASE_URL: origin },
       1,
       /^error: no answer from .*: ECONNREFUSED\n {2}check service\.baseUrl/,
     );
@@ -100,13 +118,6 @@ describe('sync refuses to go on, and loses nothing, when', () => {
     }
   });
 
-  it('a login page answers', () =>
-    serving(
-      (_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Log in</html>'),
-      (url) =>
-        assertFailedSync({ MIRROR_BASE_URL: url }, 1, /answered 200 with text\/html instead of JSON\n {2}a login page/),
-    ));
-
   // Unpacked, it is a name with an escape, and then 400,000 escapes in a text that never ends. A regular expression once
   // looked through the rest of the text at each of them.
   it.each([String.raw`{"a\n":1,"`, '{"a":1,"'])(
@@ -114,68 +125,33 @@ describe('sync refuses to go on, and loses nothing, when', () => {
     async (head) => {
       const bytes = gzipSync(head + String.raw`\"`.repeat(400_000));
       expect(bytes.length).toBeLessThan(827);
-      const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
       const timeoutMs = 10_000;
-      await serving(
-        (_request, response) => response.writeHead(200, headers).end(bytes),
-        async (url) => {
-          const beganAtMs = performance.now();
-          await assertFailedSync(
-            { MIRROR_BASE_URL: url },
-            1,
-            /answered 200 with text that is cut off, malformed or not UTF-8 instead of JSON\n/,
-            '--set',
-            `service.totalTimeoutMs=${timeoutMs}`,
-          );
-          expect(performance.now() - beganAtMs).toBeLessThan(timeoutMs);
-        },
+      const { origin } = await localServer((_request, response) =>
+        response.writeHead(200, { ...inJson, 'content-encoding': 'gzip' }).end(bytes),
       );
+      const beganAtMs = performance.now();
+      await assertFailedSync(
+        { MIRROR_BASE_URL: origin },
+        1,
+        /answered 200 with text that is cut off, malformed or not UTF-8 instead of JSON\n/,
+        '--set',
+        `service.totalTimeoutMs=${timeoutMs}`,
+      );
+      expect(performance.now() - beganAtMs).toBeLessThan(timeoutMs);
     },
   );
 
-  it('another program answers in JSON', () =>
-    serving(
-      (_request, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"hello":1}'),
-      (url) => assertFailedSync({ MIRROR_BASE_URL: url }, 1, /not a page of a list\n/),
-    ));
-
   it('the service redirects, and the key goes nowhere else', async () => {
     let visits = 0;
-    await serving(
-      (_request, response) => {
-        visits += 1;
-        response.end();
-      },
-      (elsewhere) =>
-        serving(
-          (_request, response) => response.writeHead(302, { location: `${elsewhere}/login` }).end(),
-          (url) => assertFailedSync({ MIRROR_BASE_URL: url }, 1, /^error: the service redirects .*302\)/),
-        ),
+    const elsewhere = await localServer((_request, response) => {
+      visits += 1;
+      response.end();
+    });
+    const { origin } = await localServer((_request, response) =>
+      response.writeHead(302, { location: `${elsewhere.origin}/login` }).end(),
     );
+    await assertFailedSync({ MIRROR_BASE_URL: origin }, 1, /^error: the service redirects .*302\)/);
     expect(visits).toBe(0);
-  });
-
-  it('the service fails again and again', () =>
-    serving(
-      (_request, response) => response.writeHead(503, { 'content-type': 'text/plain' }).end('down'),
-      (url) => assertFailedSync({ MIRROR_BASE_URL: url }, 1, /^error: the service is not ready .*503\)/),
-    ));
-
-  it('an answer is too large, packed or not', async () => {
-    const limit = ['--set', 'service.bodyBytesMax=100000'];
-    const large = JSON.stringify({ results: [], next: null, padding: ' '.repeat(5_000_000) });
-    const tooLarge = /^error: .*larger than 100000 bytes\n {2}.*service\.bodyBytesMax/;
-    await serving(
-      (_request, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(large),
-      (url) => assertFailedSync({ MIRROR_BASE_URL: url }, 1, tooLarge, ...limit),
-    );
-    const packed = gzipSync(large);
-    expect(packed.length).toBeLessThan(10_000);
-    await serving(
-      (_request, response) =>
-        response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(packed),
-      (url) => assertFailedSync({ MIRROR_BASE_URL: url }, 1, tooLarge, ...limit),
-    );
   });
 });
 

@@ -86,35 +86,6 @@ describe.concurrent('wrong settings', () => {
     ]);
   });
 
-  it.each([
-    [
-      'broken.yaml',
-      'persons: [1\n  b: }',
-      /^error: the configuration file .*broken\.yaml is not valid YAML at line 1 /,
-    ],
-    ['list.yaml', '- a\n- b\n', /^error: the configuration file .*list\.yaml must be a map of settings$/],
-  ])('a file that is no map: %s', async (name, text, message) => {
-    assertUsage(await workspace.run(['status', '--config', file(name, text)]), message, /^ {2}\w/);
-  });
-
-  it.each([
-    ['--config', '/nowhere.yaml', 'the configuration file cannot be read: /nowhere.yaml (ENOENT)'],
-    ['--set', 'nonsense', '--set takes name=value'],
-    ['--set', 'persons=[', 'the value of the setting is not valid YAML'],
-  ])('%s %s', async (option, value, message) => {
-    assertUsage(await workspace.run(['status', option, value]), `error: ${message}`, /^ {2}\w/);
-  });
-
-  it('a host that is not loopback without https', async () => {
-    const ended = await workspace.run(['sync'], { env: { MIRROR_BASE_URL: 'http://192.0.2.1' } });
-    assertUsage(
-      ended,
-      'error: the configuration has a problem:',
-      /^ {2}service\.baseUrl: must begin with https:\/\/ \(http:\/\/ is taken only for a loopback address/,
-      hint,
-    );
-  });
-
   it('no address, project and key', async () => {
     const ended = await runCli(['sync'], { env: { MIRROR_DATA_DIR: workspace.dataDir } });
     assertUsage(
@@ -122,15 +93,5 @@ describe.concurrent('wrong settings', () => {
       /^error: not configured: the address of the service \(.*\), the project \(.*\), the API key \(.*\)$/,
       /^ {2}set what is missing; /,
     );
-  });
-
-  it('a key that cannot be read, or cannot be one', async () => {
-    const unreadable = await workspace.run(['sync'], { env: { MIRROR_API_KEY_FILE: '/nowhere/key' } });
-    expect(unreadable).toMatchObject({ code: 2, stdout: '' });
-    expect(unreadable.stderr).toContain('MIRROR_API_KEY_FILE cannot be read: /nowhere/key (ENOENT)');
-    const broken = await workspace.run(['sync'], { env: { MIRROR_API_KEY: 'phx_se cret' } });
-    expect(broken).toMatchObject({ code: 2, stdout: '' });
-    expect(broken.stderr).toContain('the API key holds a space');
-    expect(broken.stderr).not.toContain('cret');
   });
 });

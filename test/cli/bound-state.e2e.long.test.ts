@@ -1,6 +1,5 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import SqliteDatabase from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { copyFolder } from './copy-folder.ts';
 import { jsonOf, type Ended } from './run-cli.ts';
@@ -40,13 +39,6 @@ async function done(...args: string[]): Promise<string> {
   return ended.stdout;
 }
 
-function execute(sql: string): void {
-  const db = new SqliteDatabase(join(workspace.dataDir, 'mirror.db'));
-  db.pragma('foreign_keys = OFF');
-  db.exec(sql);
-  db.close();
-}
-
 type Story = { what: string; part: string; told: RegExp; damage: () => void; restore?: () => void };
 
 const stories: Story[] = [
@@ -65,18 +57,6 @@ const stories: Story[] = [
     told: /keys\/fence\.key is another key than the one of this ledger/,
     damage: () => writeFileSync(join(workspace.dataDir, 'keys/fence.key'), `${'7'.repeat(64)}\n`),
     restore: () => cpSync(join(erased(), 'keys/fence.key'), join(workspace.dataDir, 'keys/fence.key')),
-  },
-  {
-    what: 'an emptied suppression list',
-    part: 'fence',
-    told: /mirror\.db, table fence: its entries of request \S+ are not those that the ledger has/,
-    damage: () => execute(`DELETE FROM fence`),
-  },
-  {
-    what: 'an edited state',
-    part: 'requests',
-    told: /mirror\.db, table erasure_requests: request \S+ is ended and sealed; the ledger says erased here, waiting for the service/,
-    damage: () => execute(`UPDATE erasure_requests SET state = 'sealed', sealed_at = '2026-01-01T00:00:00.000Z'`),
   },
 ];
 

@@ -83,14 +83,6 @@ describe('erase add', () => {
     ]);
   });
 
-  it('knows a request that is open already', async () => {
-    const before = await requestsNow();
-    const ended = await add(fileOf(`uuid,${personAt(4).uuid}`));
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
-    expect((jsonOf(ended) as Added).requests).toMatchObject([{ state: 'scoped', isKnown: true }]);
-    expect(await requestsNow()).toEqual(before);
-  });
-
   it.each([
     [
       'kinds and values that are none',
@@ -106,19 +98,6 @@ describe('erase add', () => {
     expect(ended.stderr).toMatch(words);
     expect(`${ended.stdout}${ended.stderr}`).not.toMatch(/not-a-uuid|70 123|no address|12x|secret/);
     expect(await requestsNow()).toEqual(before);
-  });
-
-  it('wants somebody to be named, and a file that is there', async () => {
-    for (const [file, words] of [
-      [fileOf(), 'no person is named'],
-      [
-        join(workspace.folder, 'nowhere.csv'),
-        `cannot read the file of identifiers: ${join(workspace.folder, 'nowhere.csv')} (ENOENT)`,
-      ],
-    ] as const) {
-      const ended = await add(file);
-      expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });
-    }
   });
 
   it('takes people from standard input', async () => {
@@ -189,30 +168,6 @@ describe('a request', () => {
     const living = [...workspace.sandbox.living()].map(({ uuid }) => uuid);
     expect(living).toEqual(expect.arrayContaining(others.map((id) => owners.get(id))));
     expect(living).not.toContain(several.uuid);
-  });
-
-  it('that is sealed keeps the person out, until the person is readmitted', async () => {
-    const { uuid } = personAt(8);
-    workspace.sandbox.act({ do: 'resurrect', uuid });
-    const isMirrored = async (): Promise<boolean> => {
-      expect(await run(['sync', 'persons'])).toMatchObject({ code: 0, stderr: '' });
-      const { rows } = jsonOf(await workspace.run(['query', '--json', 'SELECT uuid FROM persons'])) as {
-        rows: string[][];
-      };
-      return rows.flat().includes(uuid);
-    };
-    expect(await isMirrored()).toBe(false);
-    const found = jsonOf(await run(['where', '--file', fileOf(`uuid,${uuid}`), '--json'])) as { requests: Listed[] };
-    const readmit = [
-      'erase',
-      'readmit',
-      found.requests[0]?.id ?? '',
-      '--reason',
-      'a new contract with one@example.com',
-    ];
-    expect(await run(readmit)).toMatchObject({ code: 0, stderr: '' });
-    expect(await isMirrored()).toBe(true);
-    expect(readFileSync(join(workspace.dataDir, 'ledger', 'entries.jsonl'), 'utf8')).not.toContain('contract');
   });
 });
 

@@ -170,6 +170,7 @@ it('erase readmit: a person who comes back is kept out until the person is readm
   await run('erase readmit', [id, '--reason', 'a new contract']);
   await run('sync', ['persons']);
   expect(await mirrored()).toContain(uuid);
+  expect(readFileSync(join(workspace.dataDir, 'ledger', 'entries.jsonl'), 'utf8')).not.toContain('contract');
 });
 
 it('erase acknowledge: a consumer that has deleted too is on the ledger, and named with those that have not', async () => {

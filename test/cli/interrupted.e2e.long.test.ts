@@ -1,13 +1,11 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/core/clock.ts';
-import { databasePath, openDatabase, openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import { openDatabase, openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { newestPasses } from '../../src/mirror/passes.ts';
 import { startRun } from '../../src/mirror/runs.ts';
-import { contentOf } from './mirror-content.ts';
 import { jsonOf } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
@@ -103,42 +101,6 @@ describe('a sync under way', () => {
       lease: null,
       runs: [{ outcome: 'interrupted', reason: 'interrupted' }],
     });
-  });
-
-  it('can be killed again and again, and the mirror ends up as if nothing had been', async () => {
-    const undisturbed = join(workspace.folder, 'undisturbed');
-    const killed = join(workspace.folder, 'killed');
-    const playlists = ['--set', `playlists.shortIds=[${workspace.sandbox.playlists.join(', ')}]`];
-    const args = (dataDir: string): string[] => [
-      'sync',
-      '--data-dir',
-      dataDir,
-      ...smallPages,
-      ...unlimited,
-      ...playlists,
-    ];
-    expect((await workspace.run(args(undisturbed))).code).toBe(0);
-
-    const begun = (): Promise<unknown> =>
-      vi.waitFor(() => expect(existsSync(databasePath(killed))).toBe(true), { timeout: 30_000, interval: 1 });
-    const moments = [begun, begun, ...[100, 600, 1100, 1700, 2300].map((rows) => () => untilReceived(killed, rows))];
-    const endings = [];
-    for (const moment of moments) {
-      const { child, ended } = workspace.start(args(killed));
-      await moment();
-      await delay(Math.random() * 25);
-      child.kill('SIGKILL');
-      endings.push((await ended).code);
-    }
-    expect(endings).toEqual(moments.map(() => null));
-
-    const last = await workspace.run([...args(killed), '--json']);
-    expect(last).toMatchObject({ code: 0, stderr: '' });
-    expect(contentOf(killed)).toEqual(contentOf(undisturbed));
-    const status = await statusOf(killed);
-    expect(status).toMatchObject({ lease: null, rows: { quarantine: 0, persons: 3000, recordings: 400 } });
-    expect(status.passes.map(({ verdict }) => verdict)).toEqual(['complete', 'complete', 'complete']);
-    expect(await workspace.run(['doctor', '--data-dir', killed])).toMatchObject({ code: 0 });
   });
 
   it('may begin at the same moment as another in a fresh folder', async () => {

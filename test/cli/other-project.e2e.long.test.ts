@@ -35,9 +35,3 @@ it('takes a service that was started again on another port of this machine, and 
   const moved = ['sync', 'persons', ...unlimited, '--set', 'service.movedFrom=http://127.0.0.1'];
   expect((await workspace.run(moved, { env: otherHost })).code).toBe(0);
 });
-
-it('does nothing to the mirror when it only shows what it would do', async () => {
-  const { code, stderr } = await workspace.run(['reconcile', '--dry-run', '--data-dir', `${workspace.folder}/none`]);
-  expect(code).toBe(1);
-  expect(stderr).toContain('there is no mirror');
-});

@@ -1,11 +1,10 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openDatabase, openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { listRuns, type Run } from '../../src/mirror/runs.ts';
 import { systemClock } from '../../src/core/clock.ts';
+import { bodyOf, localServer } from '../client/local-server.ts';
 import { jsonOf, runCli, type Running } from './run-cli.ts';
 import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 
@@ -153,15 +152,9 @@ describe('run', () => {
 
   it('works on several projects; one that fails stops no other, and its alert is posted', async () => {
     const posted: unknown[] = [];
-    const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-      posted.push(JSON.parse(Buffer.concat((await request.toArray()) as Buffer[]).toString()));
+    const { origin } = await localServer(async (request, response) => {
+      posted.push(JSON.parse(await bodyOf(request)));
       response.end();
-    };
-    const server = createServer((request, response) => void take(request, response));
-    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => {
-      server.close();
-      server.closeAllConnections();
     });
     const keyFile = join(workspace.folder, 'revoked-key');
     writeFileSync(keyFile, 'phx_revoked', { mode: 0o600 });
@@ -171,7 +164,7 @@ describe('run', () => {
     const worker = startWorker(
       dataDir,
       ['--config', config, ...onlyHead, '--set', 'budget.windows=[{requests: 30, perSeconds: 3600}]'],
-      { MIRROR_ALERT_WEBHOOK: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook-secret` },
+      { MIRROR_ALERT_WEBHOOK: `${origin}/hook-secret` },
     );
     await worker.output('stderr', /"alert":"refused"/);
     await vi.waitFor(() => expect(posted).toHaveLength(1), { timeout: 10_000 });

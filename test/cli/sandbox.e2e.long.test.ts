@@ -1,22 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { runCli, startCli } from './run-cli.ts';
+import { runCli, startCli, type Ended } from './run-cli.ts';
+
+type Served = { url: string; projectId: string; apiKey: string; readOnlyKey: string; playlists: string[] };
+
+/** Serves twenty persons, unless the options say otherwise. `get` asks with the key, `end` ends it by a signal. */
+async function serve(...options: string[]) {
+  const args = ['sandbox', '--json', '--persons', '20', '--recordings', '5', ...options];
+  const { child, output, ended } = startCli(args);
+  const first = await output('stdout', /\n/);
+  const served = JSON.parse(first) as Served;
+  const get = (path: string): Promise<Response> =>
+    fetch(`${served.url}${path}`, { headers: { authorization: `Bearer ${served.apiKey}` } });
+  const end = (signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM'): Promise<Ended> => {
+    child.kill(signal);
+    return ended;
+  };
+  return { first, served, get, end };
+}
 
 describe('sandbox', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)('serves until %s, then ends cleanly', async (signal) => {
-    const args = ['sandbox', '--json', '--persons', '20', '--recordings', '5', '--seed', '9'];
-    const { child, output, ended } = startCli(args);
-    const first = await output('stdout', /\n/);
-    const { url, apiKey, ...rest } = JSON.parse(first) as Record<string, unknown>;
-    const { length } = rest['playlists'] as string[];
-    expect(Object.keys(rest)).toEqual(['projectId', 'readOnlyKey', 'playlists']);
-    expect(length).toBeGreaterThan(0);
-    const answer = await fetch(`${String(url)}/api/environments/${String(rest['projectId'])}/persons/`, {
-      headers: { authorization: `Bearer ${String(apiKey)}` },
-    });
+    const { first, served, get, end } = await serve('--seed', '9');
+    expect(Object.keys(served)).toEqual(['url', 'projectId', 'apiKey', 'readOnlyKey', 'playlists']);
+    expect(served.playlists.length).toBeGreaterThan(0);
+    const answer = await get(`/api/environments/${served.projectId}/persons/`);
     expect(await answer.json()).toMatchObject({ count: 20 });
-    child.kill(signal);
-    expect(await ended).toEqual({ code: 0, stdout: first, stderr: '' });
-    await expect(fetch(String(url))).rejects.toThrow('fetch failed');
+    expect(await end(signal)).toEqual({ code: 0, stdout: first, stderr: '' });
+    await expect(fetch(served.url)).rejects.toThrow('fetch failed');
   });
 
   it('tells people how to use it', async () => {
@@ -29,61 +39,34 @@ describe('sandbox', () => {
   });
 
   it('serves a live service that changes, fails and limits, when asked to', async () => {
-    const { child, output, ended } = startCli(
-      'sandbox --json --persons 20 --recordings 5 --profile live --churn 1 --faults next-elsewhere --rate 2/h,9/s --rate 3/h'.split(
-        ' ',
-      ),
-    );
-    const { url, apiKey } = JSON.parse(await output('stdout', /\n/)) as { url: string; apiKey: string };
-    const list = (): Promise<Response> =>
-      fetch(`${url}/api/projects/1/persons/?limit=5`, { headers: { authorization: `Bearer ${apiKey}` } });
+    const options = '--profile live --churn 1 --faults next-elsewhere --rate 2/h,9/s --rate 3/h';
+    const { get, end } = await serve(...options.split(' '));
+    const list = (): Promise<Response> => get('/api/projects/1/persons/?limit=5');
     expect(await (await list()).json()).not.toHaveProperty('count');
-    const truth = await (await fetch(`${url}/__sandbox/truth`)).text();
+    const truth = await (await get('/__sandbox/truth')).text();
     expect(truth).toMatch(/^\{"state":"version","version":\d+\}\n/);
     await list();
     expect((await list()).status).toBe(429);
-    child.kill();
-    expect((await ended).code).toBe(0);
+    expect((await end()).code).toBe(0);
   });
 
   it('sets options of the live profile', async () => {
-    const options = ['--live', 'personsLimitMax=7', '--live', 'ghostShare=0'];
-    const { child, output, ended } = startCli([
-      'sandbox',
-      '--json',
-      '--persons',
-      '20',
-      '--profile',
-      'live',
-      ...options,
-    ]);
-    const { url, apiKey } = JSON.parse(await output('stdout', /\n/)) as { url: string; apiKey: string };
-    const headers = { authorization: `Bearer ${apiKey}` };
-    const page = await (await fetch(`${url}/api/projects/1/persons/?limit=100`, { headers })).json();
+    const options = '--profile live --live personsLimitMax=7 --live ghostShare=0';
+    const { get, end } = await serve(...options.split(' '));
+    const page = await (await get('/api/projects/1/persons/?limit=100')).json();
     expect((page as { results: unknown[] }).results).toHaveLength(7);
-    child.kill();
-    expect((await ended).code).toBe(0);
+    expect((await end()).code).toBe(0);
   });
 
-  it('has hostile values only if it is asked for them', async () => {
-    const huge = async (...options: string[]): Promise<boolean> => {
-      const { child, output, ended } = startCli([
-        'sandbox',
-        '--json',
-        '--persons',
-        '30',
-        '--recordings',
-        '1',
-        ...options,
-      ]);
-      const { url, apiKey } = JSON.parse(await output('stdout', /\n/)) as { url: string; apiKey: string };
-      const headers = { authorization: `Bearer ${apiKey}` };
-      const text = await (await fetch(`${url}/api/environments/1/persons/`, { headers })).text();
-      child.kill();
-      await ended;
-      return text.includes('123456789012345678901234567890') && text.includes(String.raw`\ud800`);
-    };
-    expect([await huge(), await huge('--hostile')]).toEqual([false, true]);
+  it.each([
+    ['has no hostile values', [], false],
+    ['has them where it is asked for them', ['--hostile'], true],
+  ] as const)('%s', async (_what, options, isHostile) => {
+    const { get, end } = await serve('--persons', '30', ...options);
+    const text = await (await get('/api/environments/1/persons/')).text();
+    expect((await end()).code).toBe(0);
+    for (const value of ['123456789012345678901234567890', String.raw`\ud800`])
+      expect([value, text.includes(value)]).toEqual([value, isHostile]);
   });
 
   it.each([
@@ -109,13 +92,11 @@ describe('sandbox', () => {
   });
 
   it('says that a port is taken', async () => {
-    const { child, output, ended } = startCli(['sandbox', '--json', '--persons', '5', '--recordings', '1']);
-    const { url } = JSON.parse(await output('stdout', /\n/)) as { url: string };
-    const { port } = new URL(url);
+    const { served, end } = await serve();
+    const { port } = new URL(served.url);
     const second = await runCli(['sandbox', '--port', port]);
     expect(second).toMatchObject({ code: 2, stdout: '' });
     expect(second.stderr).toMatch(new RegExp(`^error: the sandbox cannot listen on 127.0.0.1:${port}\n`));
-    child.kill();
-    await ended;
+    await end();
   });
 });
