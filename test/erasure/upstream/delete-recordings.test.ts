@@ -27,8 +27,7 @@ async function openLeft(count: number, live: Partial<LiveOptions> = {}, recordin
 
 async function advanceTwice(world: World, subject: Subject): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
   }
 }
 
@@ -40,11 +39,9 @@ describe('recordings that a live service deletes by their ids', () => {
     expect(idsIn(world).filter((id) => ids.includes(id))).toEqual([]);
     expect(world.target(subject, 'recordings')).toMatchObject({ status: 'waiting', confirmations: 0, sentRows: 9 });
     expect(world.ledger.of('recordings')).toEqual(['intent']);
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
     expect(world.target(subject, 'recordings')).toMatchObject({ status: 'waiting', confirmations: 1 });
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
     expect(world.target(subject, 'recordings')).toMatchObject({ result: 'deleted', assurance: 'observed' });
     expect(world.ledger.records.findLast((record) => 'rows_removed' in record)).toMatchObject({
       target: 'upstream.recordings',
@@ -123,8 +120,7 @@ describe('recordings that a live service deletes by their ids', () => {
     );
     await world.advance([subject]);
     expect(idsIn(world).filter((id) => ids.includes(id))).toEqual([own]);
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
     expect(world.target(subject, 'recordings').result).toBe('not_deletable_by_key');
     expect(world.ledger.records.findLast((record) => 'rows_removed' in record)).toMatchObject({
       rows_before: 12,
@@ -145,8 +141,7 @@ describe('recordings that a live service deletes by their ids', () => {
     expect(world.target(subject, 'recordings')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
     world.heal();
     for (let round = 0; round < 3; round += 1) {
-      world.pass(300);
-      await world.advance([subject]);
+      await world.advanceAfter(300, [subject]);
     }
     expect(world.target(subject, 'recordings')).toMatchObject({ result: 'deleted', assurance: 'observed' });
   });
@@ -157,11 +152,9 @@ describe('recordings that a live service deletes by their ids', () => {
     world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(204)) : send()));
     await world.advance([subject]);
     expect(world.target(subject, 'recordings').status).toBe('waiting');
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
     expect(world.target(subject, 'recordings')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
-    world.pass(300);
-    await world.advance([{ ...subject, ...of(ids) }]);
+    await world.advanceAfter(300, [{ ...subject, ...of(ids) }]);
     expect(world.target(subject, 'recordings')).toMatchObject({ sentRows: 2 });
   });
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { endWait } from '../../../src/erasure/upstream/earlier-deletions.ts';
 import type { LivingPerson } from '../../../src/sandbox/store/truth.ts';
 import { Killed } from '../../kill/kill-switch.ts';
-import { answer, expectedBy, isDeletion, openUpstreamWorld, type Interceptor } from './upstream-world.ts';
+import { answer, expectedBy, isDeletion, openAsked, openUpstreamWorld, type Interceptor } from './upstream-world.ts';
 
 type World = Awaited<ReturnType<typeof openUpstreamWorld>>;
 type Subject = ReturnType<World['request']>;
@@ -31,13 +31,6 @@ async function openWaiting(): Promise<{ world: World; person: LivingPerson; subj
   world.pass(hour);
   return { world, person, subject: world.request([person]) };
 }
-/** Advances until the person is confirmed to be gone. */
-async function advanceTwice(world: World, subjects: Subject[]): Promise<void> {
-  await world.advance(subjects);
-  world.pass(300);
-  await world.advance(subjects);
-}
-
 it('a person waits while an earlier deletion of the events waits, and then gets one of its own', async () => {
   const { world, person, subject } = await openWaiting();
   const report = await world.advance([subject]);
@@ -45,12 +38,11 @@ it('a person waits while an earlier deletion of the events waits, and then gets 
   expect(world.ledger.of('person')).toEqual([]);
   expect(world.ledger.of('events')).toEqual(['attention events_queued_before']);
   expect(report.awaiting).toEqual([{ requestId: subject.id, eventsExpectedBy: expectedBy }]);
-  world.pass(6 * hour);
-  await world.advance([subject]);
+  await world.advanceAfter(6 * hour, [subject]);
   expect(world.ledger.of('events')).toEqual(['attention events_queued_before']);
   expect(isThere(world, person)).toBe(true);
   world.moveTo(batch);
-  await advanceTwice(world, [subject]);
+  await world.advanceTwice([subject]);
   expect(isThere(world, person)).toBe(false);
   expect(rowsOf(world, person)).toHaveLength(2);
   expect(world.target(subject, 'events')).toMatchObject({
@@ -58,8 +50,7 @@ it('a person waits while an earlier deletion of the events waits, and then gets 
     reason: null,
     notBefore: '2025-06-16T05:00:00.000Z',
   });
-  world.moveTo('2025-06-16T05:00:00.000Z');
-  await world.advance([subject]);
+  await world.advanceAt('2025-06-16T05:00:00.000Z', [subject]);
   expect(world.target(subject, 'events')).toMatchObject({ result: 'confirmed', assurance: 'asserted_by_upstream' });
 });
 
@@ -72,11 +63,10 @@ it('a person waits no longer than until the second batch has had its day; the ev
   world.pass(day);
   const subject = world.request([person]);
   await world.advance([subject]);
-  world.moveTo('2025-06-16T04:59:59.999Z');
-  await world.advance([subject]);
+  await world.advanceAt('2025-06-16T04:59:59.999Z', [subject]);
   expect(isThere(world, person)).toBe(true);
   world.pass(6 * hour);
-  await advanceTwice(world, [subject]);
+  await world.advanceTwice([subject]);
   expect(isThere(world, person)).toBe(false);
   expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_queued_before' });
   world.sandbox.act({ do: 'set_batch', runs: true });
@@ -105,11 +95,9 @@ it('a person waits no longer than the request has time', async () => {
   world.pass(hour);
   const subject = world.request([person], { dueAt: '2025-06-11T00:00:00.000Z' });
   await world.advance([subject]);
-  world.moveTo('2025-06-09T23:59:59.000Z');
-  await world.advance([subject]);
+  await world.advanceAt('2025-06-09T23:59:59.000Z', [subject]);
   expect(isThere(world, person)).toBe(true);
-  world.moveTo('2025-06-10T00:00:00.000Z');
-  await world.advance([subject]);
+  await world.advanceAt('2025-06-10T00:00:00.000Z', [subject]);
   expect(isThere(world, person)).toBe(false);
 });
 
@@ -125,8 +113,7 @@ it('a person does not wait once an operator has said so, also if the deletion ha
   expect(world.changes()).toHaveLength(2);
   expect(isThere(world, person)).toBe(false);
   expect(world.target(subject, 'events')).toMatchObject({ status: 'waiting', notBefore: expectedBy });
-  world.moveTo(expectedBy);
-  await world.advance([subject]);
+  await world.advanceAt(expectedBy, [subject]);
   expect(world.target(subject, 'events').result).toBe('partly_deleted');
 });
 
@@ -139,14 +126,11 @@ it('a finished earlier row is told; where the service queues no other one, that 
   await world.advance([subject]);
   expect(isThere(world, person)).toBe(false);
   expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_queued_before' });
-  world.pass(300);
-  await world.advance([subject]);
+  await world.advanceAfter(300, [subject]);
   expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_not_queued' });
-  world.moveTo('2025-06-30T04:59:59.999Z');
-  await world.advance([subject]);
+  await world.advanceAt('2025-06-30T04:59:59.999Z', [subject]);
   expect(world.target(subject, 'events').status).toBe('attention');
-  world.moveTo('2025-06-30T06:00:00.000Z');
-  await world.advance([subject]);
+  await world.advanceAt('2025-06-30T06:00:00.000Z', [subject]);
   expect(world.target(subject, 'events')).toMatchObject({ result: 'not_queued', assurance: 'not_verifiable' });
   expect(world.ledger.of('events')).toEqual([
     'attention events_queued_before',
@@ -168,8 +152,7 @@ it.each([-hour * 1000, 0, hour * 1000])(
     expect([isThere(world, own), isThere(world, earlier)]).toEqual([false, true]);
     endWait({ ...world, ledger: () => world.ledger }, subjects[1]);
     await world.advance(subjects);
-    world.moveTo('2025-06-09T07:00:00.000Z');
-    await world.advance(subjects);
+    await world.advanceAt('2025-06-09T07:00:00.000Z', subjects);
     expect(subjects.map((subject) => world.target(subject, 'events').result)).toEqual(['confirmed', 'partly_deleted']);
   },
 );
@@ -184,17 +167,14 @@ function killAfterDelete(world: World): void {
 }
 
 it('a kill between the deletion and its note leaves the row that it made its own', async () => {
-  const world = await openWorld();
-  const subject = world.request([world.person(0)]);
+  const { world, subject } = await openAsked({ profile: 'live' });
   killAfterDelete(world);
   await expect(world.advance([subject])).rejects.toThrow(Killed);
   world.heal();
   world.restart();
-  world.pass(day);
-  await world.advance([subject]);
+  await world.advanceAfter(day, [subject]);
   expect(world.target(subject, 'events')).toMatchObject({ status: 'waiting', reason: null, notBefore: expectedBy });
-  world.moveTo(expectedBy);
-  await world.advance([subject]);
+  await world.advanceAt(expectedBy, [subject]);
   expect(world.target(subject, 'events').result).toBe('confirmed');
 });
 
@@ -207,7 +187,7 @@ it("a kill between the deletion and its note does not make somebody else's row i
   world.heal();
   world.restart();
   world.moveTo(secondBatchHadItsDay);
-  await advanceTwice(world, [subject]);
+  await world.advanceTwice([subject]);
   expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_unconfirmed' });
 });
 
@@ -217,8 +197,7 @@ it('two requests for one person, sent in one call, have one row for both', async
   const subjects = [world.request([person]), world.request([person])];
   await world.advance(subjects);
   expect(rowsOf(world, person)).toHaveLength(1);
-  world.moveTo(expectedBy);
-  await world.advance(subjects);
+  await world.advanceAt(expectedBy, subjects);
   for (const subject of subjects) expect(world.target(subject, 'events').result).toBe('confirmed');
 });
 
@@ -229,7 +208,7 @@ it('two requests for one person, sent in one call with another, leave no doubt w
   );
   const [person, other] = [world.person(0), world.person(1)];
   const subjects = [world.request([person]), world.request([person]), world.request([other])];
-  await advanceTwice(world, subjects);
+  await world.advanceTwice(subjects);
   for (const subject of subjects) {
     expect(world.target(subject, 'person').result).toBe('deleted');
     expect(world.target(subject, 'events')).toMatchObject({ status: 'waiting', reason: null, notBefore: expectedBy });
@@ -268,24 +247,21 @@ it('a person who is shown only after the others were sent, and has an earlier ro
   await world.advance([subject]);
   world.heal();
   world.pass(hour);
-  await advanceTwice(world, [subject]);
+  await world.advanceTwice([subject]);
   expect(people.filter((person) => isThere(world, person))).toEqual([]);
   expect(rowsOf(world, people[0])).toHaveLength(1);
-  world.moveTo(expectedBy);
-  await world.advance([subject]);
+  await world.advanceAt(expectedBy, [subject]);
   expect(world.target(subject, 'events')).toMatchObject({ result: 'partly_deleted' });
 });
 
 it('a key that may not see the queue deletes all the same, and nothing is verifiable of the events', async () => {
-  const world = await openWorld();
-  const subject = world.request([world.person(0)]);
+  const { world, subject } = await openAsked({ profile: 'live' });
   world.intercept((request, send) =>
     request.path.includes('deletion_status') ? Promise.resolve(answer(403, '{}')) : send(),
   );
-  await advanceTwice(world, [subject]);
+  await world.advanceTwice([subject]);
   expect(world.target(subject, 'person').result).toBe('deleted');
-  world.moveTo(expectedBy);
-  await world.advance([subject]);
+  await world.advanceAt(expectedBy, [subject]);
   expect(world.target(subject, 'events').result).toBe('not_verifiable');
 });
 
@@ -314,7 +290,7 @@ it('a second request for a person whom the first has deleted claims nothing of i
   const world = await openWorld();
   const person = world.person(0);
   const first = world.request([person]);
-  await advanceTwice(world, [first]);
+  await world.advanceTwice([first]);
   const second = world.request([person]);
   await world.advance([second]);
   expect(world.target(second, 'person').result).toBe('already_absent');
@@ -336,14 +312,11 @@ it.each([
   [1, 'confirmed'],
   [hour, 'partly_deleted'],
 ])('a row that another client makes %d s before ours is sent, after we looked: %s', async (waitSeconds, result) => {
-  const world = await openWorld();
-  const person = world.person(0);
-  const subject = world.request([person]);
+  const { world, person, subject } = await openAsked({ profile: 'live' });
   world.intercept(queueBetween(world, person, waitSeconds));
   await world.advance([subject]);
   expect(rowsOf(world, person)).toHaveLength(1);
-  world.moveTo(expectedBy);
-  await world.advance([subject]);
+  await world.advanceAt(expectedBy, [subject]);
   expect(world.target(subject, 'events').result).toBe(result);
 });
 
@@ -354,19 +327,19 @@ it('of many requests, only those wait whose events have an earlier deletion', as
   for (const person of waiting) queueElsewhere(world, person);
   world.pass(hour);
   const subjects = people.map((person) => world.request([person]));
-  await advanceTwice(world, subjects);
+  await world.advanceTwice(subjects);
   expect(people.filter((person) => isThere(world, person))).toEqual(waiting);
   world.moveTo(batch);
-  await advanceTwice(world, subjects);
-  world.moveTo('2025-06-16T05:00:00.000Z');
-  await world.advance(subjects);
+  await world.advanceTwice(subjects);
+  await world.advanceAt('2025-06-16T05:00:00.000Z', subjects);
   expect(subjects.map((subject) => world.target(subject, 'events').result)).toEqual(people.map(() => 'confirmed'));
 });
 
 it('a service that does not say what it has queued keeps its persons, until the request has no more time', async () => {
-  const world = await openWorld();
-  const person = world.person(0);
-  const subject = world.request([person], { dueAt: '2025-06-07T12:00:00.000Z' });
+  const { world, person, subject } = await openAsked({
+    profile: 'live',
+    fields: { dueAt: '2025-06-07T12:00:00.000Z' },
+  });
   world.intercept(async (request, send) =>
     request.path.includes(person.uuid) && request.path.includes('deletion_status') ? answer(200, '{}') : send(),
   );
@@ -374,11 +347,10 @@ it('a service that does not say what it has queued keeps its persons, until the 
   expect(failed).toMatchObject([{ requestId: subject.id, target: 'upstream.events', error: { code: 'service' } }]);
   expect(isThere(world, person)).toBe(true);
   world.moveTo('2025-06-06T12:00:00.000Z');
-  await advanceTwice(world, [subject]);
+  await world.advanceTwice([subject]);
   expect(isThere(world, person)).toBe(false);
   world.heal();
-  world.moveTo(expectedBy);
-  await world.advance([subject]);
+  await world.advanceAt(expectedBy, [subject]);
   expect(world.target(subject, 'events').result).toBe('not_verifiable');
 });
 

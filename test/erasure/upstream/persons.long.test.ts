@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Subject } from '../../../src/erasure/request/box.ts';
-import { answer, expectedBy, isDeletion, openUpstreamWorld } from './upstream-world.ts';
+import { answer, expectedBy, isDeletion, openAsked, openUpstreamWorld } from './upstream-world.ts';
 
 /** A subject that is known by other distinct ids than the service shows, all of which were weighed before. */
 function knownBy(subject: Subject, distinctIds: string[]): Subject {
@@ -13,9 +13,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
   const ref = (person: { id: number }): number => person.id;
 
   it('is deleted once, with its events, and confirmed twice, apart in time', async () => {
-    const world = await openUpstreamWorld({ profile });
-    const person = world.person(0);
-    const subject = world.request([person]);
+    const { world, person, subject } = await openAsked({ profile });
     const report = await world.advance([subject]);
     expect(world.changes()).toEqual([`DELETE /persons/${ref(person)}/?delete_events=true`]);
     expect(world.sandbox.store.persons.find(person.id)).toBeUndefined();
@@ -30,11 +28,9 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
       wider: [],
     });
     world.forget();
-    world.pass(299);
-    await world.advance([subject]);
+    await world.advanceAfter(299, [subject]);
     expect(world.asked).toEqual([]);
-    world.pass(1);
-    await world.advance([subject]);
+    await world.advanceAfter(1, [subject]);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted', assurance: 'observed' });
     expect(world.changes()).toEqual([]);
     expect(world.ledger.of('person')).toEqual(['intent', 'result deleted']);
@@ -42,9 +38,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
   });
 
   it('keeps its events unless they are to be deleted: the parameter is not even there', async () => {
-    const world = await openUpstreamWorld({ profile });
-    const person = world.person(3);
-    const subject = world.request([person], { deleteEvents: false });
+    const { world, person, subject } = await openAsked({ profile, index: 3, fields: { deleteEvents: false } });
     const report = await world.advance([subject]);
     expect(world.changes()).toEqual([`DELETE /persons/${ref(person)}/`]);
     expect(world.sandbox.store.events.deletions()).toEqual([]);
@@ -63,9 +57,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     expect(world.changes().every((line) => line.endsWith('?delete_events=true'))).toBe(true);
     world.heal();
     world.forget();
-    await world.advance(subjects);
-    world.pass(300);
-    await world.advance(subjects);
+    await world.advanceTwice(subjects);
     expect(world.changes()).toEqual([`DELETE /persons/${ref(person)}/?delete_events=true`]);
     expect(world.target(wide, 'person').result).toBe('deleted');
     expect(world.target(narrow, 'person').result).toBe('already_absent');
@@ -94,9 +86,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
   });
 
   it('is deleted whatever else its row holds', async () => {
-    const world = await openUpstreamWorld({ profile });
-    const person = world.person(0);
-    const subject = world.request([person]);
+    const { world, person, subject } = await openAsked({ profile });
     const deep = `{"a":${'['.repeat(300)}${']'.repeat(300)}}`;
     world.intercept(async (_request, send) => {
       const response = await send();
@@ -133,28 +123,22 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     await world.advance([subject]);
     expect(world.changes()).toEqual([]);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'distinct_id_elsewhere' });
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
     expect(world.ledger.of('person')).toEqual(['attention distinct_id_elsewhere']);
   });
 
   it('whose distinct id somebody else has come by since its deletion is gone all the same', async () => {
-    const world = await openUpstreamWorld({ profile });
-    const person = world.person(1);
-    const subject = world.request([person]);
+    const { world, person, subject } = await openAsked({ profile, index: 1 });
     await world.advance([subject]);
     world.pass(100);
     world.sandbox.act({ do: 'create', distinct_ids: [person.distinct_ids[0] ?? '', 'grabbed-it'] });
-    world.pass(200);
-    await world.advance([subject]);
+    await world.advanceAfter(200, [subject]);
     expect(world.ledger.of('person')).toEqual(['intent', 'result deleted']);
     expect(world.changes()).toHaveLength(1);
   });
 
   it.each(['before its look-up', 'between look-up and deletion'])('that was split %s is not gone', async (when) => {
-    const world = await openUpstreamWorld({ profile });
-    const person = world.person(0);
-    const subject = world.request([person]);
+    const { world, person, subject } = await openAsked({ profile });
     const split = () => world.sandbox.act({ do: 'split', uuid: person.uuid });
     const isBefore = when.startsWith('before');
     if (isBefore) split();
@@ -175,15 +159,13 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     expect(halves).toHaveLength(person.distinct_ids.length - 1);
     for (const { uuid } of halves) world.sandbox.act({ do: 'delete', uuid });
     for (let round = 0; round < 2; round += 1) {
-      world.pass(300);
-      await world.advance([subject]);
+      await world.advanceAfter(300, [subject]);
     }
     expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted', reason: null });
   });
 
   it('with thousands of distinct ids is gone after two hundred questions', async () => {
-    const world = await openUpstreamWorld({ profile });
-    const subject = world.request([world.person(1)]);
+    const { world, subject } = await openAsked({ profile, index: 1 });
     const distinctIds = Array.from({ length: 5000 }, (_id, index) => `many-${index}`);
     await world.advance([knownBy(subject, distinctIds)]);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', confirmations: 1 });
@@ -191,23 +173,17 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
   });
 
   it('whose distinct id is too long for an address is deleted and confirmed without it', async () => {
-    const world = await openUpstreamWorld({ profile });
-    const subject = world.request([world.person(1)]);
+    const { world, subject } = await openAsked({ profile, index: 1 });
     const long = knownBy(subject, ['x'.repeat(64_000)]);
     world.intercept((request, send) => (request.path.length > 8_000 ? Promise.resolve(answer(414)) : send()));
-    await world.advance([long]);
-    world.pass(300);
-    await world.advance([long]);
+    await world.advanceTwice([long]);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted' });
   });
 
   it('whose distinct id is empty is not looked for by it: services show everybody then', async () => {
-    const world = await openUpstreamWorld({ profile });
-    const subject = world.request([world.person(1)]);
+    const { world, subject } = await openAsked({ profile, index: 1 });
     const empty = knownBy(subject, ['']);
-    await world.advance([empty]);
-    world.pass(300);
-    await world.advance([empty]);
+    await world.advanceTwice([empty]);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted' });
     expect(world.asked.filter((line) => line.includes('distinct_id='))).toEqual([]);
   });
@@ -224,8 +200,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
           : response,
       ),
     );
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
   });
 
@@ -235,8 +210,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     const subject = world.request([first, second]);
     await world.advance([subject]);
     expect(world.changes()).toHaveLength(2);
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted' });
     expect(world.target(subject, 'events').status).toBe('waiting');
     expect(
@@ -252,32 +226,26 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     const [loser, survivor] = [world.person(4), world.person(5)];
     world.sandbox.act({ do: 'merge', loser: loser.uuid, survivor: survivor.uuid });
     const subject = world.request([loser, survivor]);
-    await world.advance([subject]);
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceTwice([subject]);
     expect(world.changes()).toHaveLength(1);
     expect(world.target(subject, 'person').result).toBe('deleted');
     expect(world.ledger.of('events')).toEqual([]);
   });
 
   it('that comes back under its uuid is not deleted for ever', async () => {
-    const world = await openUpstreamWorld({ profile });
-    const person = world.person(2);
-    const subject = world.request([person]);
+    const { world, person, subject } = await openAsked({ profile, index: 2 });
     await world.advance([subject]);
     world.pass(300);
     world.sandbox.act({ do: 'resurrect', uuid: person.uuid });
     await world.advance([subject]);
     expect(world.changes()).toHaveLength(1);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'recreated' });
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
     expect(world.changes()).toHaveLength(1);
     expect(world.ledger.of('person')).toEqual(['intent', 'attention recreated']);
     expect(world.target(subject, 'person').seenAt).toBe('2025-06-04T12:10:00.000Z');
     world.sandbox.act({ do: 'delete', uuid: person.uuid });
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
     expect(world.target(subject, 'person').seenAt).toBeNull();
   });
 });
@@ -312,8 +280,7 @@ it('people whose integer ids are not known are found by their distinct ids; one 
   expect(world.changes()).toEqual(people.map(({ id }) => `DELETE /persons/${id}/?delete_events=true`));
   expect(world.asked.filter((line) => line.includes(people[0]?.uuid ?? '-'))).toHaveLength(1);
   expect(world.asked.filter((line) => line.includes(people[1]?.uuid ?? '-'))).toEqual([]);
-  world.pass(300);
-  await world.advance(subjects);
+  await world.advanceAfter(300, subjects);
   for (const subject of subjects) expect(world.target(subject, 'person').result).toBe('deleted');
 });
 
@@ -327,9 +294,7 @@ it('somebody whom neither id nor uuid can be asked for is not taken for absent',
 });
 
 it('a deletion that the service takes and does not make is sent again, after a pause, so often and no more', async () => {
-  const world = await openUpstreamWorld();
-  const person = world.person(0);
-  const subject = world.request([person]);
+  const { world, person, subject } = await openAsked();
   world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve({ ...answerAccepted }) : send()));
   for (let tick = 0; tick < 8; tick += 1) {
     await world.advance([subject]);
@@ -339,17 +304,14 @@ it('a deletion that the service takes and does not make is sent again, after a p
   expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
   world.heal();
   world.sandbox.act({ do: 'delete', uuid: person.uuid });
-  await world.advance([subject]);
-  world.pass(300);
-  await world.advance([subject]);
+  await world.advanceTwice([subject]);
   expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted', reason: null });
 });
 
 const answerAccepted = { status: 202, contentType: '', retryAfter: undefined, date: undefined, bytes: Buffer.alloc(0) };
 
 it('an answer without a Date counts by the own clock', async () => {
-  const world = await openUpstreamWorld();
-  const subject = world.request([world.person(0)]);
+  const { world, subject } = await openAsked();
   world.intercept(async (_request, send) => ({ ...(await send()), date: undefined }));
   const report = await world.advance([subject]);
   expect(report.awaiting).toEqual([{ requestId: subject.id, eventsExpectedBy: expectedBy }]);

@@ -52,14 +52,12 @@ it('a refusal of an entry concerns its own request alone, and ends once the entr
 
   // A colleague takes one out by hand.
   store.playlists.removeRecording(shortId, ids[2] ?? '');
-  world.pass(86_400);
-  await world.advance(subjects);
+  await world.advanceAfter(86_400, subjects);
   expect(world.target(refused, 'playlists')).toMatchObject(waiting);
   expect(world.target(taken, 'playlists')).toMatchObject({ result: 'removed', assurance: 'observed' });
 
   world.sandbox.act({ do: 'set_scopes', key: world.sandbox.apiKey, scopes: [...scopes] });
-  world.pass(86_400);
-  await world.advance(subjects);
+  await world.advanceAfter(86_400, subjects);
   expect(world.target(refused, 'playlists')).toMatchObject({ result: 'removed', assurance: 'observed' });
   expect(new Set(store.playlists.members(shortId))).toEqual(new Set([ids[3], ids[4]]));
 });
@@ -135,8 +133,7 @@ it('an entry that the service fails to remove, and still shows, is for somebody 
   expect(target).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
   expect(target.seenAt).not.toBeNull();
   world.heal();
-  world.pass(300);
-  await world.advance([subject]);
+  await world.advanceAfter(300, [subject]);
   expect(world.target(subject, 'playlists')).toMatchObject({ result: 'removed', assurance: 'observed' });
 });
 
@@ -160,8 +157,7 @@ it('an id that no route takes is not gone for its 404', async () => {
   await world.advance([subject]);
   expect(world.target(subject, 'playlists')).toMatchObject({ status: 'attention', reason: 'playlist_refused' });
   store.playlists.removeRecording(shortId, odd ?? '');
-  world.pass(86_400);
-  await world.advance([subject]);
+  await world.advanceAfter(86_400, [subject]);
   expect(world.target(subject, 'playlists')).toMatchObject({ result: 'removed', assurance: 'observed' });
 });
 

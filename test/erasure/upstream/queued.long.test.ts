@@ -29,12 +29,9 @@ describe('a deletion that the service queues', () => {
       notBefore: '2025-06-04T12:10:00.000Z',
     });
     world.pass(300);
-    await world.advance([subject]);
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceTwice([subject]);
     expect(world.target(subject, 'person')).toMatchObject({ confirmations: 1 });
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted', assurance: 'observed' });
     expect(bulkIds(world)).toEqual([[person.uuid]]);
     expect(world.singly()).toEqual([]);

@@ -43,9 +43,7 @@ describe.each(['documented', 'live'] as const)('recordings at the %s service', (
     const subject = requestFor(world, ['gone-1', 'gone-2', 'gone-3']);
     await world.advance([subject]);
     expect(world.target(subject, 'recordings')).toMatchObject({ status: 'waiting', confirmations: 1 });
-    await world.advance([subject]);
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceTwice([subject]);
     expect(world.asked.filter((line) => line.includes('/session_recordings/gone-'))).toHaveLength(6);
     expect(world.target(subject, 'recordings')).toMatchObject({ result: 'absent', assurance: 'observed' });
   });
@@ -102,14 +100,12 @@ describe('playlists', () => {
     expect((await world.advance([subject, other])).failed).toEqual([]);
     expect(world.target(subject, 'playlists')).toMatchObject({ status: 'waiting', attempts: 1 });
     world.heal();
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
     expect(world.target(subject, 'playlists')).toMatchObject({ result: 'removed', assurance: 'observed' });
     world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(503)) : send()));
     for (let tries = 1; tries < 3; tries += 1) {
       expect(world.target(other, 'playlists').result).toBeNull();
-      world.pass(300);
-      await world.advance([other]);
+      await world.advanceAfter(300, [other]);
     }
     expect(world.target(other, 'playlists')).toMatchObject({ result: 'not_verifiable', assurance: 'not_verifiable' });
   });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { answer, openUpstreamWorld } from './upstream-world.ts';
+import { answer, openAsked, openUpstreamWorld } from './upstream-world.ts';
 
 it.each([
   ['unknown', 401],
@@ -36,8 +36,7 @@ it('a key that loses its right ends all once those under way have ended', async 
 });
 
 it('a project that has vanished makes nobody absent', async () => {
-  const world = await openUpstreamWorld();
-  const subject = world.request([world.person(0)]);
+  const { world, subject } = await openAsked();
   const nameless = world.request([world.person(1)]);
   world.sandbox.act({ do: 'set_project', vanished: true });
   for (const each of [subject, { ...nameless, identity: { ...nameless.identity, distinct_id: [] } }]) {
@@ -47,16 +46,14 @@ it('a project that has vanished makes nobody absent', async () => {
 });
 
 it('lists that are empty make nobody absent', async () => {
-  const world = await openUpstreamWorld();
-  const subject = world.request([world.person(0)]);
+  const { world, subject } = await openAsked();
   world.sandbox.act({ do: 'set_lists', empty: true });
   await world.advance([subject]);
   expect(world.changes()).toHaveLength(1);
 });
 
 it('too many requests: the deletion is made once, after the pause, and counts once', async () => {
-  const world = await openUpstreamWorld();
-  const subject = world.request([world.person(0)]);
+  const { world, subject } = await openAsked();
   let deletes = 0;
   world.intercept((request, send) => {
     if (request.method !== 'DELETE' || (deletes += 1) > 2) return send();
@@ -74,8 +71,7 @@ it.each([
   [404, 2],
   [429, 8],
 ])('a person whose deletion is answered %i again and again is not left without a word', async (status, times) => {
-  const world = await openUpstreamWorld();
-  const subject = world.request([world.person(0)]);
+  const { world, subject } = await openAsked();
   world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(status)) : send()));
   const { failed } = await world.advance([subject]);
   expect(failed).toMatchObject([{ requestId: subject.id, target: 'upstream.person', error: { status } }]);
@@ -86,24 +82,20 @@ it.each([
 });
 
 it('a deletion that is refused for itself is for somebody to look at, and made again a day later', async () => {
-  const world = await openUpstreamWorld();
-  const subject = world.request([world.person(0)]);
+  const { world, subject } = await openAsked();
   world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(409)) : send()));
   await world.advance([subject]);
   expect(world.changes()).toHaveLength(1);
   expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'upstream_refuses' });
-  world.pass(3600);
-  await world.advance([subject]);
+  await world.advanceAfter(3600, [subject]);
   expect(world.changes()).toHaveLength(1);
   world.heal();
-  world.pass(86_400);
-  await world.advance([subject]);
+  await world.advanceAfter(86_400, [subject]);
   expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', reason: null });
 });
 
 it('a redirect is followed nowhere', async () => {
-  const world = await openUpstreamWorld();
-  const subject = world.request([world.person(0)]);
+  const { world, subject } = await openAsked();
   world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(302)) : send()));
   await world.advance([subject]);
   expect(world.changes()).toHaveLength(1);
@@ -133,8 +125,7 @@ it('a service that fails at everybody is given up', async () => {
 });
 
 it('stops when it is told to', async () => {
-  const world = await openUpstreamWorld();
-  const subject = world.request([world.person(0)]);
+  const { world, subject } = await openAsked();
   const controller = new AbortController();
   controller.abort(new Error('told to stop'));
   await expect(world.advance([subject], controller.signal)).rejects.toThrow('told to stop');

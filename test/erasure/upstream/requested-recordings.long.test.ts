@@ -50,8 +50,7 @@ describe('recordings at a service that deletes them with their person', () => {
     });
     expect(world.ledger.of('recordings')).toEqual(['intent']);
     for (let hours = 0; hours < 18; hours += 6) {
-      world.pass(6 * 3600);
-      await world.advance([subject]);
+      await world.advanceAfter(6 * 3600, [subject]);
     }
     expect(world.target(subject, 'recordings')).toMatchObject({ result: 'absent', assurance: 'observed' });
     expect(ownRecordings(world, other.distinct_ids).length).toBeGreaterThan(0);
@@ -62,15 +61,12 @@ describe('recordings at a service that deletes them with their person', () => {
   it('that stay are told apart from those that cannot be deleted', async () => {
     const { world, subject, ids } = await openRecorded(1_000_000);
     await world.advance([subject]);
-    world.pass(6 * 3600);
-    await world.advance([subject]);
+    await world.advanceAfter(6 * 3600, [subject]);
     expect(world.target(subject, 'recordings').status).toBe('waiting');
     const asked = world.asked.length;
-    world.pass(3600);
-    await world.advance([subject]);
+    await world.advanceAfter(3600, [subject]);
     expect(world.asked.slice(asked).filter((line) => line.includes('/session_recordings/'))).toEqual([]);
-    world.moveTo(expectedBy);
-    await world.advance([subject]);
+    await world.advanceAt(expectedBy, [subject]);
     expect(world.target(subject, 'recordings')).toMatchObject({
       result: 'deletion_requested',
       assurance: 'asserted_by_upstream',
@@ -112,8 +108,7 @@ describe('recordings at a service that deletes them with their person', () => {
     }
     expect(world.singly()).toHaveLength(1);
     expect(world.singly()[0]).toMatch(/[?&]delete_recordings=true/);
-    world.moveTo(expectedBy);
-    await world.advance([subject]);
+    await world.advanceAt(expectedBy, [subject]);
     expect(world.target(subject, 'recordings')).toMatchObject({
       result: 'deletion_requested',
       assurance: 'not_verifiable',
@@ -140,9 +135,7 @@ describe('a service that does not delete recordings', () => {
         bytes: Buffer.from(reply.bytes.toString().replace(/"recordings_queued_for_deletion":\w+,/, '')),
       };
     });
-    await world.advance([subject]);
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceTwice([subject]);
     expect(world.target(subject, 'person').result).toBe('deleted');
     expect(world.target(subject, 'recordings')).toMatchObject({
       result: 'not_deletable_via_api',
@@ -155,9 +148,7 @@ describe('a service that does not delete recordings', () => {
     world.intercept((request, send) =>
       `${request.path}${request.body}`.includes('delete_recordings') ? Promise.resolve(answer(400)) : send(),
     );
-    await world.advance([subject]);
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceTwice([subject]);
     expect(world.people().some(({ uuid }) => uuid === person.uuid)).toBe(false);
     expect(world.target(subject, 'person').result).toBe('deleted');
     expect(world.target(subject, 'recordings').result).toBe('not_deletable_via_api');
@@ -175,8 +166,7 @@ it('a kill after the deletion leaves the request for the recordings known, and i
   world.heal();
   world.restart();
   await world.advance([subject]);
-  world.moveTo('2025-06-20T00:00:00.000Z');
-  await world.advance([subject]);
+  await world.advanceAt('2025-06-20T00:00:00.000Z', [subject]);
   expect(world.target(subject, 'recordings')).toMatchObject({
     result: 'deletion_requested',
     assurance: 'not_verifiable',

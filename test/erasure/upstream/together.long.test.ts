@@ -30,8 +30,7 @@ describe('many persons', () => {
     expect(bulkBodies(world).map(({ ids }) => ids.length)).toEqual([60, failing.length]);
     expect(world.singly()).toEqual([]);
     expect(report.awaiting).toHaveLength(60);
-    world.pass(300);
-    await world.advance(subjects);
+    await world.advanceAfter(300, subjects);
     for (const subject of subjects) expect(world.target(subject, 'person').result).toBe('deleted');
     expect(world.sandbox.store.events.deletions()).toHaveLength(60);
     expect(world.ledger.records.filter(({ type }) => type === 'intent')).toHaveLength(2);
@@ -85,8 +84,7 @@ describe('many persons', () => {
     await world.advance(subjects);
     if (how !== 'killed') world.heal();
     for (let run = 0; run < 3; run += 1) {
-      world.pass(600);
-      const { awaiting } = await world.advance(subjects);
+      const { awaiting } = await world.advanceAfter(600, subjects);
       expect(awaiting).toHaveLength(12);
     }
     for (const subject of subjects) expect(world.target(subject, 'person').result).toBe('deleted');

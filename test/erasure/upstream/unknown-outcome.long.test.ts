@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/core/errors.ts';
 import { Killed } from '../../kill/kill-switch.ts';
-import { answer, expectedBy, isDeletion, openUpstreamWorld, type Interceptor } from './upstream-world.ts';
+import { answer, expectedBy, isDeletion, openAsked, openUpstreamWorld, type Interceptor } from './upstream-world.ts';
 
 const reset = new AppError('no answer', { code: 'unreachable', retryable: true });
 
@@ -33,9 +33,7 @@ describe('a deletion that was not made, and not answered so', () => {
     ['a 503 that says that nothing was removed', () => Promise.resolve(answer(503, notRemoved))],
     ['a login page', () => Promise.resolve(answer(200, '<html>', 'text/html'))],
   ] as const)('is sent again after %s, and nothing is in doubt', async (_what, strike) => {
-    const world = await openUpstreamWorld();
-    const person = world.person(0);
-    const subject = world.request([person]);
+    const { world, person, subject } = await openAsked();
     world.intercept(onDelete(1, before(strike)));
     const report = await world.advance([subject]);
     expect(world.changes()).toHaveLength(2);
@@ -46,8 +44,7 @@ describe('a deletion that was not made, and not answered so', () => {
   });
 
   it('is for somebody to look at after so many', async () => {
-    const world = await openUpstreamWorld();
-    const subject = world.request([world.person(0)]);
+    const { world, subject } = await openAsked();
     world.intercept(
       onDelete(
         99,
@@ -57,8 +54,7 @@ describe('a deletion that was not made, and not answered so', () => {
     await world.advance([subject]);
     expect(world.changes()).toHaveLength(world.settings.retry.attemptsMax);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
     expect(world.changes()).toHaveLength(world.settings.retry.attemptsMax);
   });
 });
@@ -68,23 +64,20 @@ describe('a deletion that was made, and not answered', () => {
     ['a reset', () => Promise.reject(reset)],
     ['a 502', () => Promise.resolve(answer(502))],
   ] as const)('leaves the events unconfirmed after %s where nothing tells of the queue', async (_what, strike) => {
-    const world = await openUpstreamWorld();
-    const subject = world.request([world.person(0)]);
+    const { world, subject } = await openAsked();
     world.intercept(onDelete(1, after(strike)));
     const report = await world.advance([subject]);
     expect(world.changes()).toHaveLength(1);
     expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_unconfirmed' });
     expect(report.awaiting).toEqual([]);
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceAfter(300, [subject]);
     expect(world.target(subject, 'person').result).toBe('deleted');
     expect(world.target(subject, 'events').status).toBe('attention');
     expect(world.ledger.of('events')).toEqual(['attention events_unconfirmed']);
   });
 
   it("is settled by the service's own queue where it tells of it", async () => {
-    const world = await openUpstreamWorld({ profile: 'live' });
-    const subject = world.request([world.person(0)]);
+    const { world, subject } = await openAsked({ profile: 'live' });
     world.intercept(
       onDelete(
         1,
@@ -118,24 +111,20 @@ describe('a deletion that was made, and not answered', () => {
   });
 
   it('is of no concern where the events are kept', async () => {
-    const world = await openUpstreamWorld();
-    const subject = world.request([world.person(0)], { deleteEvents: false });
+    const { world, subject } = await openAsked({ fields: { deleteEvents: false } });
     world.intercept(
       onDelete(
         1,
         after(() => Promise.reject(reset)),
       ),
     );
-    await world.advance([subject]);
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceTwice([subject]);
     expect(world.target(subject, 'person').result).toBe('deleted');
     expect(world.target(subject, 'events').result).toBe('kept');
   });
 
   it('is one, too, when the service itself acts and lets the answer time out', async () => {
-    const world = await openUpstreamWorld({ faults: 'timeout-after-act', faultShare: 1, faultHoldMs: 2000 });
-    const subject = world.request([world.person(0)]);
+    const { world, subject } = await openAsked({ faults: 'timeout-after-act', faultShare: 1, faultHoldMs: 2000 });
     await world.advance([subject]);
     expect(world.changes()).toHaveLength(1);
     expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_unconfirmed' });
@@ -147,8 +136,7 @@ describe('killed', () => {
   const killed = (): Promise<never> => Promise.reject(new Killed());
 
   it('before the intent could be written: nothing was sent, and all goes on', async () => {
-    const world = await openUpstreamWorld();
-    const subject = world.request([world.person(0)]);
+    const { world, subject } = await openAsked();
     world.ledger.refuse(({ type }) => type === 'intent');
     await expect(world.advance([subject])).rejects.toThrow(Killed);
     expect(world.changes()).toEqual([]);
@@ -160,8 +148,7 @@ describe('killed', () => {
   });
 
   it('between intent and call: the person is still there, so it is sent', async () => {
-    const world = await openUpstreamWorld();
-    const subject = world.request([world.person(0)]);
+    const { world, subject } = await openAsked();
     world.intercept(onDelete(1, before(killed)));
     await expect(world.advance([subject])).rejects.toThrow(Killed);
     expect(world.target(subject, 'person').status).toBe('intended');
@@ -176,22 +163,18 @@ describe('killed', () => {
     ['documented', 'attention'],
     ['live', 'waiting'],
   ] as const)('between call and result at a %s service: looked into, never sent again', async (profile, events) => {
-    const world = await openUpstreamWorld({ profile });
-    const subject = world.request([world.person(0)]);
+    const { world, subject } = await openAsked({ profile });
     world.intercept(onDelete(1, after(killed)));
     await expect(world.advance([subject])).rejects.toThrow(Killed);
     world.restart();
-    await world.advance([subject]);
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceTwice([subject]);
     expect(world.changes()).toHaveLength(1);
     expect(world.target(subject, 'person').result).toBe('deleted');
     expect(world.target(subject, 'events').status).toBe(events);
   });
 
   it('before the result could be written: confirmed once more', async () => {
-    const world = await openUpstreamWorld();
-    const subject = world.request([world.person(0)]);
+    const { world, subject } = await openAsked();
     await world.advance([subject]);
     world.pass(300);
     world.ledger.refuse(({ type }) => type === 'result');
@@ -215,9 +198,7 @@ describe('killed', () => {
     await expect(world.advance([subject])).rejects.toThrow(Killed);
     world.heal();
     world.restart();
-    await world.advance([subject]);
-    world.pass(300);
-    await world.advance([subject]);
+    await world.advanceTwice([subject]);
     expect(world.changes()).toHaveLength(3);
     expect(world.target(subject, 'person').result).toBe('deleted');
     expect(world.target(subject, 'events')).toMatchObject({ status: 'attention', reason: 'events_unconfirmed' });

@@ -44,6 +44,7 @@ const limits = {
 const retry = { attemptsMax: 3, totalMs: 600_000, delayBaseMs: 10, delayMaxMs: 1000, retryAfterMaxMs: 60_000 };
 
 type BulkBody = { ids: string[]; delete_events?: boolean };
+type WorldOptions = NonNullable<Parameters<typeof openUpstreamWorld>[0]>;
 type Fields = { deleteEvents?: boolean; memberships?: Subject['memberships']; dueAt?: string };
 
 /**
@@ -125,6 +126,22 @@ export async function openUpstreamWorld(
     playlists: { shortIds: [] as string[] },
   };
 
+  const advance = (subjects: readonly Subject[], signal?: AbortSignal): Promise<UpstreamReport> => {
+    service.forgetTime?.();
+    return advanceUpstream(
+      { db, ledger: () => ledger, clock, service, settings, signal: signal ?? new AbortController().signal },
+      subjects,
+    );
+  };
+  const moveTo = (iso: string): void => {
+    nowMs = Date.parse(iso);
+    sandbox.clock.moveTo(sandbox.clock.now());
+  };
+  const advanceAfter = (seconds: number, subjects: readonly Subject[]): Promise<UpstreamReport> => {
+    nowMs += seconds * 1000;
+    return advance(subjects);
+  };
+
   return {
     db,
     sandbox,
@@ -183,18 +200,19 @@ export async function openUpstreamWorld(
         memberships,
       } satisfies Subject;
     },
-    advance: (subjects: readonly Subject[], signal?: AbortSignal): Promise<UpstreamReport> => {
-      service.forgetTime?.();
-      return advanceUpstream(
-        { db, ledger: () => ledger, clock, service, settings, signal: signal ?? new AbortController().signal },
-        subjects,
-      );
+    advance,
+    advanceAfter,
+    /** Until a person is confirmed to be gone: once more after the time between two answers. */
+    advanceTwice: async (subjects: readonly Subject[]): Promise<UpstreamReport> => {
+      await advance(subjects);
+      return advanceAfter(300, subjects);
+    },
+    advanceAt: (iso: string, subjects: readonly Subject[]): Promise<UpstreamReport> => {
+      moveTo(iso);
+      return advance(subjects);
     },
     /** Moves the time of both, and lets the service's batch run. */
-    moveTo: (iso: string): void => {
-      nowMs = Date.parse(iso);
-      sandbox.clock.moveTo(sandbox.clock.now());
-    },
+    moveTo,
     pass: (seconds: number): void => {
       nowMs += seconds * 1000;
     },
@@ -219,6 +237,17 @@ export async function openUpstreamWorld(
       deletions.length = 0;
     },
   };
+}
+
+/** A world with a request for its first person, or for the one with an index. */
+export async function openAsked({
+  index = 0,
+  fields,
+  ...options
+}: WorldOptions & { index?: number; fields?: Fields } = {}) {
+  const world = await openUpstreamWorld(options);
+  const person = world.person(index);
+  return { world, person, subject: world.request([person], fields) };
 }
 
 /** A openUpstreamWorld's ledger: every record is checked, its order too, and one may be refused as by a full disk. */
