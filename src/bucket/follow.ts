@@ -8,7 +8,7 @@ import { judgePointer, spellPublisher, type Publisher } from './publisher.ts';
 import { compare, inOrder, isOurs, type Comparison, type LocalFile } from './follow-plan.ts';
 
 /** What made bucket and folder equal. `foreign`: objects below the prefix that this program does not know, and leaves. */
-export type Followed = {
+export type FollowResult = {
   /** The published files, each of which is in the bucket. */
   files: number;
   put: number;
@@ -22,10 +22,10 @@ export type Followed = {
 type Locked = Lock & Pick<ObjectVersion, 'path' | 'putAt'>;
 
 /** What a bucket is compared with and follows. `publisher`: the ledger that alone may publish below the prefix. */
-export type Following = { published: PublishedFiles; bucket: Bucket; publisher: Publisher; signal: AbortSignal };
+export type FollowContext = { published: PublishedFiles; bucket: Bucket; publisher: Publisher; signal: AbortSignal };
 
 /** What stands below the prefix of a bucket, beside the files of the folder. */
-export type Standing = Comparison & { uploads: { path: string; uploadId: string }[]; foreign: string[] };
+export type BucketDifference = Comparison & { uploads: { path: string; uploadId: string }[]; foreign: string[] };
 
 const pointer = 'CURRENT.json';
 const partOfSnapshot = /\/part-\d{5,}\.parquet$/;
@@ -41,7 +41,7 @@ const outrunBy = 'bucket_outrun';
  * Resolves when a last look has seen them equal but for what is locked. Throws `storage` for a damaged folder, `busy` where
  * another publisher was faster, `refused` where the prefix is another's or was published by a newer copy of this folder, and what `Bucket` throws.
  */
-export async function followFolder(following: Following): Promise<Followed> {
+export async function followFolder(following: FollowContext): Promise<FollowResult> {
   const { bucket, signal } = following;
   const files = await listLocalFiles(following);
   const put: NewObject[] = [];
@@ -75,7 +75,7 @@ function nameOf({ path, versionId, etag }: ObjectVersion): string {
 }
 
 /** Reads back the files that were put: the checksum that a store names does not prove its bytes. */
-async function readBack({ bucket, signal }: Following, put: readonly NewObject[]): Promise<void> {
+async function readBack({ bucket, signal }: FollowContext, put: readonly NewObject[]): Promise<void> {
   await inBatches(put, { atOnce: 2, signal }, async ({ path, sha256 }) => {
     if ((await bucket.read(path)).sha256 === sha256) return;
     throw new AppError(`${bucket.location} holds other bytes of ${path} than were put there`, {
@@ -87,8 +87,8 @@ async function readBack({ bucket, signal }: Following, put: readonly NewObject[]
 
 /** Compares a bucket with the published files; `standing` are those that it has. Changes nothing. */
 export async function compareWithFolder(
-  following: Following,
-): Promise<Standing & { files: number; standing: LocalFile[] }> {
+  following: FollowContext,
+): Promise<BucketDifference & { files: number; standing: LocalFile[] }> {
   const files = await listLocalFiles(following);
   const found = await look(following, files, new Map());
   const others = new Set([...found.missing, ...found.different].map(({ path }) => path));
@@ -96,7 +96,7 @@ export async function compareWithFolder(
 }
 
 /** The published files, of which none may be damaged: what the folder has lost must not be removed elsewhere. */
-async function listLocalFiles({ published, signal }: Following): Promise<LocalFile[]> {
+async function listLocalFiles({ published, signal }: FollowContext): Promise<LocalFile[]> {
   const digests = new Map<string, string>();
   for (const part of listPublishedParts(published)) {
     checkPartSize(published, part);
@@ -117,7 +117,7 @@ async function listLocalFiles({ published, signal }: Following): Promise<LocalFi
 /** What was seen of objects before, by path, version and ETag. */
 type Seen = Map<string, ObjectFacts>;
 
-async function look(following: Following, files: readonly LocalFile[], seen: Seen): Promise<Standing> {
+async function look(following: FollowContext, files: readonly LocalFile[], seen: Seen): Promise<BucketDifference> {
   const { bucket, publisher, signal } = following;
   const versions = await bucket.listVersions();
   const uploads = await bucket.listUploads();
@@ -147,7 +147,7 @@ async function look(following: Following, files: readonly LocalFile[], seen: See
 }
 
 /** Refuses a bucket whose pointer another ledger has put, or a newer copy of this one. */
-function refuseOthers({ bucket, publisher }: Following, pointing: ObjectFacts | undefined): void {
+function refuseOthers({ bucket, publisher }: FollowContext, pointing: ObjectFacts | undefined): void {
   const whose = judgePointer(publisher, pointing?.publisher ?? null);
   if (whose === 'another')
     throw new AppError(`${bucket.location} belongs to another data folder`, {
@@ -170,7 +170,7 @@ function refuseOthers({ bucket, publisher }: Following, pointing: ObjectFacts | 
  * Puts what is missing or different, in order, pointers last. Returns what it has put. Where another publisher was faster, what
  * it has added is removed again: readers cannot have seen it.
  */
-async function putFiles(following: Following, { missing, different }: Comparison): Promise<NewObject[]> {
+async function putFiles(following: FollowContext, { missing, different }: Comparison): Promise<NewObject[]> {
   const { bucket, publisher, signal } = following;
   const done: NewObject[] = [];
   try {
@@ -188,11 +188,11 @@ async function putFiles(following: Following, { missing, different }: Comparison
   }
 }
 
-async function isOfAnother({ bucket, publisher }: Following): Promise<boolean> {
+async function isOfAnother({ bucket, publisher }: FollowContext): Promise<boolean> {
   return judgePointer(publisher, (await bucket.describe(pointer))?.publisher ?? null) !== 'own';
 }
 
-async function withdraw({ bucket, signal }: Following, paths: ReadonlySet<string>): Promise<void> {
+async function withdraw({ bucket, signal }: FollowContext, paths: ReadonlySet<string>): Promise<void> {
   const added = (await bucket.listVersions()).filter(({ path }) => paths.has(path));
   for (const group of inOrder(added).toReversed())
     await inBatches(group, { atOnce, signal }, (version) => bucket.removeVersion(version));

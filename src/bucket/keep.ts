@@ -7,7 +7,7 @@ import { forgetDestination, listDestinations, noteBehind, noteDestination, noteE
 import { addTargetToFenced } from '../mirror/erasure-requests.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { openBucket, type Destination } from './bucket.ts';
-import { compareWithFolder, followFolder, type Followed } from './follow.ts';
+import { compareWithFolder, followFolder, type FollowResult } from './follow.ts';
 import { isOurs } from './follow-plan.ts';
 import { publisherIn, publisherOf } from './publisher.ts';
 
@@ -22,7 +22,7 @@ export type BucketContext = {
 };
 
 /** How a bucket followed; `error` where it could not. What was done before an error is not counted. */
-export type BucketReport = { destination: string; followed: Followed | null; error: AppError | null };
+export type BucketReport = { destination: string; followed: FollowResult | null; error: AppError | null };
 
 /** What a report adds to the counts of a run. */
 export function bucketCounts(report: BucketReport | null): Record<string, number> {
@@ -93,7 +93,7 @@ async function leaveOldBuckets(context: BucketContext): Promise<BucketReport | n
 async function reported(
   { db, clock, signal }: BucketContext,
   destination: string,
-  act: () => Promise<Followed | null>,
+  act: () => Promise<FollowResult | null>,
 ): Promise<BucketReport> {
   try {
     const followed = await act();

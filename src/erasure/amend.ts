@@ -4,7 +4,7 @@ import { basisCode } from '../ledger/vocabulary.ts';
 import { type ErasureRequest, updateRequest } from '../mirror/erasure-requests.ts';
 import { markPurgeOwed, purgeOwed } from '../mirror/purge.ts';
 import { requireRequest } from './receive.ts';
-import { authorisationMac, besidesOf } from './request/box.ts';
+import { authorisationMac, boxDetailsOf } from './request/box.ts';
 import { requireReferences } from './request/reference.ts';
 
 /**
@@ -20,7 +20,7 @@ export async function amendRequest(
   requireReferences(change);
   const { by, basis } = change;
   const request = requireRequest(db, idOrPrefix);
-  const box = request.certifiedAt === null ? besidesOf({ db, settings }, request.id) : undefined;
+  const box = request.certifiedAt === null ? boxDetailsOf({ db, settings }, request.id) : undefined;
   if (!box)
     throw new AppError(`request ${request.id} is ${request.state}: its words are destroyed or stand in a certificate`, {
       code: 'usage',

@@ -1,7 +1,7 @@
 import { datasets, type PublishedDataset } from '../contract/datasets.ts';
 import { rowMarks, RowText } from '../contract/row-text.ts';
 import { cleanJson, mayNeedCleaning } from '../core/clean-json.ts';
-import { type Column, type Row, type DatasetShape, datasets as shapes } from '../snapshot/columns.ts';
+import { type Column, type Row, type DatasetShape, publishedShapes } from '../snapshot/columns.ts';
 import type { Mask, Promotion } from '../config/settings.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { AppError } from '../core/errors.ts';
@@ -50,7 +50,7 @@ type Publication = {
  * Throws `usage` when the promoted keys cannot all be columns; publishing throws `storage` at a row that is not JSON.
  */
 export function publicationOf(dataset: PublishedDataset, { promote, mask, dataDir }: PublicationSettings): Publication {
-  const shape = shapes[dataset];
+  const shape = publishedShapes[dataset];
   const { cleanRow, cleanText, replaced } = rowCleaner(dataset);
   const misfits: Record<string, number> = {};
   const add = publishers[dataset];

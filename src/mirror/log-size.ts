@@ -10,12 +10,12 @@ export function readLogBytes(dataDir: string): number {
 }
 
 /** Whether a write-ahead log of so many bytes grows because of a reader. It would fill the disk in the end. */
-export function isLogHeld(logBytes: number): boolean {
+export function isLogKeptByReader(logBytes: number): boolean {
   return logBytes > logBytesMax;
 }
 
 /** What is wrong with a write-ahead log of so many bytes, in words; null where nothing is. */
-export function heldLogText(logBytes: number): string | null {
-  if (!isLogHeld(logBytes)) return null;
+export function keptLogText(logBytes: number): string | null {
+  if (!isLogKeptByReader(logBytes)) return null;
   return `mirror.db-wal has grown to ${Math.floor(logBytes / 1_000_000)} MB, because a reader keeps it from being written back`;
 }

@@ -47,7 +47,7 @@ const typeOfKind: Readonly<Record<FieldKind, ColumnType>> = {
 };
 
 /** Every published dataset, as the contract's table has it: a new field of persons or recordings becomes a column by itself. */
-export const datasets = Object.fromEntries(publishedDatasets.map((name) => [name, shapeOf(name)])) as Readonly<
+export const publishedShapes = Object.fromEntries(publishedDatasets.map((name) => [name, shapeOf(name)])) as Readonly<
   Record<PublishedDataset, DatasetShape>
 >;
 

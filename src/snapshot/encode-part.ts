@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { measureFile, sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { checkPartRows, damagedPart, type PublishedPart } from './published-parts.ts';
-import { datasets } from './columns.ts';
+import { publishedShapes } from './columns.ts';
 import { parquetRows, sqlName, sqlText } from './duckdb.ts';
 import type { Manifest, ManifestFile } from './manifest.ts';
 import { copyOptions } from './parquet-file.ts';
@@ -34,7 +34,7 @@ export async function encodePart(
     throw damagedPart(part, 'is damaged (its SHA-256 is not that of its manifest)');
   await checkPartRows(connection, part);
   const { gone, goneOf = [gone], trimmed, trimmedColumn } = await mark(connection, part.path);
-  const key = datasets[part.dataset].key.name;
+  const key = publishedShapes[part.dataset].key.name;
   const reading = { key, columns: columns.map(({ name }) => name), trimmedColumn };
   const isKept = `file_row_number NOT IN (SELECT row FROM gone)`;
   const kept = trimmed === 0 || trimmedColumn === undefined ? '*' : `* REPLACE (${trimSql(trimmedColumn)})`;

@@ -10,7 +10,7 @@ import { alertTable } from '../config/alert-kinds.ts';
 import type { Settings } from '../config/settings.ts';
 import { learntText, pauseText, type BudgetStanding } from '../client/budget-standing.ts';
 import { findDifferencesIn } from '../erasure/bound/differences.ts';
-import { differenceError } from '../erasure/bound/hold.ts';
+import { differenceError } from '../erasure/bound/compare.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { findMissingAnchors } from '../anchor/missing-anchors.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
@@ -23,7 +23,7 @@ import { findFencedIdentifiers, readEpoch, refuseLostFenceKey } from '../mirror/
 import { databasePath, type Database } from '../mirror/database.ts';
 import { countTable } from '../mirror/read-rows.ts';
 import { checkStructure } from '../mirror/run-query.ts';
-import { heldLogText, readLogBytes } from '../mirror/log-size.ts';
+import { keptLogText, readLogBytes } from '../mirror/log-size.ts';
 import { checkBuckets } from './bucket-check.ts';
 import type { Attempt, Check, Found } from './check.ts';
 import { checkClock, checkMaskKey, checkMoments, recordingsWindow } from './folder-checks.ts';
@@ -125,7 +125,7 @@ function configurationFound({ service }: Settings): Check {
 /** Checks that no reader keeps the write-ahead log from being written back. */
 function checkLog(dataDir: string): Found {
   const bytes = readLogBytes(dataDir);
-  const problem = heldLogText(bytes);
+  const problem = keptLogText(bytes);
   if (problem === null) return `mirror.db-wal has ${Math.round(bytes / 1e6)} MB`;
   return { state: 'warning', detail: problem, fix: alertTable.log_held.todo };
 }

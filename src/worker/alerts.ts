@@ -1,10 +1,10 @@
 import { alertKinds, alertTable, type AlertKind } from '../config/alert-kinds.ts';
 import type { ScheduledJob } from '../config/settings.ts';
-import { stateDiffers } from '../erasure/bound/hold.ts';
+import { stateDiffers } from '../erasure/bound/compare.ts';
 import { codeText, countedText, minuteText } from '../core/words.ts';
 import { isServiceCause, serviceCauses } from '../job/service-cause.ts';
 import type { ProjectState } from '../job/worker-state.ts';
-import { heldLogText } from '../mirror/log-size.ts';
+import { keptLogText } from '../mirror/log-size.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
 
 /** A job is failing after so many failures in a row. A single failure only makes the job pause. */
@@ -107,7 +107,7 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
       `the disk of the data folder has ${Math.floor(diskFreeBytes / 1_000_000)} MB left`,
     ),
     ...found('clock_differs', clock.problem),
-    ...found('log_held', heldLogText(logBytes)),
+    ...found('log_held', keptLogText(logBytes)),
     ...only(
       overdueRequests > 0,
       'overdue',

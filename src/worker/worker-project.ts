@@ -12,7 +12,7 @@ import { lastCompletePasses } from '../mirror/passes.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
 import { filesDamaged } from './alerts.ts';
 import { runAnchorJob } from './anchor-job.ts';
-import { holdAgainstLedger, stateDiffers } from '../erasure/bound/hold.ts';
+import { compareWithLedger, stateDiffers } from '../erasure/bound/compare.ts';
 import { runExportJob } from './export-job.ts';
 import type { WorkerProject } from './project-runner.ts';
 import { runReconcileJob } from './reconcile-job.ts';
@@ -107,7 +107,7 @@ async function exportAll(context: JobContext, kind: 'full' | 'delta'): Promise<J
  */
 export function runCheckpointJob(context: JobContext): Promise<JobResult> {
   return runJob(context, 'checkpoint', async (own) => {
-    const differences = await holdAgainstLedger(own);
+    const differences = await compareWithLedger(own);
     const { files, problems } = await verifySnapshots(own.published, own.signal);
     const counts = { entries: own.ledger().size(), files, problems: differences.length + problems.length };
     if (differences.length > 0) return { outcome: 'incomplete', reason: stateDiffers, counts };

@@ -8,7 +8,7 @@ import { isoToUtc } from '../../src/core/time.ts';
 import { splitRows, writeParts } from '../../src/export/export-dataset.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { withSnapshotSource } from '../../src/mirror/snapshot-source.ts';
-import { datasets } from '../../src/snapshot/columns.ts';
+import { publishedShapes } from '../../src/snapshot/columns.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 import { readWithDuckDb, type ReadRow } from '../snapshot/parquet-readers.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
@@ -70,7 +70,7 @@ const nothing = Object.fromEntries(Object.keys(fields.recordings).map((name) => 
 /** What a dataset's parts hold, and what was counted while they were written. */
 async function published(db: Database, dataset: PagedDataset | 'distinct_ids', partRows: number, asTexts: boolean) {
   const folder = temporaryFolder();
-  const shape = datasets[dataset];
+  const shape = publishedShapes[dataset];
   let texts = 0;
   const { files, ...sums } = await withSnapshotSource(
     db,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { Person, Recording } from '../../src/contract/resources.ts';
-import { datasets } from '../../src/snapshot/columns.ts';
+import { publishedShapes } from '../../src/snapshot/columns.ts';
 
-const described = (dataset: keyof typeof datasets): string =>
-  datasets[dataset].columns.map(({ name, type }) => `${name} ${type}`).join(', ');
+const described = (dataset: keyof typeof publishedShapes): string =>
+  publishedShapes[dataset].columns.map(({ name, type }) => `${name} ${type}`).join(', ');
 
 test('persons have the published columns', () => {
   const published =
@@ -21,7 +21,7 @@ test('persons have the published columns', () => {
 });
 
 test('recordings have every field of the contract, then what the mirror adds', () => {
-  const names = datasets.recordings.columns.map(({ name }) => name);
+  const names = publishedShapes.recordings.columns.map(({ name }) => name);
   expect(names).toEqual([...Object.keys(Recording.shape), 'person_uuid', 'extra', 'changed_at']);
 });
 
@@ -46,6 +46,6 @@ test('deletions say what left, when and why', () => {
   );
 });
 
-test.for(Object.entries(datasets))('%s: the key is its first column', ([, { key, columns }]) => {
+test.for(Object.entries(publishedShapes))('%s: the key is its first column', ([, { key, columns }]) => {
   expect(key).toBe(columns[0]);
 });

@@ -4,7 +4,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { nobody } from '../../src/contract/identity.ts';
 import { sha256File } from '../../src/core/digest.ts';
-import { datasets } from '../../src/snapshot/columns.ts';
+import { publishedShapes } from '../../src/snapshot/columns.ts';
 import { parquetRows, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { type EncodedPart, encodePart } from '../../src/snapshot/encode-part.ts';
 import { type MarkedRows, emptyMarks, registerTrim } from '../../src/snapshot/subject-rows.ts';
@@ -13,7 +13,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 const { signal } = new AbortController();
 const inFile = ['person_uuid', 'person_id', 'name', 'distinct_ids', 'properties', 'created_at', 'extra', 'changed_at'];
 // As the manifest of an older file has them: a field that was added since is not in it.
-const columns = datasets.persons.columns
+const columns = publishedShapes.persons.columns
   .filter(({ name }) => inFile.includes(name))
   .map(({ name, type }, index) =>
     Object.assign({ name, type, id: 2 * index + 1 }, type === 'list<string>' ? { element_id: 2 * index + 2 } : {}),

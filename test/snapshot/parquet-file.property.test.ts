@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Row, datasets } from '../../src/snapshot/columns.ts';
+import { type Row, publishedShapes } from '../../src/snapshot/columns.ts';
 import { writeParquetFile } from '../../src/snapshot/parquet-file.ts';
 import { expectedRows, readWithDuckDb, readWithHyparquet } from './parquet-readers.ts';
 import { personRow } from './rows.ts';
@@ -38,7 +38,7 @@ const people = fc
 test('whatever the rows hold, two independent readers read it back equal', async () => {
   const folder = temporaryFolder();
   const path = join(folder, 'part.parquet');
-  const shape = datasets.persons;
+  const shape = publishedShapes.persons;
   await fc.assert(
     fc.asyncProperty(people, async (rows) => {
       await writeParquetFile({ path, shape, rows });

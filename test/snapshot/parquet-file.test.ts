@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { expect, test } from 'vitest';
-import { type ColumnType, type DatasetShape, type Row, datasets } from '../../src/snapshot/columns.ts';
+import { type ColumnType, type DatasetShape, type Row, publishedShapes } from '../../src/snapshot/columns.ts';
 import { parquetRows } from '../../src/snapshot/duckdb.ts';
 import { type ParquetFile, writeParquetFile } from '../../src/snapshot/parquet-file.ts';
 import { queryParquet } from '../../src/snapshot/read-parquet.ts';
@@ -17,7 +17,7 @@ import {
 import { distinctIdRows, personRow, recordingRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-const { persons, recordings, distinct_ids: distinctIds } = datasets;
+const { persons, recordings, distinct_ids: distinctIds } = publishedShapes;
 
 const awkwardPersons = [
   personRow('a', { id: 9_007_199_254_740_993n, name: '😀' }),

@@ -1,6 +1,6 @@
 import type { Promotion } from '../../src/config/settings.ts';
 import type { PublishedDataset } from '../../src/contract/datasets.ts';
-import { addedColumns, datasets, type Row } from '../../src/snapshot/columns.ts';
+import { addedColumns, publishedShapes, type Row } from '../../src/snapshot/columns.ts';
 import { snapshotFolder } from './paths.ts';
 import { type Manifest } from '../../src/snapshot/manifest.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
@@ -25,7 +25,7 @@ export async function publishRows(
 /** What a reader finds of rows that `publishRows` has published. */
 export function publishedRows(dataset: PublishedDataset, rows: readonly Row[]): ReadRow[] {
   const added = Object.fromEntries(addedColumns(dataset).map(({ name }) => [name, 7n]));
-  return expectedRows(datasets[dataset], rows).map((row) => Object.assign(row, added));
+  return expectedRows(publishedShapes[dataset], rows).map((row) => Object.assign(row, added));
 }
 
 /** The rows of a snapshot, part after part, as an independent reader finds them. Throws where its manifest miscounts. */

@@ -5,7 +5,7 @@ import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { expect, test } from 'vitest';
 import { type Identity, nobody } from '../../src/contract/identity.ts';
 import { sha256File } from '../../src/core/digest.ts';
-import { type Row, datasets } from '../../src/snapshot/columns.ts';
+import { type Row, publishedShapes } from '../../src/snapshot/columns.ts';
 import { snapshotFolder } from './paths.ts';
 import { expireDeletions, rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
@@ -204,7 +204,7 @@ test.for([
   const expected = publishedRows('persons', others);
   const path = join(folder, 'part-00002.parquet');
   expect((await readWithHyparquet(path)).map(({ property_plan: _, ...row }) => row)).toEqual(expected);
-  const withParquetjs = await readWithParquetjs(path, datasets.persons);
+  const withParquetjs = await readWithParquetjs(path, publishedShapes.persons);
   expect(keysOf(withParquetjs)).toEqual(keysOf(expected));
   const { row_groups: groups } = await parquetMetadataAsync(await asyncBufferFromFile(path));
   expect(new Set(groups.flatMap(({ columns }) => columns.map(({ meta_data: data }) => data?.codec)))).toEqual(

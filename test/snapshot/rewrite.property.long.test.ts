@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { cleanJson } from '../../src/core/clean-json.ts';
 import { measureFile } from '../../src/core/digest.ts';
 import type { Identity } from '../../src/contract/identity.ts';
-import { type Row, datasets } from '../../src/snapshot/columns.ts';
+import { type Row, publishedShapes } from '../../src/snapshot/columns.ts';
 import { parquetRows, sqlName, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import type { SnapshotName } from '../../src/snapshot/file-names.ts';
 import { copyOptions } from '../../src/snapshot/parquet-file.ts';
@@ -60,7 +60,7 @@ function table(
   return fc.uniqueArray(fc.tuple(fc.constantFrom(...keys), fields), { selector: ([key]) => key }).map((rows) =>
     sorted(
       rows.map(([key, values]) => make(key, values)),
-      datasets[dataset].sortedBy,
+      publishedShapes[dataset].sortedBy,
     ),
   );
 }
@@ -159,7 +159,7 @@ test('whatever the rows and whoever goes: exactly their rows go, the others stay
     fc.asyncProperty(run, async ({ dataset, rows: given, subject, partRows, isOlder }) => {
       const dataDir = temporaryFolder();
       const snapshotId = await publishRows(dataDir, dataset, given, { partRows });
-      const { key } = datasets[dataset];
+      const { key } = publishedShapes[dataset];
       const parts = Array.from({ length: Math.ceil(given.length / partRows) }, (_none, part) =>
         given.slice(part * partRows, (part + 1) * partRows),
       );

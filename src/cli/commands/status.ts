@@ -6,7 +6,7 @@ import { bytesText, countText, printableLines, secondText } from '../../core/wor
 import type { JobState } from '../../job/worker-state.ts';
 import { stateCounts } from '../../ledger/vocabulary-words.ts';
 import { databasePath } from '../../mirror/database.ts';
-import { isLogHeld } from '../../mirror/log-size.ts';
+import { isLogKeptByReader } from '../../mirror/log-size.ts';
 import { gatherContent } from '../../status/gather-overview.ts';
 import { listedAgainTexts } from '../../status/listed-again.ts';
 import type { ErasureReport, ProjectContent, RunReport, SnapshotReport } from '../../status/overview.ts';
@@ -46,7 +46,7 @@ export function define(command: Command, { stdout, signal }: CommandContext): Co
             dataDir: state.dataDir,
             ...content,
             alerts: state.alerts,
-            log: { bytes: condition.logBytes, isHeld: isLogHeld(condition.logBytes) },
+            log: { bytes: condition.logBytes, isHeld: isLogKeptByReader(condition.logBytes) },
             clock: condition.clock,
             schedule: jobs.map(({ job, cron, nextAt, lastAt, lastOutcome }) => ({
               job,

@@ -14,7 +14,7 @@ import { restoreKeyName } from '../../mirror/restore-key.ts';
 import { removeDamaged } from '../../snapshot/publish.ts';
 import { refuseOlderLedger } from '../fence/restore-guard.ts';
 import { differingFences, type Difference } from './differences.ts';
-import { bindKeys, differenceError, holdAgainstLedger } from './hold.ts';
+import { bindKeys, differenceError, compareWithLedger } from './compare.ts';
 import { findFencedInFiles } from './find-in-files.ts';
 
 /** What was found not to be as the ledger says, and the erased persons that were found in the mirror and in published files. */
@@ -37,7 +37,7 @@ export async function findUnbound(context: JobContext): Promise<Found> {
   refuseOlderLedger(readEpoch(db), ledger);
   if (ledger.size() === 0) return { differences: [], inMirror: [], inFiles: [] };
   bindKeys(context);
-  const differences = await holdAgainstLedger(context);
+  const differences = await compareWithLedger(context);
   const beyond = differences.filter(({ remedy }) => remedy !== undefined);
   if (beyond.length > 0) throw differenceError(beyond);
   let inMirror: FencedIdentifier[] = [];

@@ -14,7 +14,7 @@ import { endPassesThatName, prepareEraseRows, releaseQuarantined, trimRecordings
 import { makeRestoreKey } from '../../mirror/restore-key.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
 import { closingBox, type Box, type OpenedBox } from '../request/box.ts';
-import { bindKeys } from '../bound/hold.ts';
+import { bindKeys } from '../bound/compare.ts';
 import { askForTime } from '../ask-for-time.ts';
 import { askPatiently } from '../ask-patiently.ts';
 import { settle } from '../request/target-journal.ts';
@@ -70,7 +70,7 @@ function withWholeBox(decided: DecidedRequest): DecidedRequest {
 async function controlScan(context: JobContext, going: readonly DecidedRequest[]): Promise<void> {
   const subjects = going.map(({ request: { id }, box }) => ({ id, box }));
   const mustRead = new Set(going.flatMap(({ scope }) => scope.files.map(placeOf)));
-  const open = ({ box }: { box: Box }): OpenedBox => ({ besides: box, identities: () => [box.identity] });
+  const open = ({ box }: { box: Box }): OpenedBox => ({ details: box, identities: () => [box.identity] });
   const { found } = await scanForSubjects(context, 'control', subjects, open, mustRead);
   context.ledger().append(found.map(({ record }) => record));
 }

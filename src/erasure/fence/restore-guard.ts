@@ -4,7 +4,7 @@ import type { LedgerReader } from '../../ledger/ledger.ts';
 import type { Database } from '../../mirror/database.ts';
 import { readEpoch } from '../../mirror/fence.ts';
 import { findRequest, listRequests, updateRequest, withoutWords } from '../../mirror/erasure-requests.ts';
-import { differenceError, holdAgainstLedger } from '../bound/hold.ts';
+import { differenceError, compareWithLedger } from '../bound/compare.ts';
 import { runJob, type JobResult } from '../../job/run-job.ts';
 import { claimMirror } from '../../mirror/runs.ts';
 
@@ -32,7 +32,7 @@ export function refuseRestored(db: Database, ledger: LedgerReader): void {
  */
 export async function refuseUnbound(context: JobContext): Promise<void> {
   refuseRestored(context.db, context.ledger());
-  const differences = await holdAgainstLedger(context);
+  const differences = await compareWithLedger(context);
   if (differences.length > 0) throw differenceError(differences);
 }
 

@@ -21,7 +21,7 @@ import { endPassesThatName, prepareEraseRows, releaseQuarantined, trimRecordings
 import { findPersons, findRecordings } from '../../mirror/sightings.ts';
 import { listStandingManifests, unrecordedTargets, type Difference } from '../bound/differences.ts';
 import { isFenceBehind, type Found } from '../bound/find-unbound.ts';
-import { countParts } from '../bound/hold.ts';
+import { countParts } from '../bound/compare.ts';
 import { nameAgain, reopenRequest } from '../request/reopen.ts';
 import { isFile, isHere, readTarget, spellTarget } from '../../ledger/target.ts';
 import { endRequests } from './restore-guard.ts';

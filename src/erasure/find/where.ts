@@ -9,7 +9,7 @@ import { findQuarantined } from '../../mirror/quarantine.ts';
 import { findMemberships } from '../../mirror/sightings.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
 import { locateIdentity } from '../../snapshot/subject-rows.ts';
-import { besidesOf, givenKey, type GivenIdentifier } from '../request/box.ts';
+import { boxDetailsOf, givenKey, type GivenIdentifier } from '../request/box.ts';
 import { scopeSubjects, type ScopeContext } from './scope.ts';
 
 /** A place that holds a person, and how many of its rows do. `rowsInAll`: all rows of a file; null for a table. */
@@ -80,7 +80,7 @@ export async function whereIs(
     whereabouts: {
       places: [...tables, ...files].filter(({ rows }) => rows > 0),
       requests: requests
-        .filter(({ id }) => fencing.has(id) || namesSame(besidesOf(context, id)?.given ?? [], given))
+        .filter(({ id }) => fencing.has(id) || namesSame(boxDetailsOf(context, id)?.given ?? [], given))
         .map(({ id, state, receivedAt }) => ({ id, state, receivedAt })),
       erasedBy: requests.findLast(({ id }) => fencing.has(id))?.id ?? null,
       isShared: scope !== undefined && (scope.isShared || scope.personsNamed.length > 1),

@@ -27,7 +27,7 @@ import {
 
 // Looked at as they are, not copied: one person can have a million.
 const texts = z.custom<string[]>((value) => Array.isArray(value) && value.every((item) => typeof item === 'string'));
-const Lid = z.strictObject({
+const StoredBox = z.strictObject({
   /** The request's own random key (hex): what the ledger holds of the subject is an HMAC under it. */
   subjectKey: z.string(),
   /** As the request named the subject. */
@@ -51,16 +51,16 @@ const Lid = z.strictObject({
   /** How many parts beside the box have the identifiers, where the box itself has none of them. */
   parts: z.int().min(1).optional(),
 });
-type Lid = Omit<z.infer<typeof Lid>, 'identity'> & { identity: Identity };
+type StoredBox = Omit<z.infer<typeof StoredBox>, 'identity'> & { identity: Identity };
 
 /**
  * The identifiers of a request's subject, and the texts that are searched for. It is kept encrypted, so that the mirror's
  * file holds none of it in clear while a request waits for the service, and destroyed when the request is sealed.
  */
-export type Box = Omit<Lid, 'parts'>;
+export type Box = Omit<StoredBox, 'parts'>;
 
 /** What a box holds beside its identifiers, of which there can be a million. */
-export type Besides = Omit<Box, 'identity'>;
+export type BoxDetails = Omit<Box, 'identity'>;
 
 /** So many identifiers are encrypted as one text. A box with more has them in parts. */
 const identifiersEach = 5_000;
@@ -79,7 +79,7 @@ export type Subject = Pick<ErasureRequest, 'id' | 'generation' | 'deleteEvents'>
 export type BoxContext = { db: Database; settings: { dataDir: string } };
 
 /** A box that was opened: its identifiers are read some thousands at a time, each time that they are asked for. */
-export type OpenedBox = { besides: Besides; identities: () => Iterable<Identity> };
+export type OpenedBox = { details: BoxDetails; identities: () => Iterable<Identity> };
 
 /**
  * Prepares the opening of boxes: undefined once a request is sealed. The key is read once. Throws `storage` when key and box do
@@ -90,16 +90,18 @@ export function boxOpener({ db, settings }: BoxContext): (id: string) => OpenedB
   return (id) => {
     const closed = readBox(db, id);
     if (!closed) return undefined;
-    const { identity, parts = 0, ...besides } = readOpened(id, () => Lid.parse(JSON.parse(decrypt(id, closed))));
+    const { identity, parts = 0, ...details } = readOpened(id, () => StoredBox.parse(JSON.parse(decrypt(id, closed))));
     const readPart = (part: number): Identity =>
       readOpened(id, () =>
-        Lid.shape.identity.parse(JSON.parse(decrypt(partName(id, part), readBoxPart(db, id, part) ?? Buffer.alloc(0)))),
+        StoredBox.shape.identity.parse(
+          JSON.parse(decrypt(partName(id, part), readBoxPart(db, id, part) ?? Buffer.alloc(0))),
+        ),
       );
     const identities = function* (): Generator<Identity> {
       yield identity;
       for (let part = 0; part < parts; part += 1) yield readPart(part);
     };
-    return { besides, identities };
+    return { details, identities };
   };
 }
 
@@ -109,12 +111,12 @@ export function boxOf(context: BoxContext, id: string): Box | undefined {
   if (!opened) return undefined;
   const joined = joinIdentities();
   for (const identity of opened.identities()) joined.add(identity);
-  return { ...opened.besides, identity: joined.identity };
+  return { ...opened.details, identity: joined.identity };
 }
 
 /** What the box of a request holds beside its identifiers, as `boxOf`. */
-export function besidesOf(context: BoxContext, id: string): Besides | undefined {
-  return boxOpener(context)(id)?.besides;
+export function boxDetailsOf(context: BoxContext, id: string): BoxDetails | undefined {
+  return boxOpener(context)(id)?.details;
 }
 
 /** Prepares an identity that others are added to, each identifier of which is in one of them only. */
@@ -145,7 +147,7 @@ export function heldBecauseOf(context: BoxContext, { id, state }: { id: string; 
   try {
     if (state === 'attention') return { ...none, sharedWith: [...holdersOf(context, id).keys()] };
     if (state !== 'held') return none;
-    const { personsNamed = [], sharedWith = [] } = besidesOf(context, id) ?? none;
+    const { personsNamed = [], sharedWith = [] } = boxDetailsOf(context, id) ?? none;
     // One person alone is not said: the operator named that person.
     return { personsNamed: personsNamed.length > 1 ? personsNamed : [], sharedWith };
   } catch (error) {
@@ -170,7 +172,7 @@ export async function openBoxes(
       joined.add(identity);
       await pause();
     }
-    found.push({ request, box: { ...opened.besides, identity: joined.identity } });
+    found.push({ request, box: { ...opened.details, identity: joined.identity } });
   }
   return found;
 }
@@ -241,7 +243,7 @@ export function closeBox(context: BoxContext, requestId: string, box: Box): Buff
 /** Does as `closeBox` does, and yields between the parts. */
 export function* closingBox({ db, settings }: BoxContext, requestId: string, box: Box): Generator<void, Buffer> {
   const encrypt = textEncryption(settings.dataDir, boxKeyName);
-  const close = (lid: Lid): Buffer => encrypt(requestId, JSON.stringify(lid));
+  const close = (lid: StoredBox): Buffer => encrypt(requestId, JSON.stringify(lid));
   removeBoxParts(db, requestId);
   const count = identifierKinds.reduce((sum, kind) => sum + box.identity[kind].length, 0);
   if (count <= identifiersEach) return close(box);
@@ -276,7 +278,7 @@ const holderIds = z.record(z.string(), z.string());
 export function listedIdentity(dataDir: string, db: Database, requestId: string): Identity | undefined {
   const sealed = readListedAgain(db, requestId);
   if (!sealed) return undefined;
-  return Lid.shape.identity.parse(JSON.parse(decryptText(dataDir, boxKeyName, requestId, sealed)));
+  return StoredBox.shape.identity.parse(JSON.parse(decryptText(dataDir, boxKeyName, requestId, sealed)));
 }
 
 /** What was decrypted of a request's box. Throws `storage` when key and box do not belong together. */

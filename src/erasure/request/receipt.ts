@@ -12,7 +12,7 @@ import { proveEntries, sizeCovering } from '../../ledger/prove-entries.ts';
 import { Time } from '../../ledger/record.ts';
 import { refusalReasons } from '../../ledger/vocabulary.ts';
 import { findRequest } from '../../mirror/erasure-requests.ts';
-import { besidesOf, isSubject, type GivenIdentifier } from './box.ts';
+import { boxDetailsOf, isSubject, type GivenIdentifier } from './box.ts';
 
 const how =
   'Keep this file, and keep it secret. It proves that the request was received: the entries below are in the ledger, as their proofs and the signed checkpoint show, and `node verify.mjs` with this file checks them. The ledger holds only an HMAC of the identifier, under the key below, which is destroyed here once the request is sealed. `analytics-mirror audit open` with this file and the identifier that the request was made with shows which entry and which certificate are about it. Every holder of this file can find the identifier in a list of identifiers.';
@@ -54,7 +54,7 @@ export type KeptKey = { request: string; subjectKey: string };
 export function keysOf(context: JobContext, ids: readonly string[]): KeptKey[] {
   const ledger = context.ledger();
   return ids.flatMap((id) => {
-    const box = besidesOf(context, id);
+    const box = boxDetailsOf(context, id);
     const history = ledger.histories.of(id);
     return box && history && isSubject(history.subject, box) ? [{ request: id, subjectKey: box.subjectKey }] : [];
   });

@@ -123,7 +123,7 @@ export async function scanForSubjects<S extends { id: string }>(
     for (const subject of subjects) {
       const box = open(subject);
       if (!box) continue;
-      const { values, leftOut: left } = box.besides;
+      const { values, leftOut: left } = box.details;
       if (left !== undefined) leftOut.set(subject.id, left);
       yield { request: subject.id, identities: box.identities(), values };
     }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { PublishedDataset } from '../../contract/datasets.ts';
 import { measureFile, sha256 } from '../../core/digest.ts';
-import { datasets } from '../columns.ts';
+import { publishedShapes } from '../columns.ts';
 import { type Manifest, type ManifestFile, type TableEntry, snapshotOf } from '../manifest.ts';
 import { type PublishedFiles, fileText } from '../published-files.ts';
 import { dataFileOf, deletesFileOf, encodeSnapshot, listName } from './encode-snapshot.ts';
@@ -137,7 +137,7 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
 function schemasOf({ dataset }: TableTask, { last, kept, full }: NextVersion) {
   // A delta has columns of its own, which say what it is.
   const { columns } = full;
-  const key = { name: datasets[dataset].key.name, repeats: datasets[dataset].keyRepeats };
+  const key = { name: publishedShapes[dataset].key.name, repeats: publishedShapes[dataset].keyRepeats };
   const before = (last?.schemas ?? []).filter((schema) =>
     kept.some((snapshot) => snapshot['schema-id'] === schema['schema-id']),
   );
@@ -272,7 +272,7 @@ async function prepareDeletes(
   const rows = await writePositionDeletes(connection, {
     parts,
     old: old && published.localPath(folder, old.name),
-    superseded: change.is === 'delta' ? { key: datasets[dataset].key.name, gone: change.gone } : null,
+    superseded: change.is === 'delta' ? { key: publishedShapes[dataset].key.name, gone: change.gone } : null,
     to,
   });
   return rows === 0 ? undefined : { name, rows, ...(await measureFile(to)) };

@@ -6,7 +6,7 @@ import { decryptText, keyPath, reasonMac } from '../../../src/core/secret-key.ts
 import { boxKeyName } from '../../../src/mirror/fence.ts';
 import {
   authorisationMac,
-  besidesOf,
+  boxDetailsOf,
   boxOf,
   closeBox,
   newBox,
@@ -68,7 +68,7 @@ describe('a box', () => {
     const { db, context, closed } = kept(one);
     expect(boxOf(context, id)).toEqual(one);
     expect(await openBoxes(context, () => true)).toMatchObject([{ request: { id }, box: one }]);
-    expect(besidesOf(context, id)).toEqual({ ...one, identity: undefined });
+    expect(boxDetailsOf(context, id)).toEqual({ ...one, identity: undefined });
     const parts = db.prepare<[], Buffer>(`SELECT encrypted FROM box_parts`).pluck().all();
     expect(Buffer.concat([closed, ...parts]).toString('latin1')).not.toMatch(/ann@x|recording /);
     expect(closeBox(context, id, one).equals(closed)).toBe(false);
@@ -101,7 +101,7 @@ describe('a box', () => {
     db.exec(sql);
     expect(() => boxOf(context, id)).toThrow(`the identifiers of request ${id} cannot be decrypted`);
     // What stands beside the identifiers is there.
-    expect(besidesOf(context, id)).toMatchObject({ given: box.given });
+    expect(boxDetailsOf(context, id)).toMatchObject({ given: box.given });
   });
 
   it.each<[string, (closed: Buffer, dataDir: string) => Buffer | void]>([

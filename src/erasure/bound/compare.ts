@@ -8,7 +8,7 @@ import { boundKeyNames, findDifferences, type Difference } from './differences.t
 export const stateDiffers = 'state_differs';
 
 /** Holds the folder against the ledger, once what a kill had left open is recorded. Records what differs. */
-export async function holdAgainstLedger(context: JobContext): Promise<Difference[]> {
+export async function compareWithLedger(context: JobContext): Promise<Difference[]> {
   const { db, published, settings } = context;
   const ledger = context.ledger();
   recoverPublications(context);
