@@ -10,7 +10,7 @@ import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Database } from '../mirror/database.ts';
 import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
 import { readLogBytes } from '../mirror/log-size.ts';
-import { readOpenAlerts } from '../mirror/open-alerts.ts';
+import { readOpenAlerts, type Alert } from '../mirror/open-alerts.ts';
 import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
 import { alertsOf } from './alerts.ts';
@@ -40,7 +40,10 @@ export function readProjectState(
     condition: readProjectCondition(db, settings, nowMs),
   };
   const standing = readOpenAlerts(db);
-  return { ...state, alerts: alertsOf(state, { nowMs, startedAtMs: nowMs, detail: null, standing }) };
+  const alerts = alertsOf(state, { nowMs, startedAtMs: nowMs, detail: null, standing });
+  // Perhaps nobody follows the schedule here, so a job is late only where a worker has said so.
+  const isSaid = ({ kind, job }: Alert): boolean => standing.some((one) => one.kind === kind && one.job === job);
+  return { ...state, alerts: alerts.filter((alert) => alert.kind !== 'stale' || isSaid(alert)) };
 }
 
 function readJobStates(db: Database, settings: Settings, nowMs: number): JobState[] {

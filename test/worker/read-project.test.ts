@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import { databasePath } from '../../src/mirror/database.ts';
-import { startRun } from '../../src/mirror/runs.ts';
+import { replaceOpenAlerts } from '../../src/mirror/open-alerts.ts';
+import { finishRun, startRun } from '../../src/mirror/runs.ts';
+import { alertOf } from '../../src/worker/alerts.ts';
 import { readProjectState } from '../../src/worker/read-project.ts';
 import { acquireLease } from '../job/take-lease.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
@@ -52,4 +54,13 @@ test('the alerts are those of a worker: a write-ahead log that a reader keeps fr
   truncateSync(`${databasePath(dataDir)}-wal`, 400_000_000);
   expect(state().condition.logBytes).toBe(400_000_000);
   expect(state().alerts).toMatchObject([{ kind: 'log_held' }]);
+});
+
+test('a job that waits is late where a worker has said so, and not where commands alone are used', () => {
+  const { db, state } = openProject();
+  const at = isoTime(nowMs - 90 * 86_400_000);
+  finishRun(db, { id: startRun(db, 'export', at), outcome: 'done', reason: null, requests: 0, counts: {}, at });
+  expect(state().alerts).toEqual([]);
+  replaceOpenAlerts(db, [alertOf('stale', 'so it was', 'export')]);
+  expect(state().alerts).toMatchObject([{ kind: 'stale', job: 'export' }]);
 });
