@@ -16,7 +16,7 @@ export type Move =
   | { do: 'sign up again' | 'record' | 'change' | 'delete' | 'move person' | 'move recording'; who: number }
   | { do: 'hide person' | 'hide recording'; who: number; isCounted: boolean }
   | { do: 'split'; who: number; isOld: boolean }
-  | { do: 'merge'; who: number; into: number }
+  | { do: 'merge' | 'log in'; who: number; into: number }
   | { do: 'event'; who: number; lateHours: number }
   | { do: 'proxy'; kind: Proxy }
   | { do: 'show all' | 'keep rows' }
@@ -56,6 +56,8 @@ const nthOf = <D extends Move['do']>(...what: D[]) => fc.record({ do: fc.constan
 
 const allParts = Object.keys(parts) as Part[];
 const part = fc.constantFrom(...allParts);
+const requestBy = (...by: Named[]) =>
+  fc.record({ do: fc.constant('request' as const), who, by: fc.constantFrom(...by), kill });
 const lost = (...some: Part[]) => fc.record({ do: fc.constant('lose' as const), part: fc.constantFrom(...some) });
 const moves = {
   signUp: one('sign up'),
@@ -65,6 +67,7 @@ const moves = {
   away: toOne('move person', 'move recording'),
   split: fc.record({ do: fc.constant('split' as const), who, isOld: fc.boolean() }),
   merge: fc.record({ do: fc.constant('merge' as const), who, into: who }),
+  logIn: fc.record({ do: fc.constant('log in' as const), who, into: who }),
   event: fc.record({ do: fc.constant('event' as const), who, lateHours: fc.constantFrom(0, 0, 48) }),
   proxy: fc.record({
     do: fc.constant('proxy' as const),
@@ -81,14 +84,11 @@ const moves = {
     isPart: fc.integer({ min: 0, max: 3 }).map((each) => each === 0),
     kill,
   }),
-  request: fc.record({
-    do: fc.constant('request' as const),
-    who,
-    by: fc.constantFrom('uuid', 'id', 'distinct_id', 'email', 'lower email'),
-    kill,
-  }),
+  request: requestBy('uuid', 'id', 'distinct_id', 'email', 'lower email'),
+  byAddress: requestBy('email', 'lower email'),
   approve: one('approve'),
   nth: nthOf('cancel', 'readmit'),
+  readmit: nthOf('readmit'),
   rotate: one('rotate key'),
   drill: fc.record({ do: fc.constant('drill' as const), kill }),
   machineClock: fc.record({
@@ -108,7 +108,7 @@ const anyMove: fc.Arbitrary<Move> = fc.oneof(
   { weight: 4, arbitrary: moves.request },
   { weight: 3, arbitrary: moves.toSomebody },
   { weight: 3, arbitrary: moves.event },
-  { weight: 2, arbitrary: fc.oneof(moves.split, moves.merge, moves.hide, moves.away) },
+  { weight: 2, arbitrary: fc.oneof(moves.split, moves.merge, moves.logIn, moves.hide, moves.away) },
   { weight: 2, arbitrary: fc.oneof(moves.proxy, moves.rows, moves.restoreRows, moves.signUp) },
   { weight: 2, arbitrary: fc.oneof(moves.machineClock, moves.serviceClock, moves.pass) },
   { weight: 2, arbitrary: fc.oneof(moves.backUp, moves.restore, moves.lose) },
@@ -133,13 +133,15 @@ const chapters: fc.Arbitrary<Move[]> = fc.oneof(
     arbitrary: inTurn(
       moves.sync,
       moves.request,
+      maybe(moves.request),
       moves.reconcile,
       moves.backUp,
       days(8),
       moves.reconcile,
-      moves.nth,
-      back('mirror'),
+      moves.readmit,
+      maybe(back('mirror')),
       moves.reconcile,
+      moves.event,
       moves.event,
       moves.sync,
       moves.reconcile,
@@ -182,14 +184,15 @@ const chapters: fc.Arbitrary<Move[]> = fc.oneof(
       moves.request,
       maybe(moves.request),
       erased,
-      maybe(moves.nth),
+      maybe(moves.readmit),
       moves.event,
-      moves.event,
+      fc.oneof(moves.event, moves.logIn),
       maybe(moves.merge),
       moves.sync,
       moves.reconcile,
     ),
   },
+  { weight: 1, arbitrary: inTurn(moves.split, moves.sync, moves.request, moves.reconcile, moves.logIn, moves.logIn) },
   // Who is not alone: merged, split, or with an address of others.
   {
     weight: 2,
@@ -202,6 +205,7 @@ const chapters: fc.Arbitrary<Move[]> = fc.oneof(
       moves.export,
     ),
   },
+  { weight: 1, arbitrary: inTurn(moves.sync, toOne('sign up again'), moves.byAddress, moves.reconcile) },
   // Keys and files that are older, or lost.
   {
     weight: 1,
@@ -242,9 +246,14 @@ function maybe<M>(some: fc.Arbitrary<M>): fc.Arbitrary<M | undefined> {
   return fc.option(some, { nil: undefined, freq: 2 });
 }
 
-/** What happens one after the other, as one list. */
+/** What happens one after the other, as one list. In half of the lists, all requests are about one person. */
 function inTurn(...all: fc.Arbitrary<Move | Move[] | (Move | Move[])[] | undefined>[]): fc.Arbitrary<Move[]> {
-  return fc.tuple(...all).map((some) => some.flat(2).filter((move) => move !== undefined));
+  return fc.tuple(maybe(who), ...all).map(([one, ...some]) => {
+    const list = some.flat(2).filter((move) => move !== undefined);
+    return list.map((move) =>
+      move.do === 'request' && one !== undefined ? Object.assign({}, move, { who: one }) : move,
+    );
+  });
 }
 
 /** Histories of a few chapters: every move may stand anywhere, and those that belong together more often stand together. */

@@ -128,6 +128,11 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
     const name = world.distinctIds[(who * 7) % world.distinctIds.length];
     if (name !== undefined) sendEvent(world, name, lateHours * hourMs);
   },
+  'log in': (world, { who, into }) => {
+    const [name, survivor] = [world.distinctIds[(who * 7) % world.distinctIds.length], pick(world, into)];
+    const back = name === undefined ? undefined : sendEvent(world, name, 0);
+    if (back && survivor) merge(world, back, survivor);
+  },
   'hide person': ({ service }, { who, isCounted }) =>
     service.hidden.set(nthOf(service.state.persons.keys(), who) ?? '', { isCounted }),
   'hide recording': ({ service }, { who, isCounted }) =>

@@ -148,16 +148,16 @@ export function signUp(world: World, sharing?: string): void {
   add(world, { uuid, createdAtMs: world.service.nowMs(), distinctIds: [first, second], properties });
 }
 
-/** A device sends an event: where nobody has its distinct id any more, a person comes (back) into being. */
-export function sendEvent(world: World, distinctId: string, lateMs: number): void {
+/** A device sends an event: where nobody has its distinct id any more, a person comes (back) into being, and is returned. */
+export function sendEvent(world: World, distinctId: string, lateMs: number): Person | undefined {
   const { service } = world;
   const isHeld = [...service.state.persons.values()].some((person) => person.distinctIds.includes(distinctId));
-  if (isHeld) return;
+  if (isHeld) return undefined;
   const uuid = uuidOf(distinctId);
   const bio = newWord(world, distinctId);
   if (lateMs > 0) for (const name of [distinctId, uuid]) world.late.add(name);
-  if (!service.state.persons.has(uuid))
-    add(world, { uuid, createdAtMs: service.nowMs() - lateMs, distinctIds: [distinctId], properties: { bio } });
+  if (service.state.persons.has(uuid)) return undefined;
+  return add(world, { uuid, createdAtMs: service.nowMs() - lateMs, distinctIds: [distinctId], properties: { bio } });
 }
 
 /** One person's ids go to another, who is as old as the older of the two. */
