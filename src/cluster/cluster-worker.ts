@@ -1,6 +1,6 @@
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import type { ProjectState } from '../job/worker-state.ts';
+import { ProjectState } from '../job/worker-state.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
 import { alertOf, type AlertChange } from '../worker/alerts.ts';
@@ -113,8 +113,10 @@ async function look(watch: Watch): Promise<void> {
   for (const each of own.held.values()) if (each.signal.aborted) beginToGiveUp(own, each);
   await tell(watch);
   for (const { id, state, at } of await readStates(database, watch.newest)) {
-    told.set(id, { state: state as ProjectState, at });
     watch.newest = at;
+    const said = ProjectState.safeParse(state).data;
+    if (said) told.set(id, { state: said, at });
+    else watch.log.warn({ project: watch.byId.get(id)?.name ?? id }, 'what is told of a project cannot be read');
   }
   const able = isAble(own);
   if (able !== watch.wasAble) await holdings.tellAble(able);

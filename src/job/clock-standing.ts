@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isoTime } from '../core/clock.ts';
 import { apartMaxMs, isAgreed } from '../core/present.ts';
 import { durationText, secondText } from '../core/words.ts';
@@ -8,13 +9,14 @@ import { newestRunTime } from '../mirror/runs.ts';
 import { readServiceClock } from '../mirror/service-clock.ts';
 
 /** How this machine's clock stands. Times are ISO 8601 UTC. */
-export type ClockStanding = {
+export const ClockStanding = z.object({
   /** How far it was ahead of the service's, behind where below 0, and when that was seen; null where no answer has told a time. */
-  aheadMs: number | null;
-  lookedAt: string | null;
+  aheadMs: z.number().nullable(),
+  lookedAt: z.string().nullable(),
   /** What speaks against one of the two clocks, in words; null where nothing does. */
-  problem: string | null;
-};
+  problem: z.string().nullable(),
+});
+export type ClockStanding = z.infer<typeof ClockStanding>;
 
 /** How this machine's clock stood against the service's when it was last asked, and against the newest time that was recorded here. */
 export function readClockStanding(db: Database, dataDir: string, nowMs: number): ClockStanding {

@@ -1,81 +1,86 @@
-import type { ScheduledJob } from '../config/settings.ts';
-import type { Alert } from '../mirror/open-alerts.ts';
-import type { ClockStanding } from './clock-standing.ts';
-import type { RunOutcome } from '../mirror/runs.ts';
+import { z } from 'zod';
+import { scheduledJobs } from '../config/settings.ts';
+import { Alert } from '../mirror/open-alerts.ts';
+import { runOutcomes } from '../mirror/runs.ts';
+import { ClockStanding } from './clock-standing.ts';
 
 /** A scheduled job of a project, as the worker sees it now. Times are ISO 8601 UTC. */
-export type JobState = {
-  job: ScheduledJob;
+export const JobState = z.object({
+  job: z.enum(scheduledJobs),
   /** Its cron expression, in UTC. */
-  cron: string;
+  cron: z.string(),
   /** The time between the two ticks around now, in milliseconds. */
-  periodMs: number;
+  periodMs: z.number(),
   /** When it is to start: the next tick, or the end of a pause after a failure. Past when it is due. */
-  nextAt: string;
+  nextAt: z.string(),
   /** When its last run began; null before the first. */
-  lastAt: string | null;
+  lastAt: z.string().nullable(),
   /** How its last run ended: `running` while it runs, null before the first. */
-  lastOutcome: RunOutcome | 'running' | null;
+  lastOutcome: z.enum([...runOutcomes, 'running']).nullable(),
   /** A code, where the last run has one: an error's, or of what it found. */
-  lastReason: string | null;
+  lastReason: z.string().nullable(),
   /** When the last run began that left the data fresh: it ended `done` or `held`. */
-  lastSuccessAt: string | null;
+  lastSuccessAt: z.string().nullable(),
   /** The damage that the last run found, as a code, if that run did all it could; null where it found none. */
-  lastFound: string | null;
+  lastFound: z.string().nullable(),
   /** Since when it runs in this worker; null when it does not. */
-  runningSince: string | null;
+  runningSince: z.string().nullable(),
   /** The reason of its newest failure, and when the first of the runs in a row that failed for it began; null if none. */
-  failing: { reason: string; since: string } | null;
+  failing: z.object({ reason: z.string(), since: z.string() }).nullable(),
   /** Runs in a row that failed or died, up to now. */
-  consecutiveFailures: number;
+  consecutiveFailures: z.number(),
   /** How often, since the worker started, a command held the data folder when it was to start. */
-  timesBusy: number;
-};
+  timesBusy: z.number(),
+});
+export type JobState = z.infer<typeof JobState>;
 
 /** What a project's data folder says about itself, besides its runs. */
-export type ProjectCondition = {
+export const ProjectCondition = z.object({
   /** Deletion plans that wait for approval, and erasure requests that are held. */
-  heldPlans: number;
-  heldRequests: number;
+  heldPlans: z.number(),
+  heldRequests: z.number(),
   /** Erasure requests that call for a person's attention, and open ones whose due date is past. */
-  attentionRequests: number;
-  overdueRequests: number;
+  attentionRequests: z.number(),
+  overdueRequests: z.number(),
   /** Free bytes of the disk that holds the data folder, and below how many that is low. */
-  diskFreeBytes: number;
-  diskFreeBytesMin: number;
+  diskFreeBytes: z.number(),
+  diskFreeBytesMin: z.number(),
   /** Bytes of the mirror's write-ahead log. */
-  logBytes: number;
-  isLedgerWritable: boolean;
-  clock: ClockStanding;
-};
+  logBytes: z.number(),
+  isLedgerWritable: z.boolean(),
+  clock: ClockStanding,
+});
+export type ProjectCondition = z.infer<typeof ProjectCondition>;
 
-/** A project of the worker. */
-export type ProjectState = {
-  name: string;
-  /** The address of the service and the project there; null where they are not configured. */
-  service: { baseUrl: string | null; projectId: string | null };
-  dataDir: string;
-  /** The code of the error with which its data folder last failed to open or to be read; null when all is well. */
-  problem: string | null;
-  jobs: readonly JobState[];
-  /** Null until there is a data folder to read it from. */
-  condition: ProjectCondition | null;
-  alerts: readonly Alert[];
-  /** Of a cluster: where the project is. */
-  cluster?: ClusterStanding;
-};
-
-/** Where a project of a cluster is. */
-export type ClusterStanding = {
+/** Where a project of several machines is. */
+export const Whereabouts = z.object({
   /** The machine that holds it; null where none does. */
-  machine: string | null;
-  isHere: boolean;
-  isPaused: boolean;
+  machine: z.string().nullable(),
+  isHere: z.boolean(),
+  isPaused: z.boolean(),
   /** When the holder last spoke of it, in ISO 8601 UTC; null where none has. */
-  at: string | null;
-};
+  at: z.string().nullable(),
+});
+export type Whereabouts = z.infer<typeof Whereabouts>;
 
-/** Whether this machine works on a project: always, but for projects of a cluster that it does not hold. */
+/** A project of the worker. Machines tell it each other. */
+export const ProjectState = z.object({
+  name: z.string(),
+  /** The address of the service and the project there; null where they are not configured. */
+  service: z.object({ baseUrl: z.string().nullable(), projectId: z.string().nullable() }),
+  dataDir: z.string(),
+  /** The code of the error with which its data folder last failed to open or to be read; null when all is well. */
+  problem: z.string().nullable(),
+  jobs: z.array(JobState).readonly(),
+  /** Null until there is a data folder to read it from. */
+  condition: ProjectCondition.nullable(),
+  alerts: z.array(Alert).readonly(),
+  /** Where the project is, if several machines share it. */
+  cluster: Whereabouts.optional(),
+});
+export type ProjectState = z.infer<typeof ProjectState>;
+
+/** Whether this machine works on a project: always, but for shared projects that it does not hold. */
 export function isHere({ cluster }: Pick<ProjectState, 'cluster'>): boolean {
   return cluster?.isHere ?? true;
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { alertKinds } from '../config/alert-kinds.ts';
 import { scheduledJobs } from '../config/settings.ts';
 
-const Alert = z.object({
+export const Alert = z.object({
   kind: z.enum(alertKinds),
   /** The job that is stale or failing; null for an alert about the whole project. */
   job: z.enum(scheduledJobs).nullable(),

@@ -6,7 +6,8 @@ import { columnsAs } from './tables.ts';
 import { transact } from './transact.ts';
 
 /** How a run ended. `done` and `held` have done all that can be done without a person. */
-const runOutcomes = ['done', 'incomplete', 'failed', 'interrupted', 'held'] as const;
+/** How a run can end. */
+export const runOutcomes = ['done', 'incomplete', 'failed', 'interrupted', 'held'] as const;
 export type RunOutcome = (typeof runOutcomes)[number];
 
 const RunRow = z.object({

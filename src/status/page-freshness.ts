@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { ClusterStanding } from '../job/worker-state.ts';
+import type { Whereabouts } from '../job/worker-state.ts';
 import type { ListFreshness, ProjectContent, ProjectOverview } from './overview.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, meter, when, nextText, type Mark } from './page-parts.ts';
@@ -58,7 +58,7 @@ function card(
 }
 
 /** Which machine of a cluster has a project, and how old that news is. */
-export function placeOf({ machine, at, isPaused }: ClusterStanding, now: string): Markup {
+export function placeOf({ machine, at, isPaused }: Whereabouts, now: string): Markup {
   const told = at === null ? '' : html`, as of ${when(at, now)}`;
   return isPaused
     ? html`Paused by an operator${told}.`

@@ -123,10 +123,8 @@ test('workers post a silent project once; each says for itself that the database
   const message = 'shop: no machine has worked on it for 3 minutes; this machine cannot open it: the key is another';
   for (const machine of ['one', 'two']) await until(() => expect(alertsOf(machine)).toEqual([message]));
   expect(changes).toMatchObject([{ event: 'began', project: 'shop', alert: { kind: 'unattended', job: null } }]);
-  await run(
-    address,
-    `UPDATE analytics_mirror.projects SET state_at = clock_timestamp(), state = jsonb_build_object('name', name, 'alerts', '[]'::jsonb)`,
-  );
+  // What no machine of this version has written: nothing of it is shown, and nothing ends by it.
+  await run(address, `UPDATE analytics_mirror.projects SET state_at = clock_timestamp(), state = '{}'`);
   await until(() => expect(changes).toHaveLength(2));
   expect(changes[1]).toMatchObject({ event: 'ended', project: 'shop', alert: { kind: 'unattended', job: null } });
   const eventsSince = (index: number): string[] =>

@@ -3,7 +3,6 @@ import { request as sendRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { IncomingHttpHeaders } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
 import type { AccessRules } from '../../src/status/access.ts';
 import type { Overview } from '../../src/status/overview.ts';
@@ -13,22 +12,27 @@ import { worlds } from './worlds.ts';
 const token = '0123456789abcdef0123456789abcdef';
 const withToken = { Authorization: `Basic ${Buffer.from(`any:${token}`).toString('base64')}` };
 
-const quickClock = { now: () => systemClock.now() * 100 };
+/** A clock that only a test moves. */
+function openClock(): { now: () => number; pass: (ms: number) => void } {
+  let nowMs = 0;
+  return { now: () => nowMs, pass: (ms) => (nowMs += ms) };
+}
 
 async function serve(overview: () => Overview = () => worlds.fresh, access: Partial<AccessRules> = {}) {
   const errors: unknown[] = [];
   const silent = { ms: 0 };
+  const clock = openClock();
   const server = await startStatusServer({
     access: { host: '127.0.0.1', allowedHosts: [], token: null, ...access },
     port: 0,
     overview,
     processMetrics: () => Promise.resolve(''),
     silentMs: () => silent.ms,
-    clock: quickClock,
+    clock,
     onError: (error) => errors.push(error),
   });
   onTestFinished(() => server.close());
-  return { server, errors, silent };
+  return { server, errors, silent, clock };
 }
 
 /** A request with any method and `Host`, which `fetch` does not let one choose. */
@@ -125,7 +129,7 @@ test('a port that is taken is a usage error', async () => {
     overview: () => worlds.fresh,
     processMetrics: () => Promise.resolve(''),
     silentMs: () => 0,
-    clock: quickClock,
+    clock: openClock(),
     onError: () => undefined,
   });
   await expect(second).rejects.toThrow(/EADDRINUSE/);
@@ -148,12 +152,12 @@ test('an error is told to the log, and to nobody who asks', async () => {
 
 test.each(['/', '/project/production'])('%s is sent again only when it shows something else', async (path) => {
   let overview: Overview = worlds.fresh;
-  const { server } = await serve(() => overview);
+  const { server, clock } = await serve(() => overview);
   const first = await ask(server, path);
   const headers = { 'If-None-Match': String(first.headers['etag']) };
   const statusAfter = async (next: Overview) => {
     overview = next;
-    await systemClock.sleep(20);
+    clock.pass(2_000);
     return (await ask(server, path, { headers })).status;
   };
   expect(await statusAfter({ ...worlds.fresh, at: '2026-11-20T12:04:59.000Z' })).toBe(304);

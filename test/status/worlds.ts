@@ -8,7 +8,7 @@ import type {
   RunReport,
 } from '../../src/status/overview.ts';
 import { groupRuns } from '../../src/status/gather-overview.ts';
-import type { ClusterStanding, JobState, ProjectCondition } from '../../src/job/worker-state.ts';
+import type { Whereabouts, JobState, ProjectCondition } from '../../src/job/worker-state.ts';
 import type { Alert } from '../../src/mirror/open-alerts.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
 import type { History } from '../../src/mirror/history.ts';
@@ -479,7 +479,7 @@ const broken = changed(
   { condition: { ...condition, diskFreeBytes: 212_000_000, isLedgerWritable: false } },
 );
 
-const nearStanding: ClusterStanding = { machine: 'mirror-1', isHere: true, isPaused: false, at: before(20_000) };
+const nearStanding: Whereabouts = { machine: 'mirror-1', isHere: true, isPaused: false, at: before(20_000) };
 const far: ProjectOverview = {
   ...fresh,
   content: null,

@@ -10,7 +10,7 @@ import { isLogKeptByReader } from '../../mirror/log-size.ts';
 import { gatherContent } from '../../status/gather-overview.ts';
 import { listedAgainTexts } from '../../status/listed-again.ts';
 import type { ErasureReport, ProjectContent, RunReport, SnapshotReport } from '../../status/overview.ts';
-import { reportElsewhere, type ElsewhereReport } from '../../status/report-elsewhere.ts';
+import { reportElsewhere, type ElsewhereReport } from '../../cluster/report-elsewhere.ts';
 import { judgeProject } from '../../status/verdict.ts';
 import { readProjectState } from '../../worker/read-project.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';

@@ -1,8 +1,8 @@
-import type { ClusterDatabase } from '../cluster/cluster-database.ts';
-import type { SharedProject } from '../cluster/holding-rows.ts';
-import { newerReason, readRoster, readState } from '../cluster/roster.ts';
+import type { ClusterDatabase } from './cluster-database.ts';
+import type { SharedProject } from './holding-rows.ts';
+import { newerReason, readRoster, readState } from './roster.ts';
 import { schemaVersion } from '../mirror/migrate.ts';
-import type { ProjectState } from '../job/worker-state.ts';
+import { ProjectState } from '../job/worker-state.ts';
 
 /**
  * A project of a cluster that this machine has no copy of: who holds it (null: no machine), and what its last holder said of it.
@@ -25,6 +25,7 @@ export async function reportElsewhere(
   const { projects } = await readRoster(database);
   const found = projects.find((project) => project.id === id);
   const said = await readState(database, id);
+  const state = ProjectState.safeParse(said?.state).data;
   return {
     project: name,
     holder:
@@ -33,6 +34,6 @@ export async function reportElsewhere(
         : { machine: found.holder, purpose: found.purpose ?? '', since: found.since ?? '' },
     isPaused: found?.isPaused ?? false,
     newer: found ? newerReason(found, schemaVersion()) : null,
-    said: said ? { ...(said.state as ProjectState), at: said.at } : null,
+    said: state ? { ...state, at: said?.at ?? '' } : null,
   };
 }
