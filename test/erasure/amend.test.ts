@@ -5,8 +5,6 @@ import { amendRequest } from '../../src/erasure/amend.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { readHistories } from '../../src/ledger/request-history.ts';
 import { findRequest } from '../../src/mirror/erasure-requests.ts';
-import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
-import { jobContext } from '../job/job-context.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 import { findTexts } from './find-texts.ts';
 
@@ -14,26 +12,22 @@ const name = 'Johannes.Mustermann-the-Elder';
 
 async function worldWithRequest(kept: { by: string; basis: string }): Promise<{ world: ErasureWorld; id: string }> {
   const world = await openErasureWorld(5);
-  const { created } = world.sandbox.act({ do: 'create', distinct_ids: [name], properties: { email: 'li@wu.cn' } });
+  const uuid = world.create([name], { email: 'li@wu.cn' });
   await world.sync();
-  const [request] = await world.request([{ kind: 'uuid', value: created[0] ?? '' }]);
+  const [request] = await world.request([{ kind: 'uuid', value: uuid }]);
   // As an older version of the program took them.
   world.db().prepare(`UPDATE erasure_requests SET authorised_by = ?, basis = ?`).run(kept.by, kept.basis);
   return { world, id: request?.id ?? '' };
 }
 
-const amend = ({ db, settings, clock }: ErasureWorld, id: string, change: Parameters<typeof amendRequest>[2]) =>
-  runEraseJob(jobContext({ db: db(), settings, clock }, {}), async (job) => ({
-    outcome: 'done',
-    counts: {},
-    request: await amendRequest(job, id, change),
-  }));
+const amend = (world: ErasureWorld, id: string, change: Parameters<typeof amendRequest>[2]) =>
+  world.erase((job) => amendRequest(job, id, change));
 
 it('a name in the words of a request keeps it open, until the words are amended', async () => {
   const { world, id } = await worldWithRequest({ by: name, basis: `asked-by-${name}` });
   await world.reconcile();
   expect(findRequest(world.db(), id)).toMatchObject({ state: 'attention', reason: 'residue_found' });
-  const { request } = await amend(world, id, { by: 'TICKET-1', basis: 'art-17' });
+  const request = await amend(world, id, { by: 'TICKET-1', basis: 'art-17' });
   expect(request).toMatchObject({ authorisedBy: 'TICKET-1', basis: 'art-17' });
   expect((await findTexts(world.dataDir, [name])).get(name) ?? []).toEqual([]);
   await world.reconcile();
@@ -50,7 +44,7 @@ it('a name in the words of a request keeps it open, until the words are amended'
 
 it('amending one of both leaves the other, on the ledger too', async () => {
   const { world, id } = await worldWithRequest({ by: 'dpo', basis: 'objection' });
-  const { request } = await amend(world, id, { by: 'TICKET-1' });
+  const request = await amend(world, id, { by: 'TICKET-1' });
   expect(request).toMatchObject({ authorisedBy: 'TICKET-1', basis: 'objection' });
   expect(readHistories(readLedger(world.dataDir).entries()).of(id)?.basis).toBe('objection');
 });
@@ -65,9 +59,7 @@ it('refuses what is no reference, and a request that has ended', async () => {
 
 it('an ended request keeps no words of its own, however short they are', async () => {
   const { world, id } = await worldWithRequest({ by: 'li@wu.cn', basis: 'of li@wu.cn' });
-  await world.reconcile();
-  world.pass(14);
-  await world.reconcile();
+  await world.reconcileToTheEnd();
   expect(findRequest(world.db(), id)).toMatchObject({ state: 'sealed', authorisedBy: null, basis: 'other' });
   expect(readFileSync(join(world.dataDir, 'mirror.db')).includes('li@wu.cn')).toBe(false);
 });

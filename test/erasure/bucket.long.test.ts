@@ -38,8 +38,7 @@ async function openScene(
   model.now = () => world.clock.now();
   prepare(model, world);
   const [uuid = ''] = world.sandbox.act({ do: 'create', distinct_ids: ['ann'] }).created;
-  await world.sync();
-  await world.publish();
+  await world.syncAndPublish();
   await world.publish();
   const [added] = await world.request([{ kind: 'uuid', value: uuid }], undefined, false);
   return { world, model, id: added?.id ?? '' };
@@ -258,8 +257,7 @@ describe('an erasure with a bucket', () => {
     // Its ledger grows past the size of the lost one, and is still another.
     for (let run = 0; run < 3; run += 1) {
       expect((await world.reconcile())?.bucket?.error).toMatchObject(refused);
-      await world.sync();
-      await world.publish();
+      await world.syncAndPublish();
     }
     const { dataDir, settings, clock, db } = world;
     const { signal } = new AbortController();
@@ -275,8 +273,7 @@ describe('an erasure with a bucket', () => {
     expect(JSON.stringify([...model.versions])).toBe(before);
     db().close();
     putBack(newer);
-    await world.sync();
-    await world.publish();
+    await world.syncAndPublish();
     expect((await world.reconcile())?.bucket).toMatchObject({ error: null });
     expectEqual(model, world.dataDir);
   });

@@ -14,9 +14,9 @@ async function openWorld(
     { path: 'deletions.maxShare', value: 1 },
     ...more,
   ]);
-  const create = (name: string): string =>
-    world.sandbox.act({ do: 'create', distinct_ids: [name], properties: { email: name } }).created[0] ?? '';
-  const [uuid, other] = [create('clock-canary@x.example'), create('clock-other@x.example')];
+  const [uuid = '', other = ''] = ['clock-canary@x.example', 'clock-other@x.example'].map((email) =>
+    world.create([email], { email }),
+  );
   await world.sync();
   return { world, uuid, other };
 }

@@ -5,53 +5,32 @@ import { findCertificate, refuseSuperseded } from '../../src/audit/issued-certif
 import { isoTime } from '../../src/core/clock.ts';
 import { readmit } from '../../src/erasure/readmit.ts';
 import { approveRequest } from '../../src/erasure/receive.ts';
-import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
 import { scanRequests } from '../../src/erasure/scan/scan-requests.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { listRequests, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
+import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { gatherRequests } from '../../src/status/gather-requests.ts';
-import { jobContext } from '../job/job-context.ts';
-import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+import { openKnownWorld, type ErasureWorld } from './erasure-world.ts';
 import { answer } from './upstream/upstream-world.ts';
 
 const name = 'listed-again@x.example';
 
 /** A world with one person whom its mirror knows, and when the service created the person. */
-async function worldWithPerson(): Promise<{ world: ErasureWorld; uuid: string; createdAt: string }> {
-  const world = await openErasureWorld(5);
-  const { created } = world.sandbox.act({ do: 'create', distinct_ids: [name], properties: { email: name } });
-  const uuid = created[0] ?? '';
-  await world.sync();
-  await world.publish();
-  return { world, uuid, createdAt: createdAtOf(world, uuid) };
+async function worldWithPerson() {
+  const known = await openKnownWorld(name);
+  return { ...known, createdAt: createdAtOf(known.world, known.uuid) };
 }
 
-async function erased(): Promise<{ world: ErasureWorld; uuid: string; createdAt: string }> {
+async function erased(): ReturnType<typeof worldWithPerson> {
   const known = await worldWithPerson();
-  await known.world.request([{ kind: 'uuid', value: known.uuid }]);
-  await toTheEnd(known.world);
-  expect(requestOf(known.world)).toMatchObject({ state: 'sealed', generation: 1 });
+  await known.world.request(known.given);
+  await known.world.reconcileToTheEnd();
+  expect(known.world.onlyRequest()).toMatchObject({ state: 'sealed', generation: 1 });
   return known;
-}
-
-async function toTheEnd(world: ErasureWorld): Promise<void> {
-  await world.reconcile();
-  world.pass(14);
-  await world.reconcile();
 }
 
 const createdAtOf = ({ sandbox }: ErasureWorld, uuid: string): string =>
   [...sandbox.living()].find((person) => person.uuid === uuid)?.created_at ?? '';
-const isLiving = ({ sandbox }: ErasureWorld, uuid: string): boolean =>
-  [...sandbox.living()].some((person) => person.uuid === uuid);
-
-function requestOf({ db }: ErasureWorld): ErasureRequest {
-  const [request] = listRequests(db(), 'all');
-  if (!request) throw new Error('no request');
-  return request;
-}
-
 /** The service has the person again, and says that the person was there all along. Counts the deletions sent. */
 function bringBack(world: ErasureWorld, uuid: string, createdAt: string): { deletions: number } {
   world.sandbox.act({ do: 'resurrect', uuid });
@@ -80,7 +59,7 @@ it('a person whom the service lists again after the certificate is erased again,
   const { world, uuid, createdAt } = await erased();
   const sent = bringBack(world, uuid, createdAt);
   await world.sync();
-  const noted = requestOf(world);
+  const noted = world.onlyRequest();
   expect(noted).toMatchObject({ state: 'sealed', generation: 1, listedAgainPass: expect.any(Number) });
   world.db().pragma('wal_checkpoint(TRUNCATE)');
   const bytes = readFileSync(join(world.dataDir, 'mirror.db'));
@@ -94,12 +73,12 @@ it('a person whom the service lists again after the certificate is erased again,
   await world.reconcile();
   expect(records(world)).toEqual(['reopened 2 listed_again']);
   expect(sent.deletions).toBe(1);
-  expect(isLiving(world, uuid)).toBe(false);
-  expect(requestOf(world)).toMatchObject({ generation: 2, listedAgainPass: null, reopenedAt: expect.any(String) });
+  expect(world.living().includes(uuid)).toBe(false);
+  expect(world.onlyRequest()).toMatchObject({ generation: 2, listedAgainPass: null, reopenedAt: expect.any(String) });
   world.pass(14);
   await world.sync();
   await world.reconcile();
-  expect(requestOf(world)).toMatchObject({ state: 'sealed', generation: 2 });
+  expect(world.onlyRequest()).toMatchObject({ state: 'sealed', generation: 2 });
   expectSoundLedger(world);
 });
 
@@ -108,17 +87,17 @@ it('a person who came back after the erasure reopens nothing', async () => {
   world.sandbox.act({ do: 'resurrect', uuid });
   await world.sync();
   await world.reconcile();
-  expect(requestOf(world)).toMatchObject({ state: 'sealed', generation: 1, listedAgainPass: null });
-  expect(isLiving(world, uuid)).toBe(true);
+  expect(world.onlyRequest()).toMatchObject({ state: 'sealed', generation: 1, listedAgainPass: null });
+  expect(world.living().includes(uuid)).toBe(true);
 });
 
 it('a list that shows the person before the service has said that the person is gone is no evidence', async () => {
-  const { world, uuid } = await worldWithPerson();
-  await world.request([{ kind: 'uuid', value: uuid }]);
+  const { world, given } = await worldWithPerson();
+  await world.request(given);
   world.intercept((asked, send) => (asked.method === 'DELETE' ? Promise.resolve(answer(409)) : send()));
   await world.reconcile();
   await world.sync();
-  expect(requestOf(world)).toMatchObject({ generation: 1, listedAgainPass: null });
+  expect(world.onlyRequest()).toMatchObject({ generation: 1, listedAgainPass: null });
 });
 
 it('a service that lists and denies the same person is not asked for ever: an operator has to look', async () => {
@@ -134,27 +113,25 @@ it('a service that lists and denies the same person is not asked for ever: an op
       return isAbout(world, uuid, asked.path) ? answer(404) : send();
     });
     await world.sync();
-    await world.reconcile();
-    world.pass(14);
-    await world.reconcile();
+    await world.reconcileToTheEnd();
   };
   await lying();
-  expect(requestOf(world)).toMatchObject({ state: 'sealed', generation: 2 });
+  expect(world.onlyRequest()).toMatchObject({ state: 'sealed', generation: 2 });
   await lying();
-  expect(requestOf(world)).toMatchObject({ state: 'attention', reason: 'listed_again', generation: 3 });
+  expect(world.onlyRequest()).toMatchObject({ state: 'attention', reason: 'listed_again', generation: 3 });
   await lying();
-  expect(requestOf(world)).toMatchObject({ state: 'attention', generation: 3 });
+  expect(world.onlyRequest()).toMatchObject({ state: 'attention', generation: 3 });
   expect(sent.deletions).toBe(0);
   expectSoundLedger(world);
 });
 
 /** A world whose person was deleted at the service, and whose request about that is ended. */
-async function deletedThere(): Promise<Awaited<ReturnType<typeof worldWithPerson>>> {
+async function deletedThere(): ReturnType<typeof worldWithPerson> {
   const known = await worldWithPerson();
   known.world.sandbox.act({ do: 'delete', uuid: known.uuid });
   await known.world.sync();
-  await toTheEnd(known.world);
-  expect(requestOf(known.world)).toMatchObject({ state: 'sealed', origin: 'upstream' });
+  await known.world.reconcileToTheEnd();
+  expect(known.world.onlyRequest()).toMatchObject({ state: 'sealed', origin: 'upstream' });
   return known;
 }
 
@@ -170,10 +147,10 @@ const counted = ({ db }: ErasureWorld, sql: string, ...values: string[]): unknow
 it('a customer whom the service had deleted, and who visits again, is mirrored', async () => {
   const { world, uuid } = await deletedThere();
   expect(counted(world, `fence WHERE kind = 'person_uuid' AND seen_pass > 0 AND served_at IS NOT NULL`)).toBe(1);
-  const { created } = world.sandbox.act({ do: 'create', distinct_ids: [name], properties: { email: name } });
+  const again = world.create([name], { email: name });
   await world.sync();
   expect(counted(world, 'distinct_id_owners WHERE distinct_id = ?', name)).toBe(1);
-  expect(counted(world, 'persons WHERE uuid IN (?, ?)', uuid, created[0] ?? '')).toBe(1);
+  expect(counted(world, 'persons WHERE uuid IN (?, ?)', uuid, again)).toBe(1);
   expect((await scan(world)).reopened).toEqual([]);
 });
 
@@ -195,8 +172,8 @@ it('a person of a deletion at the service comes back by itself once the service 
   await world.reconcile();
   await world.sync();
   expect(counted(world, 'persons WHERE uuid = ?', uuid)).toBe(1);
-  expect(requestOf(world)).toMatchObject({ state: 'sealed', generation: 1 });
-  expect({ ...sent, isLiving: isLiving(world, uuid) }).toEqual({ deletions: 0, isLiving: true });
+  expect(world.onlyRequest()).toMatchObject({ state: 'sealed', generation: 1 });
+  expect({ ...sent, isLiving: world.living().includes(uuid) }).toEqual({ deletions: 0, isLiving: true });
   expectSoundLedger(world);
 });
 
@@ -214,8 +191,8 @@ it('a recording comes back in the same way; what its list shows no more is forgo
     });
   without(false);
   await world.sync();
-  await toTheEnd(world);
-  expect(requestOf(world)).toMatchObject({ state: 'sealed', origin: 'upstream' });
+  await world.reconcileToTheEnd();
+  expect(world.onlyRequest()).toMatchObject({ state: 'sealed', origin: 'upstream' });
   without(true);
   await world.sync();
   expect(await world.reconcile()).toMatchObject({ outcome: 'held', listedAgain: { staysOut: 1 } });
@@ -240,17 +217,14 @@ it('a recording of a request that somebody asked for is listed again: an operato
       ? Promise.resolve(answer(404))
       : send(),
   );
-  await toTheEnd(world);
-  expect(requestOf(world).state).toBe('sealed');
+  await world.reconcileToTheEnd();
+  expect(world.onlyRequest().state).toBe('sealed');
   await world.sync();
   expect(await world.reconcile()).toMatchObject({ outcome: 'held' });
-  expect(requestOf(world)).toMatchObject({ state: 'attention', reason: 'listed_again', generation: 2 });
-  await runEraseJob(jobContext({ db: world.db(), settings: world.settings, clock: world.clock }, {}), async (job) => {
-    approveRequest(job, requestOf(world).id);
-    return Promise.resolve({ outcome: 'done', counts: {} });
-  });
+  expect(world.onlyRequest()).toMatchObject({ state: 'attention', reason: 'listed_again', generation: 2 });
+  await world.erase((job) => approveRequest(job, world.onlyRequest().id));
   await world.reconcile();
-  expect(requestOf(world)).toMatchObject({ state: 'sealed', generation: 2 });
+  expect(world.onlyRequest()).toMatchObject({ state: 'sealed', generation: 2 });
   expectSoundLedger(world);
 });
 
@@ -262,7 +236,7 @@ it('a person of two requests is let in by both together, and by none while a thi
     { kind: 'uuid', value: uuid },
     { kind: 'distinct_id', value: name },
   ]);
-  await toTheEnd(world);
+  await world.reconcileToTheEnd();
   const ids = listRequests(world.db(), 'all').map(({ id }) => id);
   const letIn = (which: string[]): Promise<void> => world.erase((job) => void readmit(job, which, 'consent'));
   await expect(letIn(ids.slice(0, 1))).rejects.toThrow(`2 requests have erased this person: ${ids.join(' ')}`);
@@ -275,30 +249,25 @@ it('a person of two requests is let in by both together, and by none while a thi
   await world.sync();
   await world.reconcile();
   const count = world.db().prepare('SELECT count(*) FROM persons WHERE uuid = ?').pluck().get(uuid);
-  expect({ count, isLiving: isLiving(world, uuid) }).toEqual({ count: 1, isLiving: true });
+  expect({ count, isLiving: world.living().includes(uuid) }).toEqual({ count: 1, isLiving: true });
 });
 
-const scan = ({ db, settings, clock }: ErasureWorld, also: string[] = []) =>
-  runEraseJob(jobContext({ db: db(), settings, clock }, {}), async (job) => ({
-    outcome: 'done',
-    counts: {},
-    ...(await scanRequests(job, [], also)),
-  }));
+const scan = (world: ErasureWorld, also: string[] = []) => world.erase((job) => scanRequests(job, [], also));
 
 it('a scan that finds somebody of a sealed request opens the request, until the file is gone', async () => {
   const { world, uuid } = await erased();
-  const { id } = requestOf(world);
+  const { id } = world.onlyRequest();
   const stray = join(world.dataDir, 'tmp', 'notes.json');
   writeFileSync(stray, JSON.stringify({ person: { uuid, distinct_ids: [name] } }));
   expect(await scan(world)).toMatchObject({ reopened: [id] });
   expect(records(world)).toEqual(['reopened 2 residue_found']);
-  expect(requestOf(world)).toMatchObject({ state: 'attention', reason: 'residue_found' });
+  expect(world.onlyRequest()).toMatchObject({ state: 'attention', reason: 'residue_found' });
   expect((await scan(world)).reopened).toEqual([]);
   await world.reconcile();
-  expect(requestOf(world)).toMatchObject({ state: 'attention', reason: 'residue_found', generation: 2 });
+  expect(world.onlyRequest()).toMatchObject({ state: 'attention', reason: 'residue_found', generation: 2 });
   rmSync(stray);
   await world.reconcile();
-  expect(requestOf(world)).toMatchObject({ state: 'sealed', generation: 2, certifiedAt: expect.any(String) });
+  expect(world.onlyRequest()).toMatchObject({ state: 'sealed', generation: 2, certifiedAt: expect.any(String) });
   expectSoundLedger(world);
 });
 
@@ -310,10 +279,10 @@ it('what a scan finds in the mirror of a sealed request is erased at the next re
       `INSERT INTO persons (uuid, name, created_at, properties, first_seen_pass, changed_at) VALUES (?, ?, '', '{}', 1, '')`,
     )
     .run(uuid, name);
-  expect(await scan(world)).toMatchObject({ reopened: [requestOf(world).id] });
-  await toTheEnd(world);
+  expect(await scan(world)).toMatchObject({ reopened: [world.onlyRequest().id] });
+  await world.reconcileToTheEnd();
   expect(world.db().prepare('SELECT count(*) FROM persons WHERE uuid = ?').pluck().get(uuid)).toBe(0);
-  expect(requestOf(world)).toMatchObject({ state: 'sealed', generation: 2 });
+  expect(world.onlyRequest()).toMatchObject({ state: 'sealed', generation: 2 });
   expectSoundLedger(world);
 });
 

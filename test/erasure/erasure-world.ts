@@ -37,6 +37,12 @@ export type ErasureWorld = {
   clock: Clock;
   /** The mirror as it is now. A restart opens it anew. */
   db: () => Database;
+  /** Makes a person at the service, and gives the uuid. */
+  create: (distinctIds: string[], properties?: Record<string, unknown>) => string;
+  /** The uuids of those who live at the service. */
+  living: () => string[];
+  /** The one request that there is. */
+  onlyRequest: () => ErasureRequest;
   pass: (days: number) => void;
   /** From now on, the program's clock is so many days ahead of the service's. */
   setAhead: (days: number) => void;
@@ -44,12 +50,15 @@ export type ErasureWorld = {
   sync: (kill?: KillPoint) => Promise<boolean>;
   publish: (kill?: KillPoint) => Promise<boolean>;
   request: (given: readonly GivenIdentifier[], kill?: KillPoint, deleteEvents?: boolean) => Promise<AddedRequest[]>;
-  /** What an operator decides. */
-  erase: (act: (job: JobContext) => void) => Promise<void>;
+  syncAndPublish: () => Promise<void>;
+  /** What an operator decides: done as a job, whose result is given back. */
+  erase: <Result>(act: (job: JobContext) => Result | Promise<Result>) => Promise<Result>;
   approveHeld: () => Promise<void>;
   /** Gives up every request that can be. */
   cancelAll: () => Promise<void>;
   reconcile: (kill?: KillPoint) => Promise<ReconcileJobResult | undefined>;
+  /** Reconciles, and again when the service has had its time to delete the events. */
+  reconcileToTheEnd: () => Promise<void>;
   /** What a look with the context of a job finds. */
   look: <Found>(find: (context: ServiceContext) => Promise<Found>) => Promise<Found>;
   restart: () => void;
@@ -128,13 +137,17 @@ export async function openErasureWorld(
     }
   };
 
+  const look: ErasureWorld['look'] = async (find) => {
+    const found: Awaited<ReturnType<typeof find>>[] = [];
+    await asProcess(undefined, async (context) => found.push(await find(context)));
+    if (found.length === 0) throw new Error('the look was not finished');
+    return found[0] as (typeof found)[number];
+  };
   const erase: ErasureWorld['erase'] = async (act) => {
-    await asProcess(undefined, (context) =>
-      runEraseJob(context, (job) => {
-        act(job);
-        return Promise.resolve({ outcome: 'done', counts: {} });
-      }),
+    const { result } = await look((context) =>
+      runEraseJob(context, async (job) => ({ outcome: 'done', counts: {}, result: await act(job) })),
     );
+    return result;
   };
   const forEachOpen = (act: (parts: JobContext, request: ErasureRequest) => void): Promise<void> =>
     erase((job) => {
@@ -148,6 +161,14 @@ export async function openErasureWorld(
     settings,
     clock,
     db: () => db,
+    create: (distinctIds, properties = {}) =>
+      sandbox.act({ do: 'create', distinct_ids: distinctIds, properties }).created[0] ?? '',
+    living: () => [...sandbox.living()].map(({ uuid }) => uuid),
+    onlyRequest: () => {
+      const [request, ...others] = listRequests(db, 'all');
+      if (!request || others.length > 0) throw new Error('not one request');
+      return request;
+    },
     pass: (days) => {
       nowMs += days * dayMs;
       sandbox.clock.moveTo(sandbox.clock.now());
@@ -178,6 +199,10 @@ export async function openErasureWorld(
       );
       return added;
     },
+    syncAndPublish: async () => {
+      await world.sync();
+      await world.publish();
+    },
     erase,
     approveHeld: () =>
       forEachOpen((parts, { id, state }) => {
@@ -192,13 +217,12 @@ export async function openErasureWorld(
       await asProcess(kill, async (context) => (result = await runReconcileJob(context, undefined)));
       return result;
     },
-    look: async (find) => {
-      const found: Awaited<ReturnType<typeof find>>[] = [];
-      await asProcess(undefined, async (context) => found.push(await find(context)));
-      const [first] = found;
-      if (first === undefined) throw new Error('the look was not finished');
-      return first;
+    reconcileToTheEnd: async () => {
+      await world.reconcile();
+      world.pass(14);
+      await world.reconcile();
     },
+    look,
     setAhead: (days) => {
       aheadMs = days * dayMs;
     },
@@ -230,6 +254,17 @@ export async function openErasureWorld(
   };
   onTestFinished(world.close);
   return world;
+}
+
+/** A world with one person, whom the mirror and the published files have, and who has one name. */
+export async function openKnownWorld(
+  name: string,
+  more: Setting[] = [],
+): Promise<{ world: ErasureWorld; uuid: string; given: GivenIdentifier[] }> {
+  const world = await openErasureWorld(5, more);
+  const uuid = world.create([name], { email: name });
+  await world.syncAndPublish();
+  return { world, uuid, given: [{ kind: 'uuid', value: uuid }] };
 }
 
 type Setting = { path: string; value: unknown };

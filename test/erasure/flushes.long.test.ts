@@ -12,8 +12,7 @@ async function flushesFor(persons: number): Promise<{ ledger: number; mirror: nu
     { path: 'export.partRows', value: 1000 },
   ];
   const world = await openErasureWorld(7, settings, { persons, profile: 'live', live: { bulkDeletion: 'sync' } });
-  await world.sync();
-  await world.publish();
+  await world.syncAndPublish();
   const uuids = world.db().prepare<[], string>('SELECT uuid FROM persons ORDER BY uuid').pluck().all();
   expect(uuids.length).toBe(persons);
   const counts = { ledger: 0, mirror: 0 };

@@ -2,7 +2,6 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
-import type { GivenIdentifier } from '../../src/erasure/request/box.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 
 async function worldWithRequest(): Promise<{
@@ -10,11 +9,9 @@ async function worldWithRequest(): Promise<{
   write: (place: string, text: string | Buffer) => void;
 }> {
   const world = await openErasureWorld(5);
-  const { created } = world.sandbox.act({ do: 'create', distinct_ids: ['u1'] });
-  await world.sync();
-  await world.publish();
-  const given: GivenIdentifier[] = [{ kind: 'uuid', value: created[0] ?? '' }];
-  await world.request(given);
+  const uuid = world.create(['u1']);
+  await world.syncAndPublish();
+  await world.request([{ kind: 'uuid', value: uuid }]);
   const write = (place: string, text: string | Buffer): void => {
     mkdirSync(join(world.dataDir, place, '..'), { recursive: true });
     writeFileSync(join(world.dataDir, place), text);

@@ -22,21 +22,11 @@ async function hashesOf({ dataDir }: ErasureWorld, property: string): Promise<Ma
 it('the hashes of an erased person are searched for like the person’s texts, and those of another person stay', async () => {
   const mask = ['email', 'company'].map((property) => ({ property, how: 'hash' }));
   const world = await openErasureWorld(5, [{ path: 'export.mask', value: mask }]);
-  const { sandbox, dataDir } = world;
-  const { created } = sandbox.act({
-    do: 'create',
-    distinct_ids: ['hashed-1'],
-    properties: { email: 'hashed-canary@example.com', company: 'the same company of both' },
-  });
-  const { created: others } = sandbox.act({
-    do: 'create',
-    distinct_ids: ['hashed-2'],
-    properties: { email: 'another@example.com', company: 'the same company of both' },
-  });
-  const [uuid = ''] = created;
-  const [other = ''] = others;
-  await world.sync();
-  await world.publish();
+  const { dataDir } = world;
+  const create = (id: string, email: string): string =>
+    world.create([id], { email, company: 'the same company of both' });
+  const [uuid, other] = [create('hashed-1', 'hashed-canary@example.com'), create('hashed-2', 'another@example.com')];
+  await world.syncAndPublish();
   const emails = await hashesOf(world, 'email');
   const companies = await hashesOf(world, 'company');
   const hash = emails.get(uuid) ?? '';

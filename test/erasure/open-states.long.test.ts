@@ -5,18 +5,11 @@ import { readLedger } from '../../src/ledger/ledger.ts';
 import { whereIs } from '../../src/erasure/find/where.ts';
 import { runReconcileJob } from '../../src/worker/reconcile-job.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
-import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+import { openErasureWorld, openKnownWorld, type ErasureWorld } from './erasure-world.ts';
 import { answer, type Interceptor } from './upstream/upstream-world.ts';
 
 const name = 'open-states@x.example';
 const down: Interceptor = () => Promise.reject(new AppError('no answer', { code: 'unreachable' }));
-
-async function worldWithPerson(): Promise<{ world: ErasureWorld; uuid: string }> {
-  const world = await openErasureWorld(5);
-  const { created } = world.sandbox.act({ do: 'create', distinct_ids: [name], properties: { email: name } });
-  await world.sync();
-  return { world, uuid: created[0] ?? '' };
-}
 
 const last = ({ db }: ErasureWorld) => listRequests(db(), 'all').at(-1);
 
@@ -40,7 +33,7 @@ it.each([
   [302, 'service_unusable'],
   [500, 'service_unusable'],
 ] as const)('a look-up that is answered %d is told, until it is answered', async (status, waitsFor) => {
-  const { world, uuid } = await worldWithPerson();
+  const { world, uuid } = await openKnownWorld(name);
   await world.request([{ kind: 'uuid', value: uuid }]);
   world.intercept((asked, send) =>
     /persons\/\d+\//.test(asked.path) && asked.method === 'GET' ? Promise.resolve(answer(status)) : send(),
@@ -53,11 +46,9 @@ it.each([
 });
 
 it('somebody who was erased before and asks again is told the earlier request', async () => {
-  const { world, uuid } = await worldWithPerson();
+  const { world, uuid } = await openKnownWorld(name);
   const [first] = await world.request([{ kind: 'uuid', value: uuid }]);
-  await world.reconcile();
-  world.pass(14);
-  await world.reconcile();
+  await world.reconcileToTheEnd();
   for (const given of [{ kind: 'uuid', value: uuid } as const, { kind: 'distinct_id', value: name } as const])
     expect(await world.request([given])).toMatchObject([
       { state: 'refused', reason: 'already_erased', erasedBy: first?.id },
@@ -70,7 +61,7 @@ it('somebody who was erased before and asks again is told the earlier request', 
 });
 
 it('a fenced request says that it waits for a service where none is configured', async () => {
-  const { world, uuid } = await worldWithPerson();
+  const { world, uuid } = await openKnownWorld(name);
   await world.request([{ kind: 'uuid', value: uuid }]);
   const result = await world.look((context) => runReconcileJob({ ...context, service: null }, undefined));
   expect(result).toMatchObject({ outcome: 'held', erasure: { verified: 1, attention: 1 } });
@@ -83,7 +74,7 @@ it.each([
   ['created_at', 'yesterday'],
   ['distinct_ids', [`${name}\ud800`]],
 ])('a person whose %s cannot be read is deleted at the service all the same', async (field, value) => {
-  const { world, uuid } = await worldWithPerson();
+  const { world, uuid } = await openKnownWorld(name);
   await world.request([{ kind: 'uuid', value: uuid }]);
   world.intercept(async (asked, send) => {
     const shown = await send();
@@ -94,12 +85,12 @@ it.each([
     };
   });
   await world.reconcile();
-  expect([...world.sandbox.living()].map((one) => one.uuid)).not.toContain(uuid);
+  expect(world.living()).not.toContain(uuid);
   expect(last(world)).toMatchObject({ state: 'awaiting_upstream', reason: null });
 });
 
 it('a reconciliation that fails says what it did before', async () => {
-  const { world, uuid } = await worldWithPerson();
+  const { world, uuid } = await openKnownWorld(name);
   await world.request([{ kind: 'uuid', value: uuid }]);
   world.intercept((asked, send) => (asked.method === 'DELETE' ? Promise.resolve(answer(401)) : send()));
   const failure = await world.reconcile().catch((error: unknown) => error);
@@ -114,7 +105,7 @@ it('a reconciliation that fails says what it did before', async () => {
 });
 
 it('a restored copy keeps the times and the origin that the ledger has', async () => {
-  const { world, uuid } = await worldWithPerson();
+  const { world, uuid } = await openKnownWorld(name);
   world.backUp();
   await world.request([{ kind: 'uuid', value: uuid }]);
   const { receivedAt, dueAt } = last(world) ?? {};
@@ -129,7 +120,7 @@ it('a restored copy keeps the times and the origin that the ledger has', async (
 });
 
 it('an absent row that the service always fails at keeps nobody from being erased there', async () => {
-  const { world, uuid } = await worldWithPerson();
+  const { world, uuid } = await openKnownWorld(name);
   const absent = [...world.sandbox.living()].find((person) => person.uuid !== uuid);
   await world.request([{ kind: 'uuid', value: uuid }]);
   world.intercept((asked, send) =>
@@ -138,6 +129,6 @@ it('an absent row that the service always fails at keeps nobody from being erase
   world.sandbox.act({ do: 'delete', uuid: absent?.uuid ?? '' });
   await expect(world.sync()).rejects.toMatchObject({ status: 500 });
   await expect(world.reconcile()).rejects.toMatchObject({ status: 500 });
-  expect([...world.sandbox.living()].map((person) => person.uuid)).not.toContain(uuid);
+  expect(world.living()).not.toContain(uuid);
   expect(last(world)?.state).toBe('awaiting_upstream');
 });

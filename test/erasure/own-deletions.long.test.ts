@@ -2,13 +2,11 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { readCertificate, type Certificate } from '../../src/erasure/proof/certificate.ts';
 import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
-import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
 import { planErasure } from '../../src/erasure/plan.ts';
 import { approveRequest } from '../../src/erasure/receive.ts';
 import { certificateWords } from '../../docs/verifier/certificate-words.mjs';
-import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
-import { listRequests, type ErasureRequest } from '../../src/mirror/erasure-requests.ts';
 import type { DeletionRows } from '../../src/sandbox/store/events.ts';
+import { problemsOf } from './bound/bound-world.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 
 const name = 'own-deletions-canary@x.example';
@@ -21,8 +19,7 @@ async function openWorld({ rows, queuedDaysBefore }: History): Promise<{ world: 
   const world = await openErasureWorld(5, [], { profile: 'live', live });
   const { sandbox } = world;
   const event = (): void => sandbox.store.events.add({ distinctId: name, event: 'seen', atMs: sandbox.clock.now() });
-  const { created } = sandbox.act({ do: 'create', distinct_ids: [name], properties: { email: name } });
-  const uuid = created[0] ?? '';
+  const uuid = world.create([name], { email: name });
   event();
   // Five days after a Wednesday is a Monday.
   world.pass(5);
@@ -36,19 +33,13 @@ async function openWorld({ rows, queuedDaysBefore }: History): Promise<{ world: 
   return { world, uuid };
 }
 
-function onlyRequest({ db }: ErasureWorld): ErasureRequest {
-  const [request, ...others] = listRequests(db(), 'all');
-  if (!request || others.length > 0) throw new Error('not one request');
-  return request;
-}
-
 /** Reconciles every six hours, until the request has its certificate. */
 async function certificateOf(world: ErasureWorld): Promise<Certificate> {
-  for (let step = 0; step < 4 * 30 && onlyRequest(world).certifiedAt === null; step += 1) {
+  for (let step = 0; step < 4 * 30 && world.onlyRequest().certifiedAt === null; step += 1) {
     await world.reconcile();
     world.pass(0.25);
   }
-  const { id, generation } = onlyRequest(world);
+  const { id, generation } = world.onlyRequest();
   const certificate = readCertificate(readFileSync(certificatePath(world.dataDir, id, generation), 'utf8'));
   if (!certificate) throw new Error('no certificate');
   return certificate;
@@ -57,21 +48,13 @@ async function certificateOf(world: ErasureWorld): Promise<Certificate> {
 /** What the certificate says of the events, and that it follows from the ledger. */
 async function saidOf(world: ErasureWorld): Promise<{ result: string | undefined; summary: string; left: number }> {
   const certificate = await certificateOf(world);
-  const { problems } = await verifyDataFolder(world.dataDir, {}, new AbortController().signal);
-  expect(problems).toEqual([]);
+  expect(await problemsOf(world)).toEqual([]);
   const events = certificate.targets.find(({ target }) => target === 'upstream.events');
   const { summary } = certificateWords(certificate);
   return { result: events?.result, summary, left: world.sandbox.store.events.count(name) };
 }
 
-async function approve(world: ErasureWorld, id: string): Promise<void> {
-  await world.look((context) =>
-    runEraseJob(context, (parts) => {
-      approveRequest(parts, id);
-      return Promise.resolve({ outcome: 'done', counts: {} });
-    }),
-  );
-}
+const approve = (world: ErasureWorld, id: string) => world.erase((job) => approveRequest(job, id));
 
 const deleted = /events deleted, as the service says/;
 
@@ -89,18 +72,18 @@ it('of events of which none is queued, an operator can end the request at once',
     await world.reconcile();
     world.pass(0.25);
   }
-  const { id, reason } = onlyRequest(world);
+  const { id, reason } = world.onlyRequest();
   expect(reason).toBe('events_not_queued');
   await approve(world, id);
   await world.reconcile();
-  expect(onlyRequest(world).state).toBe('sealed');
+  expect(world.onlyRequest().state).toBe('sealed');
   expect(await saidOf(world)).toMatchObject({ result: 'not_queued', left: 1 });
 });
 
 it('of a row of Monday that waits on Thursday, and that an operator does not wait for, neither', async () => {
   const { world } = await openWorld({ rows: 'one_waiting', queuedDaysBefore: 3 });
   await world.reconcile();
-  const { id, state, reason, eventsExpectedBy } = onlyRequest(world);
+  const { id, state, reason, eventsExpectedBy } = world.onlyRequest();
   expect({ state, reason }).toEqual({ state: 'attention', reason: 'events_queued_before' });
   expect(eventsExpectedBy).toBe('2026-11-30T05:00:00.000Z');
   const { plan } = await world.look((context) => planErasure(context));
@@ -138,7 +121,7 @@ it.each([
 it('of a person who is deleted elsewhere while an earlier row waits, it does not say that the events have a day', async () => {
   const { world, uuid } = await openWorld({ rows: 'one_waiting', queuedDaysBefore: 3 });
   await world.reconcile();
-  expect(onlyRequest(world)).toMatchObject({ state: 'attention', reason: 'events_queued_before' });
+  expect(world.onlyRequest()).toMatchObject({ state: 'attention', reason: 'events_queued_before' });
   world.sandbox.act({ do: 'delete', uuid });
   world.pass(0.25);
   const { result, summary } = await saidOf(world);

@@ -48,12 +48,10 @@ test.each([
   const other = recordings.find(({ uuid }) => uuid !== mine?.uuid);
   if (!mine || !other) throw new Error('recordings of one person only');
   for (const { id } of [mine, other]) sandbox.store.playlists.addRecording(list, id);
-  await world.sync();
-  await world.publish();
+  await world.syncAndPublish();
   // The list has changed, so there is a second generation.
   sandbox.store.playlists.removeRecording(list, other.id);
-  await world.sync();
-  await world.publish();
+  await world.syncAndPublish();
   const before = await published(world);
   expect(before).toHaveLength(2);
   for (const ids of before) expect(ids).toContain(mine.id);

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
 import { approveRequest } from '../../src/erasure/receive.ts';
 import { heldBecauseOf } from '../../src/erasure/request/box.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
@@ -9,10 +8,8 @@ import { findTexts } from './find-texts.ts';
 /** A person that was split after the last sync, and whose request has met the other half. */
 async function worldWithSplit() {
   const world = await openErasureWorld(5);
-  const { created } = world.sandbox.act({ do: 'create', distinct_ids: ['half-main', 'half-other'] });
-  const uuid = created[0] ?? '';
-  await world.sync();
-  await world.publish();
+  const uuid = world.create(['half-main', 'half-other']);
+  await world.syncAndPublish();
   world.sandbox.act({ do: 'split', uuid });
   const half = [...world.sandbox.living()].find(({ distinct_ids: ids }) => ids.includes('half-other'))?.uuid ?? '';
   await world.request([{ kind: 'uuid', value: uuid }]);
@@ -23,14 +20,8 @@ async function worldWithSplit() {
     return { ...request, held: heldBecauseOf({ db: world.db(), settings: world.settings }, request) };
   };
   expect(requestNow()).toMatchObject({ reason: 'distinct_id_elsewhere', held: { sharedWith: [half] } });
-  const approve = () =>
-    world.look((context) =>
-      runEraseJob(context, (job) => {
-        approveRequest(job, requestNow().id);
-        return Promise.resolve({ outcome: 'done', counts: {} });
-      }),
-    );
-  const isThere = (one: string): boolean => [...world.sandbox.living()].some((person) => person.uuid === one);
+  const approve = () => world.erase((job) => approveRequest(job, requestNow().id));
+  const isThere = (one: string): boolean => world.living().includes(one);
   return { world, uuid, half, requestNow, approve, isThere };
 }
 
@@ -47,7 +38,7 @@ it('a request for a person that was split ends once the half that it names is ad
 it('or once an operator leaves the distinct id to that one, and to nobody else', async () => {
   const { world, uuid, half, requestNow, approve, isThere } = await worldWithSplit();
   await approve();
-  world.sandbox.act({ do: 'merge', loser: half, survivor: [...world.sandbox.living()][0]?.uuid ?? '' });
+  world.sandbox.act({ do: 'merge', loser: half, survivor: world.living()[0] ?? '' });
   await world.reconcile();
   expect([requestNow().reason, isThere(uuid)]).toEqual(['distinct_id_elsewhere', true]);
   await approve();

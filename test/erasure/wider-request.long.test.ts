@@ -4,16 +4,14 @@ import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import type { GivenIdentifier } from '../../src/erasure/request/box.ts';
 import { anyOperation } from '../kill/kill-point.ts';
-import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+import { openKnownWorld, type ErasureWorld } from './erasure-world.ts';
 
 const name = 'wider-canary';
 
 async function worldWithCanary(): Promise<{ world: ErasureWorld; given: GivenIdentifier[] }> {
-  const world = await openErasureWorld(5);
-  const { created } = world.sandbox.act({ do: 'create', distinct_ids: [name] });
-  await world.sync();
+  const { world, given } = await openKnownWorld(name);
   world.sandbox.store.events.add({ distinctId: name, event: 'x', atMs: world.sandbox.clock.now() });
-  return { world, given: [{ kind: 'uuid', value: created[0] ?? '' }] };
+  return { world, given };
 }
 
 const eventsLeft = ({ sandbox }: ErasureWorld): number => sandbox.store.events.count(name);
@@ -29,9 +27,7 @@ describe('a second request for somebody who is known by the same identifier', ()
     expect(await world.request(given, undefined, false)).toMatchObject([{ isKnown: false }]);
     world.pass(1);
     expect(await world.request(given)).toMatchObject([{ isKnown: false, state: 'scoped', persons: 1 }]);
-    await world.reconcile();
-    world.pass(14);
-    await world.reconcile();
+    await world.reconcileToTheEnd();
     expect(eventsLeft(world)).toBe(0);
     expect(eventsOf(world)).toEqual(['kept', 'not_verifiable']);
     const certified = [...readLedger(world.dataDir).entries()].filter(({ type }) => type === 'certified');
@@ -55,7 +51,7 @@ describe('a second request for somebody who is known by the same identifier', ()
     // The first calls probe what the service offers. Deleted there and here, and killed before the service was asked whether it is done.
     const answered = { operation: anyOperation.http, nth: 12, moment: 'before' } as const;
     expect(await world.reconcile(answered)).toBeUndefined();
-    expect([...world.sandbox.living()].map(({ uuid }) => uuid)).not.toContain(given[0]?.value);
+    expect(world.living()).not.toContain(given[0]?.value);
     expect(listRequests(world.db(), 'open')).toHaveLength(1);
     expect(await world.request(given)).toMatchObject([{ isKnown: false, state: 'scoped' }]);
     await world.reconcile();

@@ -9,8 +9,7 @@ import type { ErasureWorld } from '../erasure-world.ts';
 /** A world in which Anna was erased, with a copy of the folder from before, and all that the mirror knew of her. */
 async function worldAfterErasure() {
   const { world, uuids } = await openBoundWorld();
-  await world.sync();
-  await world.publish();
+  await world.syncAndPublish();
   const uuid = uuids['anna-canary'] ?? '';
   const id = world.db().prepare<[string], number>(`SELECT id FROM persons WHERE uuid = ?`).pluck().get(uuid) ?? 0;
   const putBack = keepCopy(world);

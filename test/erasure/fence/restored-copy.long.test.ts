@@ -8,23 +8,10 @@ import { listRequests } from '../../../src/mirror/erasure-requests.ts';
 import { readFenceUse } from '../../../src/mirror/fence.ts';
 import { insert } from '../scan/canary.ts';
 import { jobContext } from '../../job/job-context.ts';
-import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
+import { openErasureWorld, openKnownWorld, type ErasureWorld } from '../erasure-world.ts';
 import { findTexts } from '../find-texts.ts';
 
 const name = 'restored-canary@x.example';
-
-/** A project with somebody whom mirror and files know. */
-async function worldWithCanary(): Promise<{ world: ErasureWorld; uuid: string }> {
-  const world = await openErasureWorld(5);
-  const { created } = world.sandbox.act({
-    do: 'create',
-    distinct_ids: [name, 'restored-canary-device'],
-    properties: { email: name },
-  });
-  await world.sync();
-  await world.publish();
-  return { world, uuid: created[0] ?? '' };
-}
 
 const requests = ({ db }: ErasureWorld): [number, string][] =>
   listRequests(db(), 'all').map(({ generation, state }) => [generation, state]);
@@ -36,7 +23,7 @@ const left = async ({ dataDir }: ErasureWorld): Promise<string[]> => (await find
 
 describe('an older copy of the mirror', () => {
   it('takes part in nothing until it is brought up to date, and whoever it brought back is erased again', async () => {
-    const { world, uuid } = await worldWithCanary();
+    const { world, uuid } = await openKnownWorld(name);
     world.backUp();
     await world.request([{ kind: 'uuid', value: uuid }]);
     await world.reconcile();
@@ -53,13 +40,12 @@ describe('an older copy of the mirror', () => {
     expect(await left(world)).toEqual([]);
     expect(recorded(world)).toEqual(['reopened', 'replayed']);
     expect(requests(world)[0]?.[0]).toBe(2);
-    await world.sync();
-    await world.publish();
+    await world.syncAndPublish();
     expect(await left(world)).toEqual([]);
   });
 
   it('that knew the request goes on with it', async () => {
-    const { world, uuid } = await worldWithCanary();
+    const { world, uuid } = await openKnownWorld(name);
     await world.request([{ kind: 'uuid', value: uuid }]);
     world.backUp();
     await world.reconcile();
@@ -92,7 +78,7 @@ describe('an older copy of the mirror', () => {
           .run(JSON.stringify({ distinct_ids: ['other', name] })),
     ],
   ])('is searched for those whom it holds only %s', async (_where, hide) => {
-    const { world, uuid } = await worldWithCanary();
+    const { world, uuid } = await openKnownWorld(name);
     await world.request([{ kind: 'uuid', value: uuid }]);
     await world.reconcile();
     // The copy is of later, but for the epoch.
@@ -105,10 +91,9 @@ describe('an older copy of the mirror', () => {
 });
 
 describe('an older copy that has a request open', () => {
-  const living = ({ sandbox }: ErasureWorld, uuid: string) => [...sandbox.living()].some((one) => one.uuid === uuid);
   /** The copy is of when the request was at `stage`; then it came to its end, and the person is back at the service. */
   async function worldWithOpenCopy(stage: 'received' | 'erased here'): Promise<{ world: ErasureWorld; uuid: string }> {
-    const { world, uuid } = await worldWithCanary();
+    const { world, uuid } = await openKnownWorld(name);
     await world.request([{ kind: 'uuid', value: uuid }]);
     if (stage === 'received') world.backUp();
     await world.reconcile();
@@ -133,7 +118,7 @@ describe('an older copy that has a request open', () => {
       await world.reconcile();
       expect(recorded(world)).not.toContain('reopened');
       expect(requests(world)).toEqual([[1, 'sealed']]);
-      expect(living(world, uuid)).toBe(true);
+      expect(world.living().includes(uuid)).toBe(true);
       expect(world.db().prepare('SELECT count(*) FROM persons WHERE uuid = ?').pluck().get(uuid)).toBe(1);
     },
   );
@@ -144,13 +129,13 @@ describe('an older copy that has a request open', () => {
     await world.reconcile();
     expect(requests(world)).toEqual([[2, 'attention']]);
     expect(listRequests(world.db(), 'open')).toMatchObject([{ reason: 'recreated' }]);
-    expect(living(world, uuid)).toBe(true);
+    expect(world.living().includes(uuid)).toBe(true);
     expect(await left(world)).toEqual([]);
   });
 });
 
 test('reading a whole table for those whom an older copy brought back is done once for all of them', async () => {
-  const { world, uuid } = await worldWithCanary();
+  const { world, uuid } = await openKnownWorld(name);
   const others = [...world.sandbox.living()].flatMap((one) => (one.uuid === uuid ? [] : [one.uuid]));
   world.backUp();
   for (const value of [uuid, ...others.slice(0, 2)]) await world.request([{ kind: 'uuid', value }]);
@@ -184,7 +169,7 @@ test('reading a whole table for those whom an older copy brought back is done on
 });
 
 test('somebody whom two requests had erased is erased again for both', async () => {
-  const { world, uuid } = await worldWithCanary();
+  const { world, uuid } = await openKnownWorld(name);
   world.backUp();
   await world.request([
     { kind: 'uuid', value: uuid },
@@ -199,7 +184,7 @@ test('somebody whom two requests had erased is erased again for both', async () 
 
 describe('somebody else’s recording that embeds a distinct id of the erased person', () => {
   it('stays in the mirror without it, once somebody has approved that', async () => {
-    const { world, uuid } = await worldWithCanary();
+    const { world, uuid } = await openKnownWorld(name);
     const db = world.db();
     const [row] = db.prepare<[], { id: string }>(`SELECT id FROM recordings ORDER BY row_key`).all();
     const person = (ids: string[]) => JSON.stringify({ id: 1, distinct_ids: ids, name: 'Other' });

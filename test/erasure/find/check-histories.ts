@@ -260,8 +260,7 @@ async function checkErased(lived: Lived, before: readonly KeptRow[], known: Know
   const texts = [...words, ...ofNameless.map(({ word }) => word)].flatMap((word) => [word, word.toUpperCase()]);
   tally.wordsGone += texts.length / 2;
   await expectNowhere(lived, texts);
-  await world.sync();
-  await world.publish();
+  await world.syncAndPublish();
   await expectNowhere(lived, texts);
   const again = (await readKeptRows(world.dataDir)).filter(({ uuid }) => uuid !== null && isGone(uuid));
   expect(again.map(({ place, key }) => `${place} ${key}`)).toEqual([]);

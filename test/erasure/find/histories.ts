@@ -191,8 +191,7 @@ export async function playHistories(seed: number, personsMin: number): Promise<L
       learn();
     }
     world.pass(1);
-    await world.sync();
-    await world.publish();
+    await world.syncAndPublish();
     // Later the service says which of the absent were merged, and which are gone.
     if (random.oneIn(2)) {
       await world.reconcile();

@@ -11,10 +11,6 @@ import { insert } from '../scan/canary.ts';
 
 const email = (value: string): GivenIdentifier => ({ kind: 'email', value });
 
-function create(world: ErasureWorld, id: string, properties: object): string {
-  return world.sandbox.act({ do: 'create', distinct_ids: [id], properties: { ...properties } }).created[0] ?? '';
-}
-
 function change(world: ErasureWorld, uuid: string, properties: object): void {
   const { id = 0 } = [...world.sandbox.living()].find((one) => one.uuid === uuid) ?? {};
   const by = { userId: 1, atMs: world.sandbox.clock.now() };
@@ -49,25 +45,23 @@ describe('a person is found and erased by an e-mail address that only history sh
     ['an address that was removed', { email: null }],
   ])('%s', async (_what, after) => {
     const world = await openErasureWorld(5);
-    const uuid = create(world, 'canary-id', { email: 'Canary-\u00d6ld@x.example' });
-    await world.sync();
-    await world.publish();
+    const uuid = world.create(['canary-id'], { email: 'Canary-\u00d6ld@x.example' });
+    await world.syncAndPublish();
     change(world, uuid, after);
     await world.sync();
     const asked = email(' canary-o\u0308LD@x.example');
     expect(await world.request([asked])).toMatchObject([{ state: 'scoped', persons: 1, files: 2 }]);
     expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1 } });
     await expectGone(world, ['Canary-\u00d6ld', 'canary-new', 'canary-id']);
-    expect([...world.sandbox.living()].map((one) => one.uuid)).not.toContain(uuid);
+    expect(world.living()).not.toContain(uuid);
   });
 
   it('an address that has gone over to another person is held, and names both', async () => {
     const world = await openErasureWorld(5);
-    const first = create(world, 'canary-first', { email: 'canary@x.example' });
-    await world.sync();
-    await world.publish();
+    const first = world.create(['canary-first'], { email: 'canary@x.example' });
+    await world.syncAndPublish();
     change(world, first, { email: 'canary-else@x.example' });
-    const second = create(world, 'canary-second', { email: 'CANARY@x.example' });
+    const second = world.create(['canary-second'], { email: 'CANARY@x.example' });
     await world.sync();
     const [added] = await world.request([email('canary@x.example')]);
     expect(added).toMatchObject({ state: 'held', reason: 'several_persons', persons: 2 });
@@ -75,7 +69,7 @@ describe('a person is found and erased by an e-mail address that only history sh
     expect(await world.request([{ kind: 'uuid', value: first }])).toMatchObject([{ state: 'scoped' }]);
     await world.reconcile();
     await expectGone(world, ['canary-first', 'canary-else']);
-    expect([...world.sandbox.living()].map((one) => one.uuid)).toContain(second);
+    expect(world.living()).toContain(second);
   });
 });
 
@@ -85,7 +79,7 @@ describe('a row that shows a person without any id', () => {
 
   async function openWorld(): Promise<{ world: ErasureWorld; uuid: string; ofAnn: string; ofOthers: string[] }> {
     const world = await openErasureWorld(5);
-    const uuid = create(world, 'canary-ann', { email: 'canary-ann@x.example' });
+    const uuid = world.create(['canary-ann'], { email: 'canary-ann@x.example' });
     await world.sync();
     const ofAnn = addNameless(world, ann, 'anon');
     const ofOthers = [addNameless(world, bob, 'anon'), addNameless(world, { name: 'Canary Ann' }, 'anon')];
@@ -105,7 +99,7 @@ describe('a row that shows a person without any id', () => {
 
   it('is left alone, and the request is held, where another living person has had the address', async () => {
     const { world, uuid, ofAnn } = await openWorld();
-    const other = create(world, 'canary-other', { email: 'canary-ann@x.example' });
+    const other = world.create(['canary-other'], { email: 'canary-ann@x.example' });
     await world.sync();
     change(world, other, { email: 'canary-other@x.example' });
     await world.publish();

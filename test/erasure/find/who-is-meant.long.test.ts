@@ -6,44 +6,39 @@ import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { listRequests } from '../../../src/mirror/erasure-requests.ts';
 import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
 
-const living = ({ sandbox }: ErasureWorld): string[] => [...sandbox.living()].map(({ uuid }) => uuid);
 const mirrored = ({ db }: ErasureWorld): string[] => db().prepare<[], string>(`SELECT uuid FROM persons`).pluck().all();
-
-function create(world: ErasureWorld, ids: string[], properties = {}): string {
-  return world.sandbox.act({ do: 'create', distinct_ids: ids, properties }).created[0] ?? '';
-}
 
 describe('a request by a distinct id that the mirror has with its owner of before', () => {
   const device: GivenIdentifier = { kind: 'distinct_id', value: 'canary-device' };
 
   it('leaves that owner alone after a split, and waits for somebody', async () => {
     const world = await openErasureWorld(5);
-    const ann = create(world, ['canary-ann', 'canary-device']);
+    const ann = world.create(['canary-ann', 'canary-device']);
     await world.sync();
     const { created } = world.sandbox.act({ do: 'split', uuid: ann });
     const [other = ''] = created;
     expect(await world.request([device])).toMatchObject([{ state: 'held', reason: 'shared_identifier' }]);
     await world.reconcile();
-    expect(living(world)).toEqual(expect.arrayContaining([ann, other]));
+    expect(world.living()).toEqual(expect.arrayContaining([ann, other]));
     await world.sync();
     await world.approveHeld();
     await world.reconcile();
-    expect(living(world)).toContain(ann);
-    expect(living(world)).not.toContain(other);
+    expect(world.living()).toContain(ann);
+    expect(world.living()).not.toContain(other);
     expect(mirrored(world)).toContain(ann);
     expect(mirrored(world)).not.toContain(other);
   });
 
   it('erases that owner too who was merged into the one who has it now', async () => {
     const world = await openErasureWorld(5);
-    const survivor = create(world, ['canary-ann']);
-    const loser = create(world, ['canary-device']);
+    const survivor = world.create(['canary-ann']);
+    const loser = world.create(['canary-device']);
     await world.sync();
     world.sandbox.act({ do: 'merge', loser, survivor });
     expect(await world.request([device])).toMatchObject([{ state: 'scoped', reason: null }]);
     expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1 } });
     for (const uuid of [survivor, loser]) {
-      expect(living(world)).not.toContain(uuid);
+      expect(world.living()).not.toContain(uuid);
       expect(mirrored(world)).not.toContain(uuid);
     }
   });
@@ -56,46 +51,45 @@ describe('an address that two people carry', () => {
     ['by the mirror, where the service goes by the letter', 'Canary-Ann@X.example', true],
   ])('is held when they are known %s, and erases both on somebody’s word alone', async (_who, email, isSynced) => {
     const world = await openErasureWorld(5);
-    const uuids = [ann.value, email].map((each, index) => create(world, [`canary-${index}`], { email: each }));
+    const uuids = [ann.value, email].map((each, index) => world.create([`canary-${index}`], { email: each }));
     if (isSynced) await world.sync();
     expect(await world.request([ann])).toMatchObject([{ state: 'held', reason: 'several_persons', persons: 2 }]);
     expect(listRequests(world.db(), 'open')).toMatchObject([{ persons: 2 }]);
     await world.reconcile();
     expect(listRequests(world.db(), 'all')).toMatchObject([{ state: 'held', reason: 'several_persons' }]);
-    expect(living(world)).toEqual(expect.arrayContaining(uuids));
+    expect(world.living()).toEqual(expect.arrayContaining(uuids));
     await world.approveHeld();
     await world.reconcile();
-    expect(living(world).filter((uuid) => uuids.includes(uuid))).toEqual([]);
+    expect(world.living().filter((uuid) => uuids.includes(uuid))).toEqual([]);
     await world.sync();
     expect(mirrored(world).filter((uuid) => uuids.includes(uuid))).toEqual([]);
   });
 
   it('is held again where a third person carries it by the time of the reconciliation: the approval was of two', async () => {
     const world = await openErasureWorld(5);
-    const uuids = [1, 2].map((each) => create(world, [`canary-${each}`], { email: ann.value }));
+    const uuids = [1, 2].map((each) => world.create([`canary-${each}`], { email: ann.value }));
     await world.sync();
     await world.request([ann]);
     await world.approveHeld();
-    const third = create(world, ['canary-3'], { email: ann.value });
+    const third = world.create(['canary-3'], { email: ann.value });
     await world.sync();
     await world.reconcile();
     expect(listRequests(world.db(), 'all')).toMatchObject([{ state: 'held', reason: 'several_persons', persons: 3 }]);
-    expect(living(world)).toEqual(expect.arrayContaining([...uuids, third]));
+    expect(world.living()).toEqual(expect.arrayContaining([...uuids, third]));
     expect(verifyLedger({ folder: ledgerFolder(world.dataDir) }).problems).toEqual([]);
     await world.approveHeld();
     await world.reconcile();
-    expect(living(world).filter((uuid) => [...uuids, third].includes(uuid))).toEqual([]);
+    expect(world.living().filter((uuid) => [...uuids, third].includes(uuid))).toEqual([]);
     expect(verifyLedger({ folder: ledgerFolder(world.dataDir) }).problems).toEqual([]);
   });
 
   it('makes neither of them the subject of another’s request', async () => {
     const world = await openErasureWorld(5);
-    const first = create(world, ['canary-first', 'canary-shared'], { email: ann.value });
-    await world.sync();
-    await world.publish();
+    const first = world.create(['canary-first', 'canary-shared'], { email: ann.value });
+    await world.syncAndPublish();
     world.sandbox.act({ do: 'split', uuid: first });
     await world.sync();
-    create(world, ['canary-second'], { email: ann.value });
+    world.create(['canary-second'], { email: ann.value });
     const shared: GivenIdentifier = { kind: 'distinct_id', value: 'canary-shared' };
     expect(await world.request([ann, shared])).toMatchObject([
       { reason: 'several_persons' },
@@ -112,14 +106,14 @@ describe('a person who signs up again while the request waits for the service, a
   ])('by %j is erased by a request of its own', async (given, distinctId, isMirrored) => {
     const world = await openErasureWorld(5);
     const properties = { email: 'canary-ann@x.example' };
-    const first = create(world, ['canary-ann'], properties);
+    const first = world.create(['canary-ann'], properties);
     await world.sync();
     const [request] = await world.request([given]);
     await world.reconcile();
     expect(listRequests(world.db(), 'open')).toMatchObject([{ state: 'awaiting_upstream' }]);
     expect(await world.request([given])).toMatchObject([{ id: request?.id, isKnown: true }]);
     world.pass(1);
-    const second = create(world, [distinctId], properties);
+    const second = world.create([distinctId], properties);
     await world.sync();
     expect(mirrored(world).includes(second)).toBe(isMirrored);
     const again = await world.request([given, given]);
@@ -132,7 +126,7 @@ describe('a person who signs up again while the request waits for the service, a
     expect(await world.request([given])).toMatchObject([{ isKnown: true, id: again[0]?.id }]);
     await world.sync();
     for (const uuid of [first, second]) {
-      expect(living(world)).not.toContain(uuid);
+      expect(world.living()).not.toContain(uuid);
       expect(mirrored(world)).not.toContain(uuid);
     }
     expect(verifyLedger({ folder: ledgerFolder(world.dataDir) }).problems).toEqual([]);
@@ -144,18 +138,17 @@ describe('two persons who have shared a distinct id, and have both asked', () =>
 
   it('the one whose request is held stays, also where the other one is approved', async () => {
     const world = await openErasureWorld(5);
-    const ann = create(world, ['canary-ann', 'canary-bob', 'canary-cleo']);
-    await world.sync();
-    await world.publish();
+    const ann = world.create(['canary-ann', 'canary-bob', 'canary-cleo']);
+    await world.syncAndPublish();
     const { created } = world.sandbox.act({ do: 'split', uuid: ann });
     const [bob = '', cleo = ''] = created;
     await world.sync();
     const [ofAnn] = await world.request([uuid(ann)]);
     expect([ofAnn, ...(await world.request([uuid(bob)]))]).toMatchObject([{ state: 'held' }, { state: 'held' }]);
-    await world.look((context) => Promise.resolve(approveRequest(context, ofAnn?.id ?? '')));
+    await world.erase((job) => approveRequest(job, ofAnn?.id ?? ''));
     await world.reconcile();
-    expect(living(world)).not.toContain(ann);
-    expect(living(world)).toEqual(expect.arrayContaining([bob, cleo]));
+    expect(world.living()).not.toContain(ann);
+    expect(world.living()).toEqual(expect.arrayContaining([bob, cleo]));
     expect(mirrored(world)).toEqual(expect.arrayContaining([bob, cleo]));
     expect(listRequests(world.db(), 'open').filter(({ state }) => state === 'held')).toHaveLength(1);
   });
@@ -163,15 +156,14 @@ describe('two persons who have shared a distinct id, and have both asked', () =>
 
 it('an integer id from before a person came back names that person', async () => {
   const world = await openErasureWorld(5);
-  const ann = create(world, ['canary-ann']);
+  const ann = world.create(['canary-ann']);
   const { id } = [...world.sandbox.living()].find((one) => one.uuid === ann) ?? {};
-  await world.sync();
-  await world.publish();
+  await world.syncAndPublish();
   world.sandbox.act({ do: 'delete', uuid: ann });
   world.sandbox.act({ do: 'resurrect', uuid: ann });
   await world.sync();
   expect(await world.request([{ kind: 'id', value: String(id) }])).toMatchObject([{ state: 'scoped', persons: 1 }]);
   expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1 } });
-  expect(living(world)).not.toContain(ann);
+  expect(world.living()).not.toContain(ann);
   expect(mirrored(world)).not.toContain(ann);
 });

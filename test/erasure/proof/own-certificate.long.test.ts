@@ -1,33 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { verifyDataFolder } from '../../../src/audit/verify-data-folder.ts';
 import { acknowledgeRequest } from '../../../src/erasure/acknowledge.ts';
-import { runEraseJob } from '../../../src/erasure/fence/restore-guard.ts';
 import { verify } from '../../../docs/verifier/verify.mjs';
 import { certificateWords } from '../../../docs/verifier/certificate-words.mjs';
 import { certificatePath } from '../../../src/erasure/proof/certificate-file.ts';
 import { readCertificate } from '../../../src/erasure/proof/certificate.ts';
+import { problemsOf } from '../bound/bound-world.ts';
 import { openErasureWorld } from '../erasure-world.ts';
 
 it('a certificate counts its own rows alone, and begins with what was kept', async () => {
   const world = await openErasureWorld(5, [{ path: 'export.consumers', value: ['warehouse', 'crm-team'] }]);
-  const uuids = [['ann'], ['bob', 'bob-2'], ['cleo', 'cleo-2', 'cleo-3']].map(
-    (distinctIds) => world.sandbox.act({ do: 'create', distinct_ids: distinctIds }).created[0] ?? '',
-  );
-  await world.sync();
-  await world.publish();
+  const uuids = [['ann'], ['bob', 'bob-2'], ['cleo', 'cleo-2', 'cleo-3']].map((ids) => world.create(ids));
+  await world.syncAndPublish();
   const request = async (uuid = '', deleteEvents = true) =>
     (await world.request([{ kind: 'uuid', value: uuid }], undefined, deleteEvents))[0]?.id ?? '';
   const ids = [await request(uuids[0], false), await request(uuids[1]), await request(uuids[2])];
   await world.reconcile();
   // The certificate of the second waits for the events; one consumer has deleted by then.
-  await world.look((context) =>
-    runEraseJob(context, (own) => {
-      acknowledgeRequest(own, ids[1] ?? '', { consumer: 'warehouse' });
-      return Promise.resolve({ outcome: 'done', counts: {} });
-    }),
-  );
+  await world.erase((job) => acknowledgeRequest(job, ids[1] ?? '', { consumer: 'warehouse' }));
   world.pass(14);
   await world.reconcile();
   const texts = ids.map((id) => readFileSync(certificatePath(world.dataDir, id, 1), 'utf8'));
@@ -60,6 +51,5 @@ it('a certificate counts its own rows alone, and begins with what was kept', asy
   const certificates = Object.fromEntries(texts.map((text, at) => [String(at), Buffer.from(text)]));
   const alone = verify({ folder: join(world.dataDir, 'ledger'), certificates, now: world.clock.now() });
   expect(alone.problems).toEqual([]);
-  const { problems } = await verifyDataFolder(world.dataDir, {}, new AbortController().signal);
-  expect(problems.filter((problem) => problem.startsWith('certificate'))).toEqual([]);
+  expect((await problemsOf(world)).filter((problem) => problem.startsWith('certificate'))).toEqual([]);
 });
