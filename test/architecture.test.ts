@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { doors, linesMax, wings, type Wing } from './doors.ts';
 
 /** The layers, lowest first: a folder (or file) imports only from layers below its own, and itself. */
 const layers = [
@@ -114,6 +115,31 @@ function violationsOf({ path, text }: SourceFile): string[] {
   });
 }
 
+/** The wing of a file. */
+function wingOf(path: string): Wing {
+  const found = Object.entries(wings).find(([, areas]) => (areas as readonly string[]).includes(areaOf(path)));
+  if (!found) throw new Error(`${path} is in no wing`);
+  return found[0] as Wing;
+}
+
+/** The files of other wings that a file imports, but for the kernel's. */
+function entrancesOf({ path, text }: SourceFile): { wing: Exclude<Wing, 'kernel'>; target: string }[] {
+  return importsOf(text).flatMap((name) => {
+    if (!name.startsWith('.')) return [];
+    const target = new URL(name, `file:///src/${path}`).pathname.replace(/^\/src\//, '');
+    if (target.startsWith('/')) return [];
+    const wing = wingOf(target);
+    return wing === 'kernel' || wing === wingOf(path) ? [] : [{ wing, target }];
+  });
+}
+
+/** Imports of a file that enter a wing beside its doors, in words. */
+function besideDoors(file: SourceFile): string[] {
+  return entrancesOf(file).flatMap(({ wing, target }) =>
+    doors[wing].includes(target) ? [] : [`${file.path}: enters ${wing} by ${target}, which is no door`],
+  );
+}
+
 /** Cycles between the files of one folder, as the two ends of the import that closes one. */
 function cyclesOf(files: readonly SourceFile[]): string[] {
   const graph = new Map(
@@ -158,6 +184,22 @@ describe('the architecture', () => {
     ['a pattern of paths', 'erasure/scan/planted.ts', 'const part = /^snapshots\\/(.+)$/;'],
   ])('catches %s past the door', (_what, path, text) => {
     expect(waysPastDoor({ path, text })).toHaveLength(1);
+  });
+
+  it('enters a wing by its doors only, and has no door that nobody uses', () => {
+    expect(sources.flatMap(besideDoors)).toEqual([]);
+    expect(besideDoors({ path: 'cli/planted.ts', text: "import { x } from '../ledger/planted.ts';" })).toHaveLength(1);
+    const used = new Set(sources.flatMap(entrancesOf).map(({ target }) => target));
+    expect(
+      Object.values(doors)
+        .flat()
+        .filter((door) => !used.has(door)),
+    ).toEqual([]);
+  });
+
+  it.each(Object.entries(linesMax))('has at most as many lines in the wing %s as were agreed: %i', (wing, most) => {
+    const own = sources.filter(({ path }) => wingOf(path) === wing);
+    expect(own.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0)).toBeLessThanOrEqual(most);
   });
 
   it('has no import cycles', () => {
