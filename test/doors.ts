@@ -228,7 +228,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_750,
   mirror: 6_850,
   publish: 5_500,
-  erasure: 10_300,
+  erasure: 10_350,
   operate: 8_600,
   anchor: 350,
   cluster: 2_750,

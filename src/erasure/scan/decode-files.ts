@@ -64,9 +64,7 @@ export async function decodeParquet(dataDir: string, { path, place }: ListedFile
   judge.takeFixedWords(place, footer.toString('latin1').match(signatures) ?? []);
   const published = publishedFileAt(place);
   for await (const { columns, rows: all } of readParquetRows(path)) {
-    // The rows that readers of a table pass over: a path of this program's, and a row's number.
-    const isOwn = ([file]: readonly unknown[]): boolean =>
-      published !== undefined && isTableFile(published) && String(columns) === 'file_path,pos' && isTablePath(file);
+    const isOwn = isPlaceOfRow(place, columns);
     const rows = all.filter((row) => !isOwn(row));
     judge.takeFixedWords(place, [...new Set(all.filter(isOwn).map(([file]) => file as string))]);
     // The file holds the names of its columns too.
@@ -80,18 +78,28 @@ export async function decodeParquet(dataDir: string, { path, place }: ListedFile
   return count;
 }
 
+/** Tells of the rows of a file whether they say which rows readers of a table pass over: a path of this program's, and a number. */
+function isPlaceOfRow(place: string, columns: readonly string[]): (row: readonly unknown[]) => boolean {
+  const published = publishedFileAt(place);
+  const canBe = published !== undefined && isTableFile(published) && String(columns) === 'file_path,pos';
+  return ([file]) => canBe && isTablePath(file);
+}
+
 /** The beginning of a Parquet file, and its end: the footer's length between two marks. */
 const magicBytes = 12;
 
 /** The values of a Parquet file that no manifest names. Their rows vouch for nothing, and are searched as other bytes are. */
 export async function* readOtherValues(dataDir: string, { path, place }: ListedFile): AsyncGenerator<Uint8Array> {
   if (partOf(dataDir, place).origin !== 'other') return;
-  for await (const { rows } of readParquetRows(path)) {
-    const texts: string[] = [];
-    for (const value of rows.flat())
-      if (ArrayBuffer.isView(value)) yield Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-      else for (const leaf of leavesOf('', '', value)) texts.push(String(leaf.value));
-    yield Buffer.from(texts.join('\0'));
+  for await (const { columns, rows } of readParquetRows(path)) {
+    const isOwn = isPlaceOfRow(place, columns);
+    for (const row of rows.filter((one) => !isOwn(one))) {
+      const texts: string[] = [];
+      for (const value of row)
+        if (ArrayBuffer.isView(value)) yield Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+        else for (const leaf of leavesOf('', '', value)) texts.push(String(leaf.value));
+      yield Buffer.from(texts.join('\0'));
+    }
   }
 }
 

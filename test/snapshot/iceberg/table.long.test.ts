@@ -184,6 +184,7 @@ test('the numbers and words of a table are nobody, and no row is found beside it
   const words = found.filter((word) => !/part-|-list|-deletes|\d{8}/.test(word));
   words.push('overwrite', 'current-snapshot-id', '/snapshots/persons/', 'POSITION_DELETES');
   expect(words).toEqual(expect.arrayContaining([expect.stringContaining('partition-spec-id')]));
+  expect(readdirSync(world.metadata)).toContainEqual(expect.stringMatching(/-deletes\.parquet$/));
   const stranger = await scan({ person_id: ['0', '1', '2', '3', '4', '100', '134'], distinct_id: words });
   expect([stranger.unreadable, stranger.subjects[0]?.places]).toEqual([[], []]);
   const placesOf = async (identity: object) =>
