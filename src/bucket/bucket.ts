@@ -123,6 +123,16 @@ function listsOf(store: Store): Pick<Bucket, 'listVersions' | 'listUploads' | 'a
   };
 }
 
+/** No object that this program puts is larger: it is put in one request. */
+const objectBytesMax = 5 * 2 ** 30;
+
+function tooLarge({ location }: Store, path: string): AppError {
+  return new AppError(`${location} has an object without a length, or of more than 5 GiB: ${path}`, {
+    code: 'oversize',
+    hint: 'see who else writes there: this program puts no such object',
+  });
+}
+
 /** The objects that readers find. */
 function objectsOf(store: Store): Pick<Bucket, 'describe' | 'read' | 'fetch' | 'put'> {
   const { client, signal } = store;
@@ -141,7 +151,9 @@ function objectsOf(store: Store): Pick<Bucket, 'describe' | 'read' | 'fetch' | '
       }),
     fetch: (path, to) =>
       askUnless(missing, store, 's3:GetObject', async (options) => {
-        const { Body, Metadata } = await client.getObject(at(store, path), options);
+        const { Body, Metadata, ContentLength } = await client.getObject(at(store, path), options);
+        // With a length, the connection ends the body there.
+        if (ContentLength === undefined || ContentLength > objectBytesMax) throw tooLarge(store, path);
         await pipeline(Body as Readable, createWriteStream(to, { mode: 0o600 }), { signal });
         return { publisher: Metadata?.['publisher'] ?? null };
       }),

@@ -2,6 +2,7 @@ import { AppError } from '../core/errors.ts';
 
 /** A list goes no further. */
 const itemsMax = 1_000_000;
+const pagesMax = 10_000;
 
 /** Where a page of a list begins, and where the next one does. */
 type Markers = { KeyMarker?: string; VersionIdMarker?: string; UploadIdMarker?: string };
@@ -9,13 +10,21 @@ type Page = { IsTruncated?: boolean | undefined } & {
   [key in keyof Markers as `Next${key}`]?: string | undefined;
 };
 
-/** The items of all pages of a list of the store. Throws `oversize` where there are too many of them. */
+/** The items of all pages of a list of the store. Throws `oversize` where there are too many of them, `service` where it has no end. */
 export async function collectPages<P extends Page, T>(
   ask: (from: Markers) => Promise<P>,
   itemsOf: (page: P) => readonly T[],
 ): Promise<T[]> {
   const found: T[] = [];
+  const begun = new Set<string>();
   for (let from: Markers | undefined = {}; from;) {
+    const markers = JSON.stringify(from);
+    if (begun.has(markers) || begun.size === pagesMax)
+      throw new AppError('a list of the store has no end', {
+        code: 'service',
+        hint: 'nothing was changed by it; use a store whose lists end, or a prefix with fewer objects below',
+      });
+    begun.add(markers);
     const page: P = await ask(from);
     found.push(...itemsOf(page));
     if (found.length > itemsMax)

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { S3 } from '@aws-sdk/client-s3';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/clock.ts';
@@ -13,6 +14,9 @@ export type Store = BucketTools & { client: S3; location: string; Bucket: string
 
 const connectionTimeoutMs = 10_000;
 const silenceMs = 60_000;
+
+/** The most of an answer that is read into memory: all but the bytes of objects. A page of a list has some hundred kB. */
+const answerBytesMax = 16 << 20;
 
 /** The clocks of a store and of this machine differ by less: an answer from a clock that is farther away is an error. */
 export const clockDifferenceMs = 15 * 60_000;
@@ -48,7 +52,33 @@ export async function openStore(
     },
     { step: 'deserialize', name: 'clockOfStore' },
   );
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        const result = await next(args);
+        const response = result.response as { body?: unknown };
+        if (commandName !== 'GetObjectCommand' && response.body instanceof Readable)
+          response.body = response.body.compose(bounded);
+        return result;
+      },
+    // Next to the socket: before anything reads the answer.
+    { step: 'deserialize', name: 'boundOfAnswers', priority: 'low' },
+  );
   return { ...tools, client, location, ...placeOf(location) };
+}
+
+/** Passes an answer on, until it is too long. */
+async function* bounded(answer: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of answer) {
+    bytes += chunk.length;
+    if (bytes > answerBytesMax)
+      throw new AppError(`an answer of the store has more than ${answerBytesMax} bytes`, {
+        code: 'oversize',
+        hint: 'see what answers at the address of the store: a list has pages of at most 1,000 names',
+      });
+    yield chunk;
+  }
 }
 
 /** Bucket and prefix of a location that the settings have checked. */
