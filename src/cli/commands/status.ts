@@ -16,6 +16,7 @@ import { readProjectState } from '../../worker/read-project.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { standingText } from '../bucket-text.ts';
+import { exitCodes } from '../errors.ts';
 import { heldPlanText, passTable } from '../sync-text.ts';
 import { formatTable } from '../table.ts';
 
@@ -24,14 +25,21 @@ const clearedScreen = '\u001B[H\u001B[2J';
 const runsShown = 5;
 
 /** Defines `status`: shows the state of the mirror, its snapshots and runs. */
-export function define(command: Command, { stdout, signal }: CommandContext): CommandAction {
-  command.option('--watch', 'show it again every two seconds, until Ctrl-C');
+export function define(command: Command, context: CommandContext): CommandAction {
+  const { stdout, signal } = context;
+  command
+    .option('--watch', 'show it again every two seconds, until Ctrl-C')
+    .option('--check', 'end with 4 where something needs a person, for a monitor');
   return {
-    help: '\nExamples:\n  analytics-mirror status\n  analytics-mirror status --watch\n  analytics-mirror status --json',
-    run: async (app, { watch }: { watch?: boolean }) => {
+    help: '\nIt begins with what needs a person, and what to do about it.\nExit codes with --check: 0 all is well, 4 something needs a person.\n\nExamples:\n  analytics-mirror status\n  analytics-mirror status --watch\n  analytics-mirror status --check --json',
+    run: async (app, { watch, check }: { watch?: boolean; check?: boolean }) => {
+      const judged = (isWell: boolean): void => {
+        if (check === true && !isWell) context.setExitCode(exitCodes.incomplete);
+      };
       const { settings, clock, clusterDatabase, shared } = app;
       if (clusterDatabase && shared && !existsSync(databasePath(settings.dataDir))) {
         const report = await reportElsewhere(clusterDatabase, shared.project);
+        judged(report.said !== null && report.said.alerts.length === 0);
         return { json: report, text: elsewhereText(report) };
       }
       const db = app.databaseReadOnly();
@@ -41,6 +49,7 @@ export function define(command: Command, { stdout, signal }: CommandContext): Co
         const { jobs, condition, ...state } = readProjectState(db, app, atMs);
         const content = gatherContent(db, settings, { jobs, atMs, namesHeld: false });
         const { reasons } = judgeProject({ ...state, jobs, condition, content }, at);
+        judged(reasons.length === 0);
         return {
           json: {
             dataDir: state.dataDir,
