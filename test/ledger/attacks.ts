@@ -158,8 +158,11 @@ function isFileAccepted({ dataDir, publicKey }: Attacked, file: string, content:
   return verify({ ...task, publicKey }).ok;
 }
 
-/** An attack on a whole folder. `listed`: the row of ATTACKS.md that says what has to be kept to see it; undefined: refused with nothing. */
-export type Attack = { what: string; listed?: string; change: (dataDir: string) => void };
+/**
+ * An attack on a whole folder. `listed`: the row of ATTACKS.md that says what has to be kept to see it; undefined: refused with nothing.
+ * `isOfMany`: one of those that differ in an entry's number only.
+ */
+export type Attack = { what: string; listed?: string; isOfMany?: true; change: (dataDir: string) => void };
 
 const entriesOf = (dataDir: string): string => join(dataDir, 'ledger/entries.jsonl');
 const linesOf = (dataDir: string): string[] => readFileSync(entriesOf(dataDir), 'utf8').split('\n').slice(0, -1);
@@ -269,7 +272,7 @@ export function attacksOn(original: string): Attack[] {
     ['deep nesting', '['.repeat(100_000)],
   ];
   return [
-    ...moved,
+    ...moved.map((attack) => Object.assign(attack, { isOfMany: true as const })),
     ...tricks.map(([what, line]): Attack => ({
       what: `in JSON: ${what}`,
       change: (dir) => writeLines(dir, lines.with(0, line)),
