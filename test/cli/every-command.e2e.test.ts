@@ -193,10 +193,10 @@ it('erase approve: a request that touches another person is held until it is app
   await run('sync');
   const [id = ''] = await add(fileOf(index), 4);
   await run('reconcile', [], 4);
-  expect((await run('status', ['--check'], 4)).stdout).toMatch(/^mirror in .*\n\nATTENTION: .*held/);
+  expect((await run('status', ['--check'], 4)).stdout).toMatch(/^Your approval is needed\nmirror in .*\n\nATTENTION: /);
   await run('erase approve', [id]);
   await run('reconcile');
-  await run('status', ['--check']);
+  expect((await run('status', ['--check'])).stdout).toMatch(/^All is well\n/);
   expect([...workspace.sandbox.living()].map(({ uuid }) => uuid)).not.toContain(uuidOf(index));
 });
 

@@ -11,7 +11,7 @@ import { gatherContent } from '../../status/gather-overview.ts';
 import { listedAgainTexts } from '../../status/listed-again.ts';
 import type { ErasureReport, ProjectContent, RunReport, SnapshotReport } from '../../status/overview.ts';
 import { reportElsewhere, type ElsewhereReport } from '../../cluster/report-elsewhere.ts';
-import { judgeProject } from '../../status/verdict.ts';
+import { judgeProject, type Verdict } from '../../status/verdict.ts';
 import { readProjectState } from '../../worker/read-project.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
@@ -31,7 +31,7 @@ export function define(command: Command, context: CommandContext): CommandAction
     .option('--watch', 'show it again every two seconds, until Ctrl-C')
     .option('--check', 'end with 4 where something needs a person, for a monitor');
   return {
-    help: '\nIt begins with what needs a person, and what to do about it.\nExit codes with --check: 0 all is well, 4 something needs a person.\n\nExamples:\n  analytics-mirror status\n  analytics-mirror status --watch\n  analytics-mirror status --check --json',
+    help: '\nIts first line answers whether all is well. What needs a person comes next, with what to do about it.\nExit codes with --check: 0 all is well, 4 something needs a person.\n\nExamples:\n  analytics-mirror status\n  analytics-mirror status --watch\n  analytics-mirror status --check --json',
     run: async (app, { watch, check }: { watch?: boolean; check?: boolean }) => {
       const judged = (isWell: boolean): void => {
         if (check === true && !isWell) context.setExitCode(exitCodes.incomplete);
@@ -48,8 +48,8 @@ export function define(command: Command, context: CommandContext): CommandAction
         const at = isoTime(atMs);
         const { jobs, condition, ...state } = readProjectState(db, app, atMs);
         const content = gatherContent(db, settings, { jobs, atMs, namesHeld: false });
-        const { reasons } = judgeProject({ ...state, jobs, condition, content }, at);
-        judged(reasons.length === 0);
+        const verdict = judgeProject({ ...state, jobs, condition, content }, at);
+        judged(verdict.reasons.length === 0);
         return {
           json: {
             dataDir: state.dataDir,
@@ -65,7 +65,7 @@ export function define(command: Command, context: CommandContext): CommandAction
               lastOutcome,
             })),
           },
-          text: contentText(state.dataDir, content, reasons) + scheduleText(jobs, at),
+          text: contentText(state.dataDir, content, verdict) + scheduleText(jobs, at),
         };
       };
       const isShown = watch === true && command.optsWithGlobals<GlobalOptions>().json !== true;
@@ -97,11 +97,11 @@ function attentionText({ message, todo }: { message: string; todo: string }): st
 function contentText(
   dataDir: string,
   { rows, suspects, held, passes, snapshots, buckets, erasure, runs, lease, budget }: ProjectContent,
-  reasons: readonly { message: string; todo: string }[],
+  { sentence, reasons }: Verdict,
 ): string {
   const awaited = Object.entries(suspects).filter(([, count]) => count > 0);
   const sections = [
-    `mirror in ${dataDir}\n`,
+    `${sentence}\nmirror in ${dataDir}\n`,
     ...(reasons.length === 0 ? [] : [reasons.map(attentionText).join('')]),
     formatTable(['table', 'rows'], Object.entries(rows)),
     passes.length === 0 ? 'no pass yet: run `analytics-mirror sync`\n' : passTable(passes),
