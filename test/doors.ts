@@ -227,7 +227,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 1_800,
   ledger: 2_750,
   mirror: 6_850,
-  publish: 5_500,
+  publish: 5_550,
   erasure: 10_350,
   operate: 8_600,
   anchor: 350,
