@@ -4,7 +4,7 @@ import { datasets, keyKind, type PublishedDataset } from '../contract/datasets.t
 import { type Identity, identifiersIn, nobody, partsOf, type Sighting } from '../contract/identity.ts';
 import { duckDbApi, loadTexts, parquetRows, sqlName, withDuckDb } from './duckdb.ts';
 import type { ManifestFile } from './manifest.ts';
-import { findHolding, mentionOf, ownCondition } from './holding-parts.ts';
+import { findHolding, mentionOf, ownCondition, ownConditions } from './holding-parts.ts';
 import { valueWriters } from './row-batches.ts';
 import { sightingsOf } from '../contract/row-readers.ts';
 import {
@@ -160,17 +160,14 @@ export async function markSubjectRows(
   path: string,
   identity: Identity,
 ): Promise<MarkedRows> {
-  const { identifiers } = datasets[dataset];
   const mention = mentionOf(dataset);
   const part = parquetRows([path]);
   await emptyMarks(connection);
   for (const some of comparedParts(identity)) {
     await loadIdentity(connection, some);
-    for (const { column, role: kind } of identifiers)
-      if (some[kind].length > 0)
-        await connection.run(`INSERT INTO gone SELECT file_row_number FROM ${part}
-          WHERE CAST(${sqlName(column)} AS VARCHAR) IN (SELECT value FROM subject WHERE kind = '${kind}')
-            AND file_row_number NOT IN (SELECT row FROM gone)`);
+    for (const isOwn of ownConditions(dataset, some))
+      await connection.run(`INSERT INTO gone SELECT file_row_number FROM ${part}
+        WHERE ${isOwn} AND file_row_number NOT IN (SELECT row FROM gone)`);
   }
   await markMentions(connection, dataset, part, 'file_row_number IN (SELECT row FROM gone)', identity);
   return { ...(await countMarks(connection)), trimmedColumn: mention?.column };

@@ -74,6 +74,17 @@ export const known: Readonly<Record<string, Move[]>> = {
     { do: 'restore rows', nth: 0 },
   ],
   'what a merge had brought to the subject since the last pass stayed': [sync, merge, request(0), reconcile],
+  'a newcomer with the integer id of the subject was taken out of the published files': [
+    { do: 'keep rows' },
+    { do: 'sign up' },
+    sync,
+    { do: 'request', who: 3, by: 'lower email', kill: { at: 'http', nth: 1, moment: 'before' } },
+    { do: 'reconcile', kill: { at: 'disk', nth: 76, moment: 'before' } },
+    { do: 'restore rows', nth: 0 },
+    { do: 'sign up' },
+    sync,
+    { do: 'export', kind: 'delta', isPart: false, kill: null },
+  ],
   'who had lost the integer id to somebody else stayed for ever': [
     { do: 'keep rows' },
     { do: 'sign up' },

@@ -8,6 +8,7 @@ import { sha256File } from '../../src/core/digest.ts';
 import { type Row, publishedShapes } from '../../src/snapshot/columns.ts';
 import { snapshotFolder } from './paths.ts';
 import { expireDeletions, rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
+import { locateIdentity } from '../../src/snapshot/subject-rows.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listAll } from '../export/export-fixture.ts';
@@ -106,6 +107,16 @@ test('of each identity its own rows are counted, and a row of two counts for bot
   ];
   const [rewritten] = await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], identities, options);
   expect(rewritten).toMatchObject({ rowsBefore: 4, rowsRemoved: 3, rowsRemovedOf: [2, 1, 0, 1] });
+});
+
+test('somebody with another uuid stays, who has the integer id of the subject: a service may use it again', async () => {
+  const dataDir = temporaryFolder();
+  await publishRows(dataDir, 'persons', [personRow('a', { id: 4 }), personRow('b', { id: 4 })]);
+  const subject = { ...nobody, person_uuid: ['a'], person_id: ['4'] };
+  const located = await locateIdentity(publishedFilesIn(dataDir), subject, { signal });
+  expect(located.parts.flatMap(({ found }) => found.map((row) => row.person_uuid))).toEqual(['a']);
+  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], [subject], options);
+  expect((await rowsOfSnapshot(dataDir, 'persons', first)).parts.map(keysOf)).toEqual([['b']]);
 });
 
 test('each generation is rewritten on its own', async () => {

@@ -106,7 +106,8 @@ function modelOf(dataset: PersonalDataset, row: Row, subject: Identity): Row | u
   const is = (kind: keyof Identity, value: Row[string] | undefined): boolean =>
     value !== null && value !== undefined && subject[kind].includes(String(value));
   const isOwn = {
-    persons: is('person_uuid', row['uuid']) || is('person_id', row['id']),
+    // Beside a uuid, an integer id names nobody.
+    persons: is('person_uuid', row['uuid']) || (subject.person_uuid.length === 0 && is('person_id', row['id'])),
     recordings:
       is('recording_id', row['id']) || is('person_uuid', row['person_uuid']) || is('distinct_id', row['distinct_id']),
     distinct_ids: is('distinct_id', row['distinct_id']) || is('person_uuid', row['person_uuid']),
