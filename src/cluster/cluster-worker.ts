@@ -116,7 +116,11 @@ async function look(watch: Watch): Promise<void> {
     watch.newest = at;
     const said = ProjectState.safeParse(state).data;
     if (said) told.set(id, { state: said, at });
-    else watch.log.warn({ project: watch.byId.get(id)?.name ?? id }, 'what is told of a project cannot be read');
+    else
+      watch.log.warn(
+        { project: watch.byId.get(id)?.name ?? id },
+        'the database has a state of a project that cannot be read',
+      );
   }
   const able = isAble(own);
   if (able !== watch.wasAble) await holdings.tellAble(able);

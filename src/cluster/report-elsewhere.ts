@@ -34,6 +34,6 @@ export async function reportElsewhere(
         : { machine: found.holder, purpose: found.purpose ?? '', since: found.since ?? '' },
     isPaused: found?.isPaused ?? false,
     newer: found ? newerReason(found, schemaVersion()) : null,
-    said: state ? { ...state, at: said?.at ?? '' } : null,
+    said: said && state ? { ...state, at: said.at } : null,
   };
 }

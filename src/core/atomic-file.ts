@@ -86,9 +86,20 @@ export function removeOldDrafts(folder: string, beforeMs: number): void {
 
 /** Writes a file that a command was asked for, making its folder. Throws `usage` when it cannot be written. */
 export function writeRequestedFile(file: string, content: Content): void {
-  try {
+  orUsage(file, () => {
     makeFolder(dirname(file));
     replaceFile(file, content);
+  });
+}
+
+/** Writes a file that a command was asked for where nothing stands, for its owner only. Throws `usage` when it cannot be written. */
+export function writeNewFile(file: string, text: string): void {
+  orUsage(file, () => writeFileSync(file, text, { flag: 'wx', mode: 0o600 }));
+}
+
+function orUsage(file: string, write: () => void): void {
+  try {
+    write();
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined) throw error;

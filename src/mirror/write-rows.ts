@@ -119,7 +119,8 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
   };
 }
 
-function unchangedPage(received: number): PageOutcome {
+/** What comes of a page with so many rows that changed nothing. */
+export function unchangedPage(received: number): PageOutcome {
   return {
     received,
     added: 0,

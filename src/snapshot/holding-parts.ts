@@ -40,7 +40,7 @@ async function pathsThatHold(
   identity: Identity,
 ): Promise<Set<string>> {
   const paths = parts.map(({ path }) => path);
-  // Files of other versions have other columns.
+  // Generations have other columns, as other properties were promoted.
   const rows = parquetRows(paths, 'filename = true', 'union_by_name = true');
   const footers = await connection.runAndReadAll(
     `SELECT file_name, num_rows FROM parquet_file_metadata(${sqlPaths(paths)})`,

@@ -6,6 +6,7 @@ import { beginWalk, judgePage, type WalkStep } from '../../src/sync/walk-plan.ts
 import type { WalkPlan } from '../../src/sync/walk-windows.ts';
 import { timeText, type PageView } from '../../src/sync/seam.ts';
 import type { WalkState, Window } from '../../src/sync/walk-state.ts';
+import { unchangedPage } from '../../src/mirror/write-rows.ts';
 import { DriftingList, type Drift, type Serving } from './drifting-list.ts';
 
 /** One thing that happens between two answers: the list drifts, and one of the waiting requests is answered. */
@@ -111,20 +112,7 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
       takePage: ({ view }, state) => {
         const step = judgePage(planOf(run), state, view, takeNew(view, seen));
         momentRows = step.state.evidence.momentRows;
-        return {
-          step,
-          outcome: {
-            received: view.keys.length,
-            added: 0,
-            changed: 0,
-            quarantined: 0,
-            fenced: 0,
-            cameAfter: 0,
-            trimmed: 0,
-            unchangedRun: 0,
-            isQuarantineFull: false,
-          },
-        };
+        return { step, outcome: unchangedPage(view.keys.length) };
       },
       unchangedRowsMax: null,
       onProgress: () => undefined,

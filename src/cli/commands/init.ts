@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { Option, type Command } from 'commander';
@@ -6,7 +6,8 @@ import { createApp, type App } from '../../app/app.ts';
 import { defaultFiles } from '../../config/default-file.ts';
 import { firstConfiguration, presetNames, presets, type Preset, type PresetName } from '../../config/presets.ts';
 import { readProjects, type ListedProject } from '../../contract/projects.ts';
-import { AppError, systemCode } from '../../core/errors.ts';
+import { writeNewFile } from '../../core/atomic-file.ts';
+import { AppError } from '../../core/errors.ts';
 import type { Check } from '../../status/check.ts';
 import { planPasses, type PassPlan } from '../../status/cost-forecast.ts';
 import { examine } from '../../status/doctor.ts';
@@ -102,20 +103,6 @@ Examples:
       });
     },
   };
-}
-
-/** Writes the configuration where nothing stands. Throws `usage` where it cannot be written. */
-function writeNewFile(file: string, text: string): void {
-  try {
-    writeFileSync(file, text, { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === undefined) throw error;
-    throw new AppError(`cannot write ${file} (${code})`, {
-      code: 'usage',
-      hint: 'name a file in a folder that can be written: --out FILE',
-    });
-  }
 }
 
 function missing(message: string, option: string): AppError {
