@@ -43,6 +43,14 @@ export function unionOf(identities: Iterable<Identity>): Identity {
   });
 }
 
+/**
+ * The identity by which rows are told to be somebody's own. Beside a uuid, an integer id names nobody: a service may use it again, for
+ * a person with another uuid.
+ */
+export function withoutReusableId(identity: Identity): Identity {
+  return identity.person_uuid.length === 0 ? identity : { ...identity, person_id: [] };
+}
+
 /** Live services show no more distinct ids of a person in a list. */
 const listedDistinctIdsMax = 1000;
 

@@ -1,7 +1,7 @@
 import { provedGone } from './acknowledge.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { unionOf, type Sighting } from '../contract/identity.ts';
+import { unionOf, withoutReusableId, type Sighting } from '../contract/identity.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { isFile, isHere, spellTarget, type FileTarget, type FixedTarget } from '../ledger/target.ts';
 import { hasBox, listRequests, type ErasureRequest, alignStates, updateRequest } from '../mirror/erasure-requests.ts';
@@ -82,11 +82,10 @@ async function fencedSubjects(context: JobContext): Promise<FencedSubject[]> {
 /** Searches every published file once more; a file that still holds a subject becomes a target of its request. */
 async function isGoneFromFiles(context: JobContext): Promise<boolean> {
   const { db, published, clock, signal } = context;
-  const subjects = (await fencedSubjects(context)).map(({ id, identity }) => ({
-    id,
-    identity,
-    isNamed: prepareNames(identity),
-  }));
+  const subjects = (await fencedSubjects(context)).map(({ id, identity: known }) => {
+    const identity = withoutReusableId(known);
+    return { id, identity, isNamed: prepareNames(identity) };
+  });
   const found: Map<string, Map<FoundPart, number>> = new Map(subjects.map(({ id }) => [id, new Map()]));
   let isGone = true;
   const onRow = (part: FoundPart, row: Sighting): void => {

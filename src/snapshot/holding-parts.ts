@@ -66,22 +66,12 @@ function canHold(dataset: PublishedDataset, identity: Identity): boolean {
 
 /** SQL: whether a row is the identity's own, by a column that identifies. */
 export function ownCondition(dataset: PublishedDataset, identity: Identity): string {
-  const isOwn = ownConditions(dataset, identity).map((condition) => `coalesce(${condition}, false)`);
+  const isOwn = datasets[dataset].identifiers.flatMap(({ column, role: kind }) =>
+    identity[kind].length > 0
+      ? `coalesce(CAST(${sqlName(column)} AS VARCHAR) IN (SELECT value FROM subject WHERE kind = '${kind}'), false)`
+      : [],
+  );
   return `(${[...isOwn, 'false'].join(' OR ')})`;
-}
-
-/**
- * The same for each column by itself; null where the column is. Beside a uuid, an integer id names nobody: a service may use it again,
- * for a person with another uuid.
- */
-export function ownConditions(dataset: PublishedDataset, identity: Identity): string[] {
-  const { identifiers } = datasets[dataset];
-  const uuid = identity.person_uuid.length > 0 ? identifiers.find(({ role }) => role === 'person_uuid') : undefined;
-  return identifiers.flatMap(({ column, role: kind }) => {
-    if (identity[kind].length === 0) return [];
-    const isOwn = `CAST(${sqlName(column)} AS VARCHAR) IN (SELECT value FROM subject WHERE kind = '${kind}')`;
-    return kind === 'person_id' && uuid ? `${isOwn} AND ${sqlName(uuid.column)} IS NULL` : isOwn;
-  });
 }
 
 /** A column in which rows of other persons can name a distinct id, and where in it. */

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { PublishedDataset } from '../contract/datasets.ts';
-import { unionOf, type Identity } from '../contract/identity.ts';
+import { unionOf, withoutReusableId, type Identity } from '../contract/identity.ts';
 import { isoToMicros } from '../core/time.ts';
 import { parquetRows, withDuckDb } from './duckdb.ts';
 import { type RowChange, encodePart } from './encode-part.ts';
@@ -50,12 +50,14 @@ export async function rewriteSnapshot(
   dataset: PublishedDataset,
   snapshotId: string,
   parts: readonly string[],
-  identities: readonly Identity[],
+  subjects: readonly Identity[],
   options: RewriteOptions,
 ): Promise<RewrittenPart[]> {
   if (!published.listSnapshots(dataset).some(({ id }) => id === snapshotId)) return [];
   const manifest = published.readManifest({ dataset, snapshotId });
   const files = manifest.files.filter(({ name }) => parts.includes(name));
+  // Of each by itself: the uuid of one says nothing of another's integer id.
+  const identities = subjects.map(withoutReusableId);
   const identity = unionOf(identities);
   return rewriteParts(
     published,

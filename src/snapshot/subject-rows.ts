@@ -1,10 +1,17 @@
 import type { DuckDBConnection, JS } from '@duckdb/node-api';
 import { spelledInJson } from '../contract/embedded-person.ts';
 import { datasets, keyKind, type PublishedDataset } from '../contract/datasets.ts';
-import { type Identity, identifiersIn, nobody, partsOf, type Sighting } from '../contract/identity.ts';
+import {
+  type Identity,
+  identifiersIn,
+  nobody,
+  partsOf,
+  type Sighting,
+  withoutReusableId,
+} from '../contract/identity.ts';
 import { duckDbApi, loadTexts, parquetRows, sqlName, withDuckDb } from './duckdb.ts';
 import type { ManifestFile } from './manifest.ts';
-import { findHolding, mentionOf, ownCondition, ownConditions } from './holding-parts.ts';
+import { findHolding, mentionOf, ownCondition } from './holding-parts.ts';
 import { valueWriters } from './row-batches.ts';
 import { sightingsOf } from '../contract/row-readers.ts';
 import {
@@ -63,7 +70,7 @@ export async function searchIdentity(
   return { files: parts.length, rows: sum(({ rows }) => rows), bytes: sum(({ bytes }) => bytes) };
 }
 
-/** As `searchIdentity`, with the rows that were found in memory. */
+/** As `searchIdentity`, for the rows that are one subject's own, with these in memory. */
 export async function locateIdentity(
   published: PublishedFiles,
   identity: Identity,
@@ -80,7 +87,7 @@ export async function locateIdentity(
     parts.set(place, known);
     known.found.push(row);
   };
-  const searched = await searchIdentity(published, identity, { signal, onRow });
+  const searched = await searchIdentity(published, withoutReusableId(identity), { signal, onRow });
   return { searched, parts: [...parts.values()] };
 }
 
@@ -160,14 +167,17 @@ export async function markSubjectRows(
   path: string,
   identity: Identity,
 ): Promise<MarkedRows> {
+  const { identifiers } = datasets[dataset];
   const mention = mentionOf(dataset);
   const part = parquetRows([path]);
   await emptyMarks(connection);
   for (const some of comparedParts(identity)) {
     await loadIdentity(connection, some);
-    for (const isOwn of ownConditions(dataset, some))
-      await connection.run(`INSERT INTO gone SELECT file_row_number FROM ${part}
-        WHERE ${isOwn} AND file_row_number NOT IN (SELECT row FROM gone)`);
+    for (const { column, role: kind } of identifiers)
+      if (some[kind].length > 0)
+        await connection.run(`INSERT INTO gone SELECT file_row_number FROM ${part}
+          WHERE CAST(${sqlName(column)} AS VARCHAR) IN (SELECT value FROM subject WHERE kind = '${kind}')
+            AND file_row_number NOT IN (SELECT row FROM gone)`);
   }
   await markMentions(connection, dataset, part, 'file_row_number IN (SELECT row FROM gone)', identity);
   return { ...(await countMarks(connection)), trimmedColumn: mention?.column };

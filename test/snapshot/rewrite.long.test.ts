@@ -119,6 +119,25 @@ test('somebody with another uuid stays, who has the integer id of the subject: a
   expect((await rowsOfSnapshot(dataDir, 'persons', first)).parts.map(keysOf)).toEqual([['b']]);
 });
 
+test('each of several subjects is known by itself: of two with one integer id, and of one of whom nothing else is known', async () => {
+  const dataDir = temporaryFolder();
+  const rows = [
+    personRow('a', { id: 4 }),
+    personRow('b', { id: 4 }),
+    personRow('c', { id: 5 }),
+    personRow('d', { id: 6 }),
+  ];
+  await publishRows(dataDir, 'persons', rows);
+  const subjects = [
+    { ...nobody, person_uuid: ['a'], person_id: ['4', '6'] },
+    { ...nobody, person_uuid: ['b'], person_id: ['4'] },
+    { ...nobody, person_id: ['5'] },
+  ];
+  const [rewritten] = await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], subjects, options);
+  expect(rewritten).toMatchObject({ rowsRemoved: 3, rowsRemovedOf: [1, 1, 1] });
+  expect((await rowsOfSnapshot(dataDir, 'persons', first)).parts.map(keysOf)).toEqual([['d']]);
+});
+
 test('each generation is rewritten on its own', async () => {
   const dataDir = temporaryFolder();
   const [ann, bob] = [personRow('a', { id: 1 }), personRow('b', { id: 2 })];

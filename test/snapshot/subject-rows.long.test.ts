@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Identity, nobody } from '../../src/contract/identity.ts';
 import { snapshotFolder } from './paths.ts';
-import { locateIdentity } from '../../src/snapshot/subject-rows.ts';
+import { locateIdentity, searchIdentity } from '../../src/snapshot/subject-rows.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { exportDataset, exportRequest, listAll } from '../export/export-fixture.ts';
 import { publishRows } from './publish-rows.ts';
@@ -80,6 +80,16 @@ test('id 1 is not 11, nor ann@x joann@x', async () => {
   await publishRows(dataDir, 'persons', [joann]);
   expect(await where(dataDir, { person_id: ['1', '01', '+11', 'NaN'], distinct_id: ['ann@x', ''] })).toEqual([]);
   expect(await where(dataDir, { person_id: ['11'] })).toHaveLength(1);
+});
+
+test('somebody who is looked for by integer id is found beside others of whom a uuid is known', async () => {
+  const dataDir = temporaryFolder();
+  await publishRows(dataDir, 'persons', [personRow('a', { id: 4 }), personRow('b', { id: 5 })]);
+  const found: (string | null)[] = [];
+  const onRow = (_part: unknown, row: { person_uuid: string | null }): void => void found.push(row.person_uuid);
+  const several = { ...nobody, person_uuid: ['a'], person_id: ['5'] };
+  await searchIdentity(publishedFilesIn(dataDir), several, { signal, onRow });
+  expect(found).toEqual(['a', 'b']);
 });
 
 test('recordings are found by id, person, distinct id, and by a distinct id, or a name that is one, of the person they embed', async () => {
