@@ -166,7 +166,6 @@ export function merge(world: World, loser: Person, survivor: Person): void {
   world.service.state.persons.delete(loser.uuid);
   survivor.distinctIds.push(...loser.distinctIds);
   survivor.createdAtMs = Math.min(survivor.createdAtMs, loser.createdAtMs);
-  survivor.bornMs = Math.min(survivor.bornMs, loser.bornMs);
   world.truth.join(loser.uuid, survivor.uuid);
   world.merged.push({ loser: loser.uuid, survivor: survivor.uuid });
 }
