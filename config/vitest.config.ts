@@ -1,8 +1,20 @@
+import { existsSync, statfsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const everywhere = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as const;
+/**
+ * Tests keep their folders in memory where there is room: they sync thousands of small files, and none of them ends the machine. A
+ * container often has 64 MB there, which would not do.
+ */
+function memoryFolder(): { TMPDIR?: string } {
+  const folder = '/dev/shm';
+  if (process.env['TMPDIR'] !== undefined || !existsSync(folder)) return {};
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize >= 4e9 ? { TMPDIR: folder } : {};
+}
+
+const everywhere = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000, env: memoryFolder() } as const;
 
 /** Starts the files that take longest first, also on a machine that has never run them: they start processes, or play much. */
 class LongestFirst extends BaseSequencer {

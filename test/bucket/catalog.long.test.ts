@@ -73,7 +73,7 @@ test('a namespace of two names, a warehouse and a token are sent as the specific
   expect(catalog.asked).toContain('GET /iceberg/v1/config?warehouse=a%20b');
   expect(catalog.asked).toContain('POST /iceberg/v1/namespaces/lake%1Fpeople/register');
   expect([...catalog.tokens]).toEqual(['Bearer token-of-test']);
-  chmodSync(tokenFile, 0o644);
+  chmodSync(tokenFile, 0o666);
   const open = await tell(dataDir, catalog, set);
   expect(open).toMatchObject({ told: [], error: { code: 'usage' } });
 });
