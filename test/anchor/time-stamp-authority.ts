@@ -26,12 +26,20 @@ export function testKey(file: string): string {
 /** How a token differs from the usual one: RSA, SHA-256, a certificate for time stamps of the tests' own root. */
 export type TokenShape = {
   key?: 'authority' | 'authority-ec';
-  certificate?: 'authority' | 'authority-ec' | 'authority-loose' | 'authority-below' | 'authority-rogue';
+  certificate?:
+    | 'authority'
+    | 'authority-ec'
+    | 'authority-loose'
+    | 'authority-below'
+    | 'authority-rogue'
+    | `chain-${string}`;
   digest?: keyof typeof digestOids;
   /** In hex, without its sign: as a request has it. */
   nonce?: string | undefined;
   /** What the attributes say of the certificate: nothing, its SHA-1, its SHA-256, or the SHA-256 of another. */
   names?: 'nothing' | 'sha1' | 'sha256' | 'another';
+  /** By how many seconds the authority may be wrong, as it says, in hex. */
+  accuracy?: string;
   /** Certificates that the token carries besides. */
   carries?: readonly string[];
   /** Whether it is signed over other attributes than it has. */
@@ -45,7 +53,15 @@ export function timeStampToken(text: string | Uint8Array, atMs: number, shape: T
 }
 
 function tokenOver(imprint: Buffer, atMs: number, shape: TokenShape): Buffer {
-  const { key = 'authority', certificate = key, digest = 'sha256', nonce, names = 'sha256', carries = [] } = shape;
+  const {
+    key = 'authority',
+    certificate = key,
+    digest = 'sha256',
+    nonce,
+    names = 'sha256',
+    carries = [],
+    accuracy,
+  } = shape;
   const raw = new X509Certificate(testKey(`${certificate}.pem`)).raw;
   const digestOf = (name: string, bytes: Uint8Array): Buffer => createHash(name).update(bytes).digest();
   const time = new Date(atMs).toISOString().replaceAll(/\D/g, '').slice(0, 14);
@@ -55,6 +71,7 @@ function tokenOver(imprint: Buffer, atMs: number, shape: TokenShape): Buffer {
     sequence(sequence(oid(digestOids.sha256)), der(0x04, imprint)),
     integer('2a'),
     der(0x18, Buffer.from(`${time}Z`)),
+    ...(accuracy === undefined ? [] : [sequence(integer(accuracy))]),
     ...(nonce === undefined ? [] : [integer(nonce)]),
   );
   const named = {

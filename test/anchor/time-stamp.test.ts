@@ -19,6 +19,7 @@ const shapes: TokenShape[] = [
   { key: 'authority-ec', digest: 'sha384' },
   { names: 'sha1' },
   { carries: ['authority-root.pem'] },
+  { accuracy: '3c' },
 ];
 
 describe('a time stamp', () => {
@@ -37,6 +38,8 @@ describe('a time stamp', () => {
     { names: 'nothing' },
     { names: 'another' },
     { certificate: 'authority-loose' },
+    { accuracy: '3d' },
+    { accuracy: '0100' },
     { key: 'authority-ec', certificate: 'authority' },
   ])('%j is none', (shape) => {
     expect(readTimeStamp(timeStampToken('text\n', atMs, shape))).toBeUndefined();
@@ -78,6 +81,23 @@ describe('a time stamp', () => {
     const rogue = { key: 'authority-ec', certificate: 'authority-rogue', carries: ['authority.pem'] } as const;
     expect(through(rogue, 'authority-root.pem')).toBe(false);
     expect(through(rogue, 'authority.pem')).toBe(false);
+  });
+
+  it.each<[string, boolean, string, string[], string?]>([
+    ['has as many between them as it allows', true, 'near', ['above']],
+    ['has more between them than it allows', false, 'far', ['above', 'further']],
+    ['limits names', false, 'under-named', ['named']],
+    ['has a critical extension that nobody knows', false, 'critical', []],
+    ['was signed by SHA-1', false, 'sha1', []],
+    ['was signed by a key of 1,024 bits', false, 'under-short', [], 'chain-short.pem'],
+  ])('whose chain %s is trusted: %s', (_what, isGood, leaf, between, root = 'authority-root.pem') => {
+    const carries = between.map((name) => `chain-${name}.pem`);
+    const token = timeStampToken('text\n', Date.UTC(2030, 0, 1), { certificate: `chain-${leaf}`, carries });
+    const stamp = readTimeStamp(token);
+    expect(stamp && isTrusted(stamp, readCertificates(testKey(root)))).toBe(isGood);
+    // Whoever trusts the certificate itself asks for no chain.
+    const isOddItself = leaf === 'critical';
+    expect(stamp && isTrusted(stamp, readCertificates(testKey(`chain-${leaf}.pem`)))).toBe(!isOddItself);
   });
 
   it('is asked for and taken out of the reply', () => {

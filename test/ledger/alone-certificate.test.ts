@@ -1,5 +1,5 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
@@ -66,8 +66,15 @@ describe('the verifier alone, given a certificate', () => {
   it('tells the one that was issued from every other', () => {
     const { folder, file } = certified();
     expect(verifyAlone(folder, '--certificate', file)).toMatchObject({
+      code: 3,
+      output: expect.stringMatching(/\nOK as far as it goes: [^\n]+\n$/),
+    });
+    const [kept] = readFileSync(join(folder, 'public-keys.txt'), 'utf8').split('\n');
+    const keptFile = join(folder, '..', 'kept.pub');
+    writeFileSync(keptFile, `${kept}\n`);
+    expect(verifyAlone(folder, '--public-key', keptFile, '--certificate', file)).toMatchObject({
       code: 0,
-      output: expect.stringMatching(/OK\n$/),
+      output: expect.stringMatching(/\nOK\n$/),
     });
     const text = readFileSync(file, 'utf8');
     const write = (name: string, content: string): string => {
@@ -79,6 +86,13 @@ describe('the verifier alone, given a certificate', () => {
       not_on_ledger: write('foreign.json', text.replaceAll(requestId(1), requestId(2))),
       not_a_certificate: write('text.json', 'no certificate'),
     };
+    // A name that every object has is a name like others.
+    cpSync(others.other_certificate, join(folder, '..', '__proto__'));
+    const named = spawnSync(process.execPath, [verifier, 'ledger', '--certificate', '__proto__'], {
+      cwd: join(folder, '..'),
+      encoding: 'utf8',
+    });
+    expect(named.stdout).toContain('problem: certificate __proto__: other_certificate');
     for (const [problem, other] of Object.entries(others)) {
       const { code, output } = verifyAlone(folder, '--certificate', file, '--certificate', other);
       expect(code).toBe(1);
@@ -134,7 +148,7 @@ test.each([
   const told = certificate.targets.find(({ target }) => target === 'upstream.events');
   expect(told).toMatchObject({ result, assurance: 'not_reached' });
   expect(told?.['until']).toBe(result === 'partly_deleted' ? (until ?? null) : undefined);
-  expect(verifyAlone(folder, '--certificate', file)).toMatchObject({ code: 0 });
+  expect(verifyAlone(folder, '--certificate', file)).toMatchObject({ code: 3 });
 });
 
 test('the verifier alone tells which consumers have acknowledged since a certificate, by the ledger', () => {
@@ -160,7 +174,7 @@ test('the verifier alone tells which consumers have acknowledged since a certifi
   });
   const { code, output } = verifyAlone(folder, '--certificate', file);
   expect({ code, lines: output.split('\n').filter((line) => line.startsWith('certificate')) }).toEqual({
-    code: 0,
+    code: 3,
     lines: [
       `certificate ${file}: billing: nothing acknowledged, by this ledger`,
       expect.stringMatching(/: crm-team: acknowledged 2.*Z, by this ledger$/),
@@ -182,7 +196,7 @@ test.each([
     const words = laterWords(entries, requestId(1), sha256(readFileSync(file)));
     const said = words.map(({ entry, at, says }) => `entry ${entry}, ${at}: ${says}`).join('; ');
     const isMended = name === 'mended';
-    expect(code).toBe(isMended ? 0 : 1);
+    expect(code).toBe(isMended ? 3 : 1);
     expect(words).toHaveLength(isMended ? 0 : later.length);
     expect(output).toContain(`certificate ${file}: later entries about this request: ${isMended ? 'none' : said}\n`);
     expect(output.includes(`problem: certificate ${file}: superseded\n`)).toBe(!isMended);

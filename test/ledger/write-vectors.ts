@@ -7,7 +7,7 @@ import { checkpointText, readCheckpoint, readLedgerOrigin } from '../../src/ledg
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { rootOf } from '../../src/ledger/merkle-proof.ts';
 import { leafHash } from '../../src/ledger/merkle.ts';
-import { privateKeyOf, publicKeyOf, vkeyOf } from '../../src/ledger/note.ts';
+import { privateKeyOf, publicKeyOf, signBytes, vkeyOf } from '../../src/ledger/note.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { anchor, anchoredVectors, policyText, type AnchoredVector } from './anchored-vectors.ts';
 import { lifeOf, lifeOfBatch, naming, plantKeys, requestId, tickingClock, writeSmallLedger } from './ledger-fixture.ts';
@@ -139,6 +139,7 @@ const vectors: Vector[] = [
   { name: 'cut-with-its-checkpoint', change: cutWithCheckpoint },
   { name: 'cut-with-its-checkpoint-kept', change: cutWithCheckpoint, keeps: ['key', 'checkpoint'] },
   { name: 'signed-again', change: changeAndSignAgain, keeps: ['key'] },
+  { name: 'rotated-to-a-key-of-small-order', change: rotateToSmallOrder, nowMs: inTheNextYear },
   { name: 'signed-again-checkpoint-kept', change: changeAndSignAgain, keeps: ['key', 'checkpoint'] },
 ];
 
@@ -220,6 +221,27 @@ function cutWithCheckpoint(folder: string): void {
 function changeAndSignAgain(folder: string): void {
   editEntries((lines) => lines.map((line) => line.replace('"certificate":"dddd', '"certificate":"eeee')))(folder);
   signAgain(folder);
+}
+
+/** Hands over to a key of which everybody can make the signatures: it is the neutral point of the curve. */
+function rotateToSmallOrder(folder: string): void {
+  const [name = ''] = readFileSync(join(folder, 'public-keys.txt'), 'utf8').split('+');
+  const neutral = Buffer.concat([Buffer.of(1), Buffer.alloc(31)]);
+  const line = `${vkeyOf({ name, publicKey: neutral })}\n`;
+  const oldKey = privateKeyOf(Buffer.alloc(32, 0x22));
+  append(folder, [
+    {
+      type: 'key_rotated',
+      old_key: publicKeyOf(oldKey).toString('hex'),
+      new_key: neutral.toString('hex'),
+      signature: signBytes(Buffer.from(line), oldKey).toString('hex'),
+    },
+  ]);
+  edit(folder, 'public-keys.txt', (text) => text + line);
+  const lines = readFileSync(join(folder, entriesFile), 'utf8').split('\n').slice(0, -1);
+  const root = rootOf(lines.map((each) => leafHash(Buffer.from(each))));
+  const signer = { name, publicKey: neutral, sign: () => Buffer.concat([neutral, Buffer.alloc(32)]) };
+  writeFileSync(join(folder, 'checkpoints/000000021.txt'), checkpointText({ size: lines.length, root }, signer));
 }
 
 function withAnchors({ name, anchoring, change, policy, keyLine, nowMs }: AnchoredVector): Vector {
