@@ -91,10 +91,8 @@ const authorisedBy = {
 };
 
 const methods = {
-  clear:
-    'Method "clear" of NIST SP 800-88r2, within files: the program overwrote the freed space of the database and wrote the database anew.',
   below_clear:
-    'Method below "clear" of NIST SP 800-88r2: the program wrote the file anew without the data and deleted the old file, without overwriting the blocks of the old file.',
+    'Method below "clear" of NIST SP 800-88r2: the program wrote the database and the published files anew without the data. It did not overwrite the blocks of the old files and logs.',
   by_service: 'Method not known: the service deleted the data, and it does not say by which method.',
 };
 

@@ -807,7 +807,7 @@ function requestHistories(wanted) {
     if (type === 'result') {
       const { target, result, assurance, rows_before = null, rows_removed = null, until = null, machines } = entry;
       history.targets.set(target, {
-        ...{ target, result, rows_before, rows_removed, ended_at: at, method: methodOf(target, result) },
+        ...{ target, result, rows_before, rows_removed, ended_at: at, method: methodOf(result) },
         assurance: left.includes(result) ? 'not_reached' : assurance,
         ...(words('locked partly_deleted').includes(result) ? { until } : {}),
         ...(machines ? { machines } : {}),
@@ -846,10 +846,9 @@ function requestHistories(wanted) {
 }
 
 /** How a target was erased. */
-function methodOf(target, result) {
+function methodOf(result) {
   if (words('deleted removed confirmed deletion_requested').includes(result)) return 'by_service';
-  if (!words('purged rewritten file_gone').includes(result)) return null;
-  return target === 'mirror' ? 'clear' : 'below_clear';
+  return words('purged rewritten file_gone').includes(result) ? 'below_clear' : null;
 }
 
 /** Whether a certificate states of the operator what it may, and nothing else: no ledger shows it. */

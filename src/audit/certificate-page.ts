@@ -69,12 +69,13 @@ export function certificatePage({ certificate, sha256, entry, later }: IssuedCer
           ${countedText(certificate.fence.entries, 'identifier')} of the person
           ${certificate.fence.entries === 1 ? 'is' : 'are'} on the fence since ${minuteText(certificate.fenced_at)}
           (epoch ${certificate.fence.epoch}). The fence holds keyed hashes of them only, and it keeps the person out
-          when the service sends the person again.
+          when the service sends the person again under one of them.
         </p>
       </section>
       ${factsSection(certificate)} ${statements(certificate, words.statements)} ${consumers(certificate)}
       ${checkSection({ certificate, sha256, entry })} ${dataBlock(bundle)}`,
-    footer: 'This page holds no personal data. It was made by analytics-mirror from the certificate and the ledger.',
+    footer:
+      'This page names no person; whoever has the receipt of the request can tell whose it is. It was made by analytics-mirror from the certificate and the ledger.',
   });
 }
 

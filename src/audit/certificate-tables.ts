@@ -54,7 +54,7 @@ export function scanTable({ scan: { control, verify } }: Certificate): Markup {
     scan.hits,
   ];
   return html`${table(
-    'The searches of all files that this program has written, byte by byte and decoded',
+    'The searches of what this program has written, but its keys: byte by byte and decoded',
     ['Search', 'Files read', 'Passed over', { heading: 'Bytes', is: 'number' }, 'Texts searched for', 'Found'],
     [...(control ? [rowOf('Control, before the erasure', control)] : []), rowOf('After the erasure', verify)],
   )}
@@ -76,7 +76,10 @@ export function scanTable({ scan: { control, verify } }: Certificate): Markup {
   }
   ${
     control && control.hits > 0
-      ? ''
+      ? html`<p class="soft">
+          The control ended as soon as it had found the person: it does not show that the search finds a person in each
+          kind of file.
+        </p>`
       : html`<p class="late">
           The search before the erasure did not find the person. So the empty search afterwards is weaker evidence.
         </p>`

@@ -26,7 +26,7 @@ export function reportPage(report: AuditReport, certificates: string | null = nu
     content: html`${figures(report)} ${toLookAt(report)} ${limits()} ${times(report)} ${months(report)}
     ${targetEnds(report)} ${boundState(report)}${sinceErasure(report)} ${everyRequest(report, certificates)}
     ${howToVerify(report)}`,
-    footer: 'This report holds no personal data. It was made by analytics-mirror from its ledger and its mirror.',
+    footer: 'This report names no person. It was made by analytics-mirror from its ledger and its mirror.',
   });
 }
 

@@ -35,7 +35,7 @@ export const unprovable = [
 ] as const;
 
 /** How a target was erased, in the terms of NIST SP 800-88r2. */
-const methods = ['clear', 'below_clear', 'by_service'] as const;
+const methods = ['below_clear', 'by_service'] as const;
 export type Method = (typeof methods)[number];
 
 /** What the operator says. No ledger shows it. */

@@ -1,6 +1,5 @@
 import { sha256 } from '../../core/digest.ts';
 import { reachedAt, type EndedTarget, type RequestHistory } from '../../ledger/request-history.ts';
-import type { TargetName } from '../../ledger/target.ts';
 import { evidenceOf, evidences, type TargetResult } from '../../ledger/vocabulary.ts';
 import {
   Certificate,
@@ -89,15 +88,14 @@ function certifiedTarget(end: EndedTarget): Certificate['targets'][number] {
     ended_at: end.endedAt,
     ...(datedResults.includes(result) ? { until: end.until } : {}),
     ...(machines === null ? {} : { machines: [...machines] }),
-    method: methodOf(target, result),
+    method: methodOf(result),
   };
 }
 
 /** How a target was erased; null where the result says of no data that they were erased by this request. */
-function methodOf(target: TargetName, result: TargetResult): Method | null {
+function methodOf(result: TargetResult): Method | null {
   if (['deleted', 'removed', 'confirmed', 'deletion_requested'].includes(result)) return 'by_service';
-  if (!['purged', 'rewritten', 'file_gone'].includes(result)) return null;
-  return target === 'mirror' ? 'clear' : 'below_clear';
+  return ['purged', 'rewritten', 'file_gone'].includes(result) ? 'below_clear' : null;
 }
 
 /** The text of the certificate that was issued with this SHA-256; undefined if nothing gives that hash. */
