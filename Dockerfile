@@ -1,18 +1,20 @@
 # The package, as `npm pack` makes it, with the exact dependencies of the lock file.
-FROM node:24-slim AS build
+# For a build that is always the same, name the digest: --build-arg NODE=node:24-slim@sha256:…
+ARG NODE=node:24-slim
+FROM ${NODE} AS build
 WORKDIR /build
 COPY . .
-RUN npm ci \
+RUN npm ci --ignore-scripts \
   && mkdir /app \
   && npm pack --pack-destination / \
   && tar --extract --gzip --strip-components=1 --directory /app --file /analytics-mirror-*.tgz \
   && cp -r package-lock.json .npmrc /app \
   && cp -r config/node config/no-scarf /app/config \
-  && npm ci --omit=dev --prefix /app \
+  && npm ci --ignore-scripts --omit=dev --prefix /app \
   # The image brings its own Node, so the one that npm installs for other machines goes.
   && rm -rf /app/node_modules/node-linux-* /app/node_modules/node-win-* /app/node_modules/.bin/node
 
-FROM node:24-slim
+FROM ${NODE}
 ENV NODE_ENV=production \
     MIRROR_DATA_DIR=/data
 COPY --from=build /app /app
