@@ -6,12 +6,13 @@ import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import type { CaseName, CaseParameters, Measurement } from './case.ts';
-import { measure, measureCommand, measureDlt, startPageServer } from './measure.ts';
+import { measure, measureCommand, measurePython, startPageServer } from './measure.ts';
+import type { Shape } from './persons.ts';
 import { type BenchReport, formatReport, type Line, lineOf } from './report.ts';
 import { writePages } from './write-pages.ts';
 
 // Every case once a round, one after the other, so that each ratio is of cases that ran beside each other:
-// `npm run bench -- [--persons N] [--sizes N,N] [--export-rows N] [--rounds N] [--dlt PYTHON] [--json] [--write]`.
+// `npm run bench -- [--persons N] [--sizes N,N] [--export-rows N] [--rounds N] [--python PYTHON] [--json] [--write]`. PYTHON has dlt.
 
 const { values } = parseArgs({
   options: {
@@ -19,7 +20,7 @@ const { values } = parseArgs({
     sizes: { type: 'string', default: '' },
     'export-rows': { type: 'string', default: '1000000' },
     rounds: { type: 'string', default: '5' },
-    dlt: { type: 'string' },
+    python: { type: 'string' },
     json: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
@@ -50,6 +51,7 @@ try {
     exportRows,
     sync: await benchSync(persons),
     missed: await benchMissed(persons),
+    shapes: await benchShapes(persons),
     growth: await benchGrowth(sizes),
     export: await benchExport(exportRows),
     loadAfter: loadavg()[0] ?? 0,
@@ -96,11 +98,12 @@ async function benchSync(rows: number): Promise<Line[]> {
   };
   const pass = (mirror: string, fence: number): (() => Promise<Measurement>) =>
     own('syncPass', { rows, origin, fence, dataDir: join(folder, mirror) });
-  const { dlt } = values;
-  const peers = (['duckdb', 'parquet'] as const).map((into) => ({
-    line: `dlt, into ${into === 'duckdb' ? 'DuckDB' : 'Parquet'}`,
-    run: () => measureDlt(dlt ?? '', into, origin),
-  }));
+  const { python = '' } = values;
+  const peers = [
+    { line: 'a plain script, into SQLite', run: () => measurePython(python, 'plain-case.py', origin) },
+    { line: 'dlt, into DuckDB', run: () => measurePython(python, 'dlt-case.py', origin, 'duckdb') },
+    { line: 'dlt, into Parquet', run: () => measurePython(python, 'dlt-case.py', origin, 'parquet') },
+  ];
   const lines = await benchRounds(
     [
       { line: 'fetch alone, bytes', run: own('bytesAlone', { rows, origin }) },
@@ -111,7 +114,7 @@ async function benchSync(rows: number): Promise<Line[]> {
       { line: '5 % changed pass', run: sync(1) },
       { line: 'first pass, no command', run: pass('plain', 0) },
       { line: 'the same, a fence of 1,000', run: pass('fenced', 1000) },
-      ...(dlt === undefined ? [] : peers),
+      ...(python === '' ? [] : peers),
     ],
     {
       rows,
@@ -145,40 +148,61 @@ async function benchMissed(rows: number): Promise<BenchReport['missed']> {
   const found = db.prepare<[number], number>(`SELECT count(*) FROM persons WHERE id > ?`).pluck().get(ours.gone) ?? 0;
   db.close();
   const missed = [{ name: 'this program', missed: ours.left - found, left: ours.left }];
-  if (values.dlt !== undefined) {
+  const peers =
+    values.python === undefined
+      ? []
+      : ([
+          ['dlt', 'dlt-case.py', 'duckdb'],
+          ['the plain script', 'plain-case.py'],
+        ] as const);
+  for (const [name, script, ...into] of peers) {
     await show(0, deletedAfterPage);
-    const peer = await measureDlt(values.dlt, 'duckdb', origin);
+    const peer = await measurePython(values.python ?? '', script, origin, ...into);
     const { left: all } = await left();
-    missed.push({ name: 'dlt', missed: all - peer.kept, left: all });
+    missed.push({ name, missed: all - peer.kept, left: all });
   }
   await stop();
   return missed;
 }
 
-/** The command at several sizes, once a round each. */
-async function benchGrowth(of: readonly number[]): Promise<{ rows: number; lines: Line[] }[]> {
-  const grown: { rows: number; lines: Line[] }[] = [];
-  for (const rows of of) {
-    const { origin, stop } = await startPageServer(rows);
-    const dataDir = join(folder, `grown-${rows}`);
-    const sync = (): Promise<Measurement> => measureCommand(['sync', 'persons', '--fresh'], origin, dataDir);
-    const lines = await benchRounds(
-      [
-        { line: 'fetch + JSON.parse alone', run: own('fetchAlone', { rows, origin }) },
-        { line: 'first pass', run: sync },
-        { line: 'unchanged pass', run: sync },
-        { line: 'status', run: () => measureCommand(['status', '--json'], origin, dataDir) },
-      ],
-      {
-        rows,
-        baselines: { 'of fetch + parse': 'fetch + JSON.parse alone' },
-        begin: () => rmSync(dataDir, { recursive: true, force: true }),
-      },
-    );
-    await stop();
-    grown.push({ rows, lines });
-  }
+/** The command over persons of the other shapes. */
+async function benchShapes(rows: number): Promise<BenchReport['shapes']> {
+  const shapes: BenchReport['shapes'] = [];
+  for (const shape of ['latin', 'large'] as const) shapes.push({ shape, lines: await benchPasses(rows, shape) });
+  return shapes;
+}
+
+/** The command at several sizes. */
+async function benchGrowth(of: readonly number[]): Promise<BenchReport['growth']> {
+  const grown: BenchReport['growth'] = [];
+  for (const rows of of) grown.push({ rows, lines: await benchPasses(rows, 'mixed') });
   return grown;
+}
+
+/** A first pass, one where nothing changed and one where one row in twenty did, and `status`, once a round each. */
+async function benchPasses(rows: number, shape: Shape): Promise<Line[]> {
+  const { origin, show, stop } = await startPageServer(rows, shape);
+  const dataDir = join(folder, `${shape}-${rows}`);
+  const sync = (generation: number) => async (): Promise<Measurement> => {
+    await show(generation);
+    return measureCommand(['sync', 'persons', '--fresh'], origin, dataDir);
+  };
+  const lines = await benchRounds(
+    [
+      { line: 'fetch + JSON.parse alone', run: own('fetchAlone', { rows, origin }) },
+      { line: 'first pass', run: sync(0) },
+      { line: 'unchanged pass', run: sync(0) },
+      { line: '5 % changed pass', run: sync(1) },
+      { line: 'status', run: () => measureCommand(['status', '--json'], origin, dataDir) },
+    ],
+    {
+      rows,
+      baselines: { 'of fetch + parse': 'fetch + JSON.parse alone' },
+      begin: () => rmSync(dataDir, { recursive: true, force: true }),
+    },
+  );
+  await stop();
+  return lines;
 }
 
 /** One mirror, published by the program, by DuckDB alone from a table of its own, and by parquetjs-lite. */

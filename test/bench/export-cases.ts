@@ -18,7 +18,7 @@ export function fillMirror({ dataDir, rows }: CaseParameters): Promise<CaseResul
   // One transaction for all, and no owners of distinct ids: persons are exported without them.
   db.transaction(() => {
     for (let place = 0; place < rows; place += 1) {
-      const row = read(JSON.parse(personJson(place, 0)));
+      const row = read(JSON.parse(personJson(place, 0, 'mixed')));
       if (!row.ok) throw new Error(row.reason);
       writeRow(row.columns, 1, at);
     }

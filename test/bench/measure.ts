@@ -4,6 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { CaseName, CaseParameters, Measurement } from './case.ts';
+import type { Shape } from './persons.ts';
 import type { Usage } from './usage.ts';
 
 /** Runs one case in a process of its own. Rejects when it ends without a measurement; its words are on stderr. */
@@ -49,15 +50,15 @@ export async function measureCommand(
   return { ms, ...usage };
 }
 
-/** Runs dlt over the same server, by a Python that has it. `into`: `duckdb` or `parquet`. */
-export async function measureDlt(
+/** Runs a script of somebody else's over the same server, by a Python that has what it imports. */
+export async function measurePython(
   python: string,
-  into: string,
-  origin: string,
+  script: 'dlt-case.py' | 'plain-case.py',
+  ...args: readonly string[]
 ): Promise<Measurement & { rows: number; kept: number }> {
-  const script = fileURLToPath(new URL('dlt-case.py', import.meta.url));
+  const file = fileURLToPath(new URL(script, import.meta.url));
   const startedAt = performance.now();
-  const child = spawn(python, [script, origin, into], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(python, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   let last = '';
   for await (const line of createInterface({ input: child.stdout })) last = line;
   const ms = performance.now() - startedAt;
@@ -67,8 +68,9 @@ export async function measureDlt(
 /** Starts the server of ready-made pages. `show` says which of its two lists it shows, and how many persons go after each page. */
 export async function startPageServer(
   rows: number,
+  shape: Shape = 'mixed',
 ): Promise<{ origin: string; show: (generation: number, drift?: number) => Promise<void>; stop: () => Promise<void> }> {
-  const child = fork(new URL('./page-server.ts', import.meta.url), [String(rows)]);
+  const child = fork(new URL('./page-server.ts', import.meta.url), [String(rows), shape]);
   const origin = await firstMessage<string>(child, 'page server');
   return {
     origin,

@@ -1,13 +1,14 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { personJson } from './persons.ts';
+import { personJson, type Shape } from './persons.ts';
 
 // A process of its own that does as little as a server can: any window of the list is one slice of bytes made before. A list
-// may drift: after each page, its first persons are deleted. `/gone` tells how many. Argument: how many persons. Sends its address to its parent, and ends with it.
+// may drift: after each page, its first persons are deleted. `/gone` tells how many. Arguments: how many persons, and their shape. Sends its address to its parent, and ends with it.
 
 type List = { bytes: Buffer; ends: number[] };
 
 const rows = Number(process.argv[2]);
+const shape = process.argv[3] as Shape;
 const lists = [0, 1].map(makeList);
 
 let shown = 0;
@@ -44,7 +45,7 @@ process.on('message', (list: { generation: number; drift: number }) => {
 process.once('disconnect', () => process.exit());
 
 function makeList(generation: number): List {
-  const parts = Array.from({ length: rows }, (_row, place) => Buffer.from(`,${personJson(place, generation)}`));
+  const parts = Array.from({ length: rows }, (_row, place) => Buffer.from(`,${personJson(place, generation, shape)}`));
   let end = 0;
   return { bytes: Buffer.concat(parts), ends: parts.map((part) => (end += part.length)) };
 }

@@ -6,13 +6,17 @@ const names = ['Ann Miller', 'Zoë Kravitz', 'Łukasz Żak', 'José Núñez', 'M
 const countries = ['AT', 'BR', 'DE', 'FR', 'IN', 'JP', 'KE', 'US'] as const;
 const browsers = ['Chrome', 'Firefox', 'Safari'] as const;
 
+/** What the persons of a list are like: plain Latin, one name in three beyond Latin, or that and properties of 4 kB. */
+export type Shape = 'latin' | 'mixed' | 'large';
+
 /**
- * The person at a place of the list, newest first, as about 500 bytes of JSON in which keys are random and one name in
- * three is beyond Latin. One in twenty differs between generation 0 and 1.
+ * The person at a place of the list, newest first, as about 500 bytes of JSON (4,500 where large) in which keys are random. One in
+ * twenty differs between generation 0 and 1.
  */
-export function personJson(place: number, generation: number): string {
+export function personJson(place: number, generation: number, shape: Shape): string {
   const digest = sha256(`person ${place}`);
-  const name = names[place % names.length] ?? names[0];
+  const name = shape === 'latin' ? `Ann Miller ${place % 97}` : (names[place % names.length] ?? names[0]);
+  const more = shape === 'large' ? `"history":"${digest.repeat(64)}",` : '';
   const email = `person.${digest.slice(0, 8)}@example.com`;
   const distinctIds = [uuidOf(digest.slice(32)), ...(place % 2 === 0 ? [email] : [])];
   const visits = place + (place % 20 === 0 ? generation : 0);
@@ -20,7 +24,7 @@ export function personJson(place: number, generation: number): string {
     `{"id":${place + 1},"name":"${name}","distinct_ids":${JSON.stringify(distinctIds)},"properties":{"email":"${email}",` +
     `"plan":"${place % 5 === 0 ? 'enterprise' : 'free'}","country":"${countries[place % countries.length]}","visits":${visits},` +
     `"$browser":"${browsers[place % browsers.length]}","$initial_referrer":"https://example.org/?q=analytics&campaign=${digest.slice(8, 16)}",` +
-    `"opted_in":${place % 3 === 0},"company":{"name":"Société d'Essai ${place % 900}","size":${place % 5000}},"tags":["beta","vip"]},` +
+    `${more}"opted_in":${place % 3 === 0},"company":{"name":"${shape === 'latin' ? 'Societe' : 'Société'} d'Essai ${place % 900}","size":${place % 5000}},"tags":["beta","vip"]},` +
     `"created_at":"${isoTime(newestMs - place * 1000).slice(0, -1)}${String(place % 1000).padStart(3, '0')}Z","uuid":"${uuidOf(digest)}"}`
   );
 }

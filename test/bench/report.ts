@@ -1,6 +1,7 @@
 import { bytesText, countText } from '../../src/core/words.ts';
 import { formatTable } from '../../src/cli/table.ts';
 import type { Measurement } from './case.ts';
+import type { Shape } from './persons.ts';
 
 /** The middle of some measured figures, and their least and greatest. */
 type Spread = { median: number; least: number; most: number };
@@ -36,6 +37,8 @@ export type BenchReport = {
   sync: Line[];
   /** Who has missed how many of the persons that are still there, while the first of them were deleted after each page. */
   missed: { name: string; missed: number; left: number }[];
+  /** The command over persons of other shapes. */
+  shapes: { shape: Shape; lines: Line[] }[];
   /** The command at other sizes. */
   growth: { rows: number; lines: Line[] }[];
   export: Line[];
@@ -77,6 +80,9 @@ export function formatReport(report: BenchReport): string {
     `processor time within a round. Every case is a process of its own, and its start is counted.\n`,
     `Sync of ${countText(persons)} persons, pages of 1,000, from a server in another process\n${formatLines(report.sync)}`,
     ...missedTexts(report),
+    ...report.shapes.map(
+      ({ shape, lines }) => `Sync of ${countText(persons)} persons, ${shape}\n${formatLines(lines)}`,
+    ),
     ...report.growth.map(({ rows, lines }) => `Sync of ${countText(rows)} persons\n${formatLines(lines)}`),
     `Export of ${countText(exportRows)} persons\n${formatLines(report.export)}`,
   ].join('\n');

@@ -17,6 +17,7 @@ export function writePages(report: BenchReport): void {
   const grown = report.growth.flatMap(({ rows, lines }) =>
     lines.map((line) => ({ ...line, name: `${countText(rows)}: ${line.name}` })),
   );
+  const shaped = report.shapes.map(({ shape, lines }) => `## Persons: ${shape}\n${tableOf(lines)}\n`).join('');
   writeFileSync(
     new URL('benchmarks-measured.md', docs),
     `# Benchmarks: the last run
@@ -29,7 +30,8 @@ each line means.
 ${tableOf(report.sync)}
 ![Sync](pictures/benchmark-sync.svg)
 
-${missedTexts(report).join('')}${grown.length === 0 ? '' : `\n## Growth\n${tableOf(grown)}`}
+${missedTexts(report).join('')}
+${shaped}${grown.length === 0 ? '' : `\n## Growth\n${tableOf(grown)}`}
 ## Export of ${countText(exportRows)} persons
 ${tableOf(report.export)}
 ![Export](pictures/benchmark-export.svg)
