@@ -1,6 +1,7 @@
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { measureStream, type Measured } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
+import { openAgent } from './agent.ts';
 
 const connectTimeoutMs = 10_000;
 const silenceMs = 60_000;
@@ -10,7 +11,7 @@ const bytesPerMs = 20;
 /** Measures what is at addresses, over one pool of connections. */
 type Measuring = AsyncDisposable & {
   /**
-   * Measures what is at an address, without redirects, and through no proxy of the environment; of more than `bytesMax` bytes,
+   * Measures what is at an address, without redirects; of more than `bytesMax` bytes,
    * little more than that. Undefined where nothing is (404, 410). Throws an `AppError` for any other answer, and for none in time.
    */
   measure(url: URL, bytesMax: number, signal: AbortSignal): Promise<Measured | undefined>;
@@ -18,7 +19,11 @@ type Measuring = AsyncDisposable & {
 
 /** Opens no connection yet. */
 export function openMeasuring(): Measuring {
-  const dispatcher = new Agent({ connectTimeout: connectTimeoutMs, headersTimeout: silenceMs, bodyTimeout: silenceMs });
+  const dispatcher = openAgent({
+    connect: { timeout: connectTimeoutMs },
+    headersTimeout: silenceMs,
+    bodyTimeout: silenceMs,
+  });
   return {
     measure: async (url, bytesMax, signal) => {
       const deadline = AbortSignal.timeout(Math.ceil(silenceMs + bytesMax / bytesPerMs));

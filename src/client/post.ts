@@ -1,11 +1,12 @@
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { AppError, systemCode } from '../core/errors.ts';
+import { openAgent, proxyRefusal } from './agent.ts';
 
 /** What is posted to a place outside, and the bounds of its answer. */
 export type Post = { body: string | Uint8Array; type: string; timeoutMs: number; bytesMax: number };
 
 /**
- * Posts once, without redirects, and through no proxy of the environment. The body is null where it is longer than `bytesMax`.
+ * Posts once, without redirects. The body is null where it is longer than `bytesMax`.
  * Throws `unreachable` without an answer in time. The error names neither the address nor a cause: the message of a connection
  * error may hold the address, which may be secret.
  */
@@ -15,7 +16,7 @@ export async function post(
   signal: AbortSignal,
 ): Promise<{ status: number; body: Buffer | null }> {
   // Without one of its own, undici takes the process's, which NODE_USE_ENV_PROXY makes one that follows HTTP_PROXY.
-  const dispatcher = new Agent();
+  const dispatcher = openAgent();
   try {
     const response = await request(url, {
       dispatcher,
@@ -34,7 +35,10 @@ export async function post(
     return { status: response.statusCode, body: Buffer.concat(pieces) };
   } catch (error) {
     signal.throwIfAborted();
-    throw new AppError(systemCode(error) ?? 'no answer', { code: 'unreachable', retryable: true });
+    throw new AppError(proxyRefusal(error) ?? systemCode(error) ?? 'no answer', {
+      code: 'unreachable',
+      retryable: true,
+    });
   } finally {
     await dispatcher.destroy();
   }

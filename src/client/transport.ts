@@ -1,8 +1,8 @@
-import { createRequire } from 'node:module';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { pipeline, type Readable } from 'node:stream';
 import type * as Undici from 'undici';
 import { AppError, systemCode } from '../core/errors.ts';
+import { openAgent, proxyRefusal } from './agent.ts';
 
 /** How long and how much a call may take. */
 export type TransportLimits = {
@@ -46,13 +46,13 @@ export type Transport = {
 
 const decompressors = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
 
-/** Opens a pool of connections to the service. `apiKey`: null for none. Nothing is sent before the first call. No proxy of the environment is used. */
+/** Opens a pool of connections to the service. `apiKey`: null for none. Nothing is sent before the first call. */
 export function openTransport(
   origin: string,
   apiKey: string | null,
   connections: number,
   limits: TransportLimits,
-  pool: Undici.Dispatcher = openPool(origin, connections, limits),
+  pool: Undici.Dispatcher = openPool(connections, limits),
 ): Transport {
   return {
     send: async ({ method, path, body, signal }) => {
@@ -100,10 +100,8 @@ export function openTransport(
   };
 }
 
-/** The first call loads undici, so that a command that asks no service does not wait for it. */
-function openPool(origin: string, connections: number, limits: TransportLimits): Undici.Dispatcher {
-  const { Pool } = createRequire(import.meta.url)('undici') as typeof Undici;
-  return new Pool(origin, {
+function openPool(connections: number, limits: TransportLimits): Undici.Dispatcher {
+  return openAgent({
     connections,
     connect: { timeout: limits.connectTimeoutMs },
     headersTimeout: limits.headersTimeoutMs,
@@ -151,7 +149,7 @@ function header(value: string | string[] | undefined): string | undefined {
 
 /** Why no whole answer came, in words or as the code that the system gives. */
 function reasonOf(error: unknown): string {
-  const code = systemCode(error) ?? 'connection failed';
+  const code = proxyRefusal(error) ?? systemCode(error) ?? 'connection failed';
   // Codes of gzip, deflate and Brotli.
   return /^(?:Z_|ERR__ERROR_)/.test(code) ? `its compressed answer is cut off or damaged (${code})` : code;
 }

@@ -8,7 +8,7 @@ const bounds = { timeoutMs: 10_000, bytesMax: 100_000 };
 const limits = { attemptsMax: 30, delayBaseMs: 1000, delayMaxMs: 60_000, totalMs: 300_000 };
 
 /**
- * Posts JSON or a text to a secret address for some minutes, without redirects, and through no proxy of the environment. Its
+ * Posts JSON or a text to a secret address for some minutes, without redirects. Its
  * errors never name the address.
  */
 export function postWebhook(
