@@ -22,6 +22,7 @@ it('a program opens a mirror, makes passes and lists the snapshots', async () =>
       rows: 120,
       files: [{ path: expect.stringMatching(/^\/.*\.parquet$/), rows: 120 }],
     },
+    { dataset: 'deletions', rows: 0 },
   ]);
   await expect(sync(mirror, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' });
   await mirror.close();

@@ -13,7 +13,7 @@ const notProven = {
   service_backups:
     "It is not proven that the service's own backups no longer hold the person. This program cannot read these backups.",
   downstream_copies:
-    'It is not proven that copies of the published files, which others have made, no longer hold the person. Until the given time the dataset deletions names the rows that the owners of such copies have to delete. After that time it no longer names them.',
+    'It is not proven that copies of the published files, which others have made, no longer hold the person. At least until the given time the dataset deletions names the rows that the owners of such copies have to delete. Later it no longer names them.',
   operator_backups:
     'It is not proven that backups of the data folder no longer hold the person. The operator makes these backups, and this program cannot reach them.',
   block_device:

@@ -1,10 +1,11 @@
 import { AppError } from '../core/errors.ts';
 import { isoTime } from '../core/clock.ts';
+import { publishedDatasets } from '../contract/datasets.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { isFile, isUpstream, spellTarget, type Target } from '../ledger/target.ts';
 import { fullsWithDeltas } from '../snapshot/current-snapshots.ts';
-import type { PublishedFiles } from '../snapshot/published-files.ts';
-import { countExpiredDeletions, type FeedEnd } from '../mirror/feeds.ts';
+import { currentIds } from '../snapshot/manifest.ts';
+import { countExpiredDeletions, publishedBefore, type FeedEnd } from '../mirror/feeds.ts';
 import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { readServiceClock } from '../mirror/service-clock.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
@@ -54,16 +55,21 @@ export function feedBegin({ db, settings }: Pick<JobContext, 'db' | 'settings'>)
 
 /**
  * Which deletions leave the feeds now. Those that a published delta may need stay: without them, readers would have rows again
- * that have left since its full snapshot.
+ * that have left since its full snapshot. So do those that have been published for less than the time that they stay: exports may have
+ * failed since. Where nothing is published, nobody reads them.
  */
 export function feedEnd(context: Pick<JobContext, 'db' | 'settings' | 'published'>): FeedEnd {
-  return { before: feedBegin(context), through: neededAfter(context.published) };
+  const before = feedBegin(context);
+  return { before, through: readThrough(context, before) };
 }
 
-/** The number of the newest deletion that no published delta needs. Where that cannot be read, all may be needed. */
-function neededAfter(published: PublishedFiles): number {
+/** The number of the newest deletion that nobody needs. Where what is published cannot be read, all may be needed. */
+function readThrough({ db, published }: Pick<JobContext, 'db' | 'published'>, before: string): number {
   try {
-    return Math.min(...fullsWithDeltas(published).map(({ seq }) => seq));
+    const current = published.readCurrent();
+    const isPublished = publishedDatasets.some((dataset) => currentIds(current, dataset).length > 0);
+    const read = isPublished ? publishedBefore(db, before) : Infinity;
+    return Math.min(read, ...fullsWithDeltas(published).map(({ seq }) => seq));
   } catch (error) {
     if (error instanceof AppError) return 0;
     throw error;

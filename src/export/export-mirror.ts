@@ -1,8 +1,10 @@
+import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { shrinkHeap } from '../core/heap.ts';
 import { isMirrored, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
-import { hasChange, newestNumber, renumberFeeds } from '../mirror/feeds.ts';
+import { hasChange, newestNumber, noteFeedPublished, renumberFeeds } from '../mirror/feeds.ts';
 import { readEpoch, whileEpoch } from '../mirror/fence.ts';
+import { readServiceClock } from '../mirror/service-clock.ts';
 import { atOneMoment, withSnapshotSource } from '../mirror/snapshot-source.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import { stageDataset, type StagedSnapshot } from './export-dataset.ts';
@@ -76,6 +78,7 @@ async function exportMoment(context: ExportContext, task: MirrorExportTask): Pro
     staging(),
   );
   if (done === 'refused') return 'outdated';
+  noteFeed(context);
   const staged = new Map(done.map((one) => [one.finished.manifest.dataset, one]));
   return task.datasets.flatMap((dataset) => {
     const one = staged.get(dataset);
@@ -83,6 +86,14 @@ async function exportMoment(context: ExportContext, task: MirrorExportTask): Pro
     const verdict = one.finished.manifest.pass?.verdict ?? null;
     return { dataset, verdict, unchangedSince: null, removed: one.removed, ...one.result };
   });
+}
+
+/** Notes up to where the feed of deletions is published. A clock that was set back does not make it older than it is. */
+function noteFeed({ db, published, clock }: ExportContext): void {
+  const [snapshotId] = currentIds(published.readCurrent(), 'deletions');
+  if (snapshotId === undefined) return;
+  const atMs = Math.max(clock.now(), Date.parse(readServiceClock(db)?.agreedAt ?? isoTime(0)));
+  noteFeedPublished(db, published.readManifest({ dataset: 'deletions', snapshotId }).seq, isoTime(atMs));
 }
 
 function stageFromMirror(

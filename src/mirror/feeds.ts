@@ -55,9 +55,20 @@ export function readDeletionFeed(db: Database): DeletionFeed {
   return db.prepare<[], DeletionFeed>(sql).get() as DeletionFeed;
 }
 
+/** Notes that the deletions up to a number are published, if that is not known yet. `at`: ISO 8601 UTC. */
+export function noteFeedPublished(db: Database, seq: number, at: string): void {
+  db.prepare(/*sql*/ `INSERT OR IGNORE INTO feed_publications (seq, at) VALUES (?, ?)`).run(seq, at);
+}
+
+/** Up to which number the deletions were published before a time (ISO 8601 UTC); 0 where none were. */
+export function publishedBefore(db: Database, before: string): number {
+  const sql = /*sql*/ `SELECT max(seq) FROM feed_publications WHERE at < ?`;
+  return db.prepare<[string], number | null>(sql).pluck().get(before) ?? 0;
+}
+
 /**
  * Which deletions leave the feeds: those before a time (ISO 8601 UTC), but none with a number above `through`. Deltas are
- * published that need these.
+ * published that need these, or whoever has copies has not had time enough to read them.
  */
 export type FeedEnd = { before: string; through: number };
 
@@ -79,6 +90,8 @@ export function expireDeletionFeed(db: Database, end: FeedEnd): number {
       .prepare(/*sql*/ `DELETE FROM deletions WHERE deleted_at < @before AND seq <= @through`)
       .run(end).changes;
     if (expired > 0) markPurgeOwed(db);
+    db.prepare(/*sql*/ `DELETE FROM feed_publications
+      WHERE seq < (SELECT max(seq) FROM feed_publications WHERE at < ?)`).run(end.before);
     return expired;
   });
 }

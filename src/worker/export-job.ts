@@ -57,7 +57,7 @@ export function runExportJob(
       const datasets = named ?? publishedDatasets.filter(isMeant);
       const isPublished = (dataset: PublishedDataset): boolean =>
         own.published.readCurrent().snapshots[dataset] !== undefined;
-      const exported = withThoseThatBelong(datasets, isPublished, kind).filter(isSeenWhole);
+      const exported = withThoseThatBelong(datasets, isPublished).filter(isSeenWhole);
       const onProgress = (dataset: PublishedDataset, done: number, total: number): void =>
         onRows?.(dataset, done, total);
       const snapshots = await exportMirror(own, { source, datasets: exported, kind, onProgress });
@@ -78,16 +78,15 @@ export function runExportJob(
 
 /**
  * The datasets to publish, with those that readers join to them, so that they find all of one moment: `deletions`, by which
- * deltas lose rows, and what is made of the same list, where it is published already.
+ * deltas and copies elsewhere lose rows, and what is made of the same list, where it is published already.
  */
 function withThoseThatBelong(
   named: readonly PublishedDataset[],
   isPublished: (dataset: PublishedDataset) => boolean,
-  kind: 'full' | 'delta',
 ): PublishedDataset[] {
   const lists = new Set(named.filter(isMirrored).map((dataset) => table[dataset].published.pass));
   const belongs = (dataset: PublishedDataset): boolean => {
-    if (dataset === 'deletions') return lists.size > 0 && (kind === 'delta' || isPublished(dataset));
+    if (dataset === 'deletions') return lists.size > 0;
     return !isMirrored(dataset) && lists.has(table[dataset].published.pass) && isPublished(dataset);
   };
   return publishedDatasets.filter((dataset) => named.includes(dataset) || belongs(dataset));

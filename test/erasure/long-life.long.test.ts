@@ -191,6 +191,12 @@ describe('what was deleted while somebody read the mirror', () => {
     await world.reconcileToTheEnd();
     expect(world.onlyRequest().state).toBe('sealed');
     world.pass(31);
+    // Nobody can have read of the deletion before it is published.
+    expect(await world.reconcile()).toMatchObject({ erasure: { feedExpired: 0 } });
+    await world.publish();
+    world.pass(29);
+    expect(await world.reconcile()).toMatchObject({ erasure: { feedExpired: 0 } });
+    world.pass(2);
     const { default: Sqlite } = await import('better-sqlite3');
     const reader = new Sqlite(databasePath(world.dataDir), { readonly: true });
     reader.exec('BEGIN');

@@ -9,6 +9,16 @@ const merge: Move = { do: 'merge', who: 0, into: 1 };
 
 /** Histories of a service as documented that once broke a promise, by what was wrong. */
 export const known: Readonly<Record<string, Move[]>> = {
+  'a deletion left the feed before anybody could read of it': [
+    sync,
+    exported,
+    { do: 'request', who: 2, by: 'distinct_id', kill: null },
+    { do: 'reconcile', kill: { at: 'disk', nth: 49, moment: 'after' } },
+    { do: 'pass', days: 8 },
+    { do: 'export', kind: 'full', isPart: false, kill: { at: 'disk', nth: 30, moment: 'before' } },
+    { do: 'pass', days: 8 },
+    { do: 'pass', days: 8 },
+  ],
   'a request was received into a ledger that could not be signed': [
     request(0),
     { do: 'lose', part: 'public keys' },

@@ -66,7 +66,8 @@ function isUnfenced({ ids, isApproved }: Asked, { requests }: Mirrored): boolean
  */
 function learn(world: World, { names, people }: Asked, { persons }: Mirrored): void {
   if (world.service.proxy === 'down') return;
-  const meant = people.flatMap((uuid) => (names.has(uuid) ? (world.service.state.persons.get(uuid) ?? []) : []));
+  const isShown = (uuid: string): boolean => names.has(uuid) && !world.service.away.has(uuid);
+  const meant = people.flatMap((uuid) => (isShown(uuid) ? (world.service.state.persons.get(uuid) ?? []) : []));
   for (const each of meant) for (const name of namesOf(world, each, persons.get(each.uuid)?.ids ?? [])) names.add(name);
   for (const { uuid, distinctIds } of world.service.state.persons.values())
     if (!people.includes(uuid) && distinctIds.every((id) => persons.get(uuid)?.ids.includes(id)))
@@ -196,6 +197,8 @@ function forget({ asked }: World, known: World['askedAtBackup'][number] | undefi
 /** Somebody has changed a part of the folder from outside. */
 function touch(world: World, part: Part): void {
   world.touched.push(part);
+  // The feed of deletions goes with the mirror. Whoever has copies loads all anew then.
+  world.lake.isLate ||= part.includes('mirror');
   world.lake.loaded = undefined;
 }
 
@@ -241,8 +244,10 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     asked.email === undefined || persons.has(each) || spellings.includes(own);
   for (const each of meant.filter(isFound)) {
     const mirrored = persons.get(each.uuid)?.ids ?? [];
-    // Of a service that is down, nobody learns more than the mirror has.
-    const known = world.service.proxy === 'down' ? [each.uuid, ...mirrored] : namesOf(world, each, mirrored);
+    // Of a service that is down, nobody learns more than the mirror has. Nor of whom it does not show.
+    const isDark = world.service.proxy === 'down' || world.service.away.has(each.uuid);
+    if (isDark && by === 'distinct_id' && !mirrored.includes(value)) continue;
+    const known = isDark ? [each.uuid, ...mirrored] : namesOf(world, each, mirrored);
     for (const name of known) asked.names.add(name);
   }
   world.asked.push(asked);

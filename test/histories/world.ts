@@ -109,12 +109,18 @@ function newNames(): Names {
 
 /**
  * The names of a person that nobody may find in any file once the person is erased: of all who were merged into it, and of
- * whoever comes back under one of them. `mirrored`: the distinct ids that the mirror has of it.
+ * whoever comes back under one of them; but nobody who is a person of its own again. `mirrored`: the distinct ids that the mirror has
+ * of it.
  */
-export function namesOf({ merged }: World, { uuid, distinctIds }: Person, mirrored: readonly string[]): Set<string> {
+export function namesOf(
+  { merged, service: { state } }: World,
+  { uuid, distinctIds }: Person,
+  mirrored: readonly string[],
+): Set<string> {
   const ids = [...distinctIds, ...mirrored];
   const names = new Set([uuid, ...ids, ...ids.map(uuidOf)]);
-  for (const name of names) for (const { loser, survivor } of merged) if (survivor === name) names.add(loser);
+  for (const name of names)
+    for (const { loser, survivor } of merged) if (survivor === name && !state.persons.has(loser)) names.add(loser);
   return names;
 }
 

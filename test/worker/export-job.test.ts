@@ -81,7 +81,7 @@ test('after a complete pass, an incomplete one is published with its verdict', a
   pass('persons', 'seam_not_joined');
   expect(await run(['persons'])).toMatchObject({
     outcome: 'incomplete',
-    snapshots: [{ dataset: 'persons', verdict: 'incomplete' }],
+    snapshots: [{ dataset: 'persons', verdict: 'incomplete' }, { dataset: 'deletions' }],
     neverComplete: [],
   });
 });
@@ -90,13 +90,16 @@ test('an unchanged mirror is not published again; an incomplete pass since then 
   const { db, pass, run, manifestOf } = openExport();
   pass('persons', null);
   const first = await run(['persons']);
-  expect(first).toMatchObject({ outcome: 'done', snapshots: [{ unchangedSince: null }] });
+  expect(first).toMatchObject({ outcome: 'done', snapshots: [{ unchangedSince: null }, { dataset: 'deletions' }] });
   const again = { snapshotId: first.snapshots[0]?.snapshotId, unchangedSince: expect.any(String) as string };
   pass('persons', 'seam_not_joined');
   const alone = { verdict: 'incomplete', ...again };
-  // Deltas lose rows by `deletions`.
-  for (const [kind, snapshots] of [['full', [alone]] as const, ['delta', [alone, { dataset: 'deletions' }]] as const])
-    expect(await run(['persons'], kind)).toMatchObject({ outcome: 'incomplete', snapshots });
+  // Deltas and copies elsewhere lose rows by `deletions`.
+  for (const kind of ['full', 'delta'] as const)
+    expect(await run(['persons'], kind)).toMatchObject({
+      outcome: 'incomplete',
+      snapshots: [alone, { dataset: 'deletions' }],
+    });
   pass('persons', null);
   expect(await run(['persons'])).toMatchObject({ outcome: 'done', snapshots: [{ verdict: 'complete', ...again }, {}] });
   expect((await run(['distinct_ids'])).snapshots).toHaveLength(1);

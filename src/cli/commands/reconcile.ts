@@ -135,7 +135,7 @@ function resultText(result: ReconcileJobResult, maxRequestDays: number): string 
     ...mended.map((sentence) => `mended: ${sentence}\n`),
     replayed === null
       ? ''
-      : `something older was put back: ${countedText(replayed.rows, 'row')} of ${countedText(replayed.requests, 'request')} erased again\n`,
+      : `something older was put back: ${countedText(replayed.rows, 'row')} of ${countedText(replayed.requests, 'request')} erased again\nwhoever keeps copies of the published files loads them anew: what was erased since may be named nowhere\n`,
     lost.length === 0
       ? ''
       : `LOST: this mirror is older than these requests, and only the lost mirror named their persons. Add them again:\n${lost.map((id) => `  ${id}\n`).join('')}`,

@@ -228,6 +228,12 @@ END;
 CREATE INDEX deletions_by_person ON deletions (person_uuid) WHERE request_id IS NULL;
 CREATE INDEX deletions_by_survivor ON deletions (merged_into) WHERE merged_into IS NOT NULL;
 
+-- When the feed of deletions was published first up to a number.
+CREATE TABLE feed_publications (
+  seq INTEGER PRIMARY KEY,
+  at TEXT NOT NULL
+) STRICT;
+
 -- What changed when, in order: keys only, no payload.
 CREATE TABLE changes (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
