@@ -142,13 +142,6 @@ describe('the docs', () => {
     expect(whole.map(([name]) => name).filter((name) => !isListed(name))).toEqual([]);
   });
 
-  it('name every command in the README', () => {
-    const listed = new Set(listedCommands(wordsOf('README.md')).map((line) => line.split(' ')[0]));
-    const first = new Set([...helps.keys()].map((name) => name.split(' ')[0] ?? ''));
-    first.delete('');
-    expect(listed).toEqual(first);
-  });
-
   it('of operations tell what every alert, reason and exit code means', () => {
     const firstCells = found(operations, /^\| ([^|]+) \|/gm).flatMap((cell) => cell.split(', '));
     const told = new Set(firstCells.map((cell) => cell.replaceAll('`', '')));
@@ -161,7 +154,7 @@ describe('the docs', () => {
       ...found(wordsOf('docs/analytics-mirror.service'), /^TimeoutStopSec=(\d+)$/gm),
       ...found(wordsOf('docs/compose.yaml'), /stop_grace_period: (\d+)s/g),
       ...found(wordsOf('docs/kubernetes.yaml'), /terminationGracePeriodSeconds: (\d+)/g),
-      ...found(operations, /--stop-timeout (\d+)/g),
+      ...found(wordsOf('docs/start.md'), /--stop-timeout (\d+)/g),
     ];
     expect(graces).toHaveLength(4);
     expect(graces.filter((seconds) => Number(seconds) <= settings.run.drainSeconds)).toEqual([]);

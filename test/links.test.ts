@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { found, pages, repository, type Page } from './pages.ts';
 
-const bytesMax = 8_000;
+// The way from a key to production is one page, and has to be.
+const bytesMax = 9_000;
 const readmeBytesMax = 10_000;
 
 /** The names that GitHub gives to the headings of a page. */
@@ -73,8 +74,15 @@ describe('the pages', () => {
     expect(pages.map(({ path }) => path).filter((path) => !reached.has(path))).toEqual([]);
   });
 
-  it('are short: the README has at most 10 kB, every page in docs/ less than 8 kB', () => {
+  it('are short: the README has at most 10 kB, every page in docs/ less than 9 kB', () => {
     expect(pages.filter(isTooLong).map(({ path }) => path)).toEqual([]);
+  });
+
+  it('are short together: docs/ has less than 205 kB, of which the author of a verifier reads less than 25 kB', () => {
+    const bytesOf = (folder: string): number =>
+      pages.filter(({ path }) => path.startsWith(folder)).reduce((sum, { words }) => sum + Buffer.byteLength(words), 0);
+    expect(bytesOf('docs/')).toBeLessThan(205_000);
+    expect(bytesOf('docs/verifier/')).toBeLessThan(25_000);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 // What the codes of a certificate say, in English. A certificate holds codes only: a corrected sentence here changes none.
-// CERTIFICATES.md describes certificates. `verify.mjs` and the program print these words.
+// PROOFS.md describes certificates. `verify.mjs` and the program print these words.
 
 /** The version of these words. */
 export const wordsVersion = 1;

@@ -215,7 +215,7 @@ function readEntry(line) {
   return isGood ? entry : 'not_in_schema';
 }
 
-// ---- Which records may follow which (ORDER.md) ----
+// ---- Which records may follow which (RECORDS.md) ----
 
 const executing = 'fenced verified reopened';
 /** The phases of a request in which a record may come, and the phase it leads to, if to another. */
@@ -774,7 +774,7 @@ function judgeAnchors({ claims, times, timeStamps, policy, now }, report) {
   else if (now - oldest > policy.age * 1000) report(`entry ${covered}`, 'unanchored_for_long');
 }
 
-// ---- Certificates (CERTIFICATES.md) ----
+// ---- Certificates (PROOFS.md) ----
 
 /** Results that say that a target was not reached, or in part only. */
 const left = words('not_deletable_via_api not_deletable_by_key kept still_present locked partly_deleted not_queued');
@@ -1163,7 +1163,7 @@ export function verify({ folder, publicKey, checkpoint, receipt, certificates = 
   };
 }
 
-// ---- Bundles (BUNDLES.md) ----
+// ---- Bundles (PROOFS.md) ----
 
 /** Whether a line is in the tree of a checkpoint, as a proof says (https://c2sp.org/tlog-proof, RFC 9162, 2.1.3.2). */
 function isIncluded(line, { index, hashes }, { size, root }) {

@@ -51,7 +51,7 @@ function markOf(hmac: Hmac): Buffer {
 function foreign({ location, seq }: AppendPlace): AppError {
   return new AppError(`the append of entry ${seq} in ${location} is of no machine of this cluster`, {
     code: 'storage',
-    hint: 'nothing of it was taken or signed; find out who wrote it, remove that object, and run the command again (docs/cluster-state.md)',
+    hint: 'nothing of it was taken or signed; find out who wrote it, remove that object, and run the command again (docs/cluster.md)',
     finding: 'foreign_entries',
   });
 }

@@ -136,10 +136,7 @@ function refuseOlder({ place, ledgerSize }: StateSetup, ledger: Ledger): Ledger 
   if (size >= ledgerSize) return ledger;
   throw new AppError(
     `the bucket is older than what the database of the cluster knows: the ledger below ${place.location} has ${size} entries, and had ${ledgerSize}`,
-    {
-      code: 'storage',
-      hint: 'restore what was newest there; docs/cluster-state.md says what to do where that is lost',
-    },
+    { code: 'storage', hint: 'restore what was newest there; docs/cluster.md says what to do where that is lost' },
   );
 }
 

@@ -113,6 +113,6 @@ function keysOf({ key, about }: Seal, salt: Buffer): { key: Buffer; nonce: Buffe
 function damaged(): AppError {
   return new AppError('the state in the bucket is damaged, or belongs to another project', {
     code: 'storage',
-    hint: 'see who else writes to cluster.storage; docs/cluster-state.md says what to do when the bucket is lost',
+    hint: 'see who else writes to cluster.storage; docs/cluster.md says what to do when the bucket is lost',
   });
 }

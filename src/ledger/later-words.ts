@@ -3,7 +3,7 @@ import type { BoundPart } from './vocabulary.ts';
 
 /**
  * An entry after a certificate that speaks against it, or takes it back: its number, its time, and what it says, such as
- * `reopened residue_found`. docs/verifier/BUNDLES.md says which.
+ * `reopened residue_found`. docs/verifier/PROOFS.md says which.
  */
 export type LaterWord = {
   entry: number;

@@ -18,7 +18,7 @@ export function runAnchorJob(context: JobContext): Promise<AnchorJobResult> {
   if (anchors.length === 0)
     throw new AppError('no anchor is configured', {
       code: 'usage',
-      hint: 'name time-stamp authorities or witnesses in `audit.anchors` (docs/verifier/ANCHORS.md)',
+      hint: 'name time-stamp authorities or witnesses in `audit.anchors` (docs/operations/signing-key.md)',
     });
   const folder = ledgerFolder(settings.dataDir);
   return runJob(context, 'anchor', async ({ ledger, signal, log }) => {

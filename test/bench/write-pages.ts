@@ -1,10 +1,13 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { countText } from '../../src/core/words.ts';
 import { missedTexts, type BenchReport, type Line } from './report.ts';
 
 const docs = new URL('../../docs/', import.meta.url);
 
-/** Writes the figures of a run between the marks of docs/benchmarks.md, as tables and pictures. */
+/** The part of the page that a run writes. */
+const measured = /(?<=<!-- measured -->\n).*(?=<!-- \/measured -->)/s;
+
+/** Writes the figures of a run between the marks of docs/contributing/benchmarks.md, as tables and pictures. */
 export function writePages(report: BenchReport): void {
   const { at, node, machine, load, loadAfter, rounds, persons, exportRows } = report;
   mkdirSync(new URL('pictures/', docs), { recursive: true });
@@ -14,49 +17,45 @@ export function writePages(report: BenchReport): void {
   ];
   for (const [name, title, lines] of pictures)
     writeFileSync(new URL(`pictures/${name}.svg`, docs), barsOf(title, lines));
-  const grown = report.growth.flatMap(({ rows, lines }) =>
-    lines.map((line) => ({ ...line, name: `${countText(rows)}: ${line.name}` })),
-  );
-  const shaped = report.shapes.map(({ shape, lines }) => `## Persons: ${shape}\n${tableOf(lines)}\n`).join('');
-  writeFileSync(
-    new URL('benchmarks-measured.md', docs),
-    `# Benchmarks: the last run
+  const page = new URL('contributing/benchmarks.md', docs);
+  const text = `Written by \`npm run bench -- --write\` on ${at}: Node ${node}, ${machine}, load ${load.toFixed(1)} at the beginning and
+${loadAfter.toFixed(1)} at the end. Medians of ${rounds} ${rounds === 1 ? 'round' : 'rounds'}, with the least and the greatest.
 
-\`npm run bench -- --write\` wrote this page on ${at}: Node ${node}, ${machine}, load ${load.toFixed(1)} at the beginning and
-${loadAfter.toFixed(1)} at the end. Medians of ${rounds} ${rounds === 1 ? 'round' : 'rounds'}, with the least and the greatest. [Benchmarks](benchmarks.md) says what
-each line means.
-
-## Sync of ${countText(persons)} persons
-${tableOf(report.sync)}
-![Sync](pictures/benchmark-sync.svg)
+${tableOf(`${countText(persons)} persons`, report.sync)}
+![Sync](../pictures/benchmark-sync.svg)
 
 ${missedTexts(report).join('')}
-${shaped}${grown.length === 0 ? '' : `\n## Growth\n${tableOf(grown)}`}
-## Export of ${countText(exportRows)} persons
-${tableOf(report.export)}
-![Export](pictures/benchmark-export.svg)
-`,
+${report.shapes.map(({ shape, lines }) => `${tableOf(`persons: ${shape}`, lines)}\n`).join('')}${report.growth.map(({ rows, lines }) => `${tableOf(`${countText(rows)} persons`, lines)}\n`).join('')}${tableOf(`export of ${countText(exportRows)} persons`, report.export)}
+![Export](../pictures/benchmark-export.svg)
+`;
+  writeFileSync(
+    page,
+    readFileSync(page, 'utf8').replace(measured, () => text),
   );
 }
 
-function tableOf(lines: readonly Line[]): string {
-  const baselines = [...new Set(lines.flatMap(({ ratios }) => Object.keys(ratios)))];
+/** A table of lines. Of the ratios it has the first; the report for people has all of them. */
+function tableOf(title: string, lines: readonly Line[]): string {
+  const [baseline = ''] = lines.flatMap(({ ratios }) => Object.keys(ratios));
   const cells = (line: Line): string[] => [
     line.name,
-    textOf(line.cpuMicros, 2),
-    ...baselines.map((name) => textOf(line.ratios[name], 2)),
+    textOf(line.cpuMicros),
+    ratioText(line.ratios[baseline]?.median),
     line.seconds.median.toFixed(1),
     countText(Math.round(line.writtenBytes.median)),
     countText(Math.round(line.peakRssBytes / 1e6)),
   ];
-  const heads = ['', 'CPU µs a row', ...baselines, 'seconds', 'bytes written a row', 'MB'];
+  const heads = [title, 'CPU µs a row', baseline, 'seconds', 'bytes written a row', 'MB'];
   return `${[heads, heads.map(() => '---'), ...lines.map(cells)].map((row) => `| ${row.join(' | ')} |`).join('\n')}\n`;
 }
 
-function textOf(spread: Line['seconds'] | undefined, digits: number): string {
-  if (!spread || Number.isNaN(spread.median)) return '';
-  const [median, least, most] = [spread.median, spread.least, spread.most].map((figure) => figure.toFixed(digits));
-  return `${median} (${least}–${most})`;
+function ratioText(ratio = Number.NaN): string {
+  return Number.isNaN(ratio) ? '' : ratio.toFixed(2);
+}
+
+function textOf({ median, least, most }: Line['cpuMicros']): string {
+  const [middle, ...ends] = [median, least, most].map((figure) => figure.toFixed(2));
+  return `${middle} (${ends.join('–')})`;
 }
 
 /** A picture of bars: the median of each line, and a thin line from the least to the greatest. */

@@ -12,9 +12,9 @@ import {
   type Attacked,
 } from './attacks.ts';
 
-const page = readFileSync(new URL('../../docs/verifier/ATTACKS.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/verifier/VERDICTS.md', import.meta.url), 'utf8');
 
-/** The rows of ATTACKS.md: what each attack needs to be seen; undefined for one that is not listed. */
+/** The rows of VERDICTS.md: what each attack needs to be seen; undefined for one that is not listed. */
 function neededFor(name: string): string | undefined {
   return new RegExp(`^\\| \`${name}\` \\|[^|]*\\| ([^|]*) \\|`, 'm').exec(page)?.[1];
 }
@@ -57,7 +57,7 @@ export function defineAttacks(nth: { bytes: number; carried: number; attacks: nu
       const copy = attackedCopy(attacked, attack);
       try {
         const needed = listed === undefined ? undefined : neededFor(listed);
-        if (listed !== undefined && needed === undefined) wrong.push(`${what}: ATTACKS.md has no row ${listed}`);
+        if (listed !== undefined && needed === undefined) wrong.push(`${what}: VERDICTS.md has no row ${listed}`);
         const passes = {
           nothing: await isAccepted(copy),
           key: await isAccepted(copy, { publicKey }),

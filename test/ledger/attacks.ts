@@ -142,7 +142,7 @@ export function acceptedBytes(attacked: Attacked, file: string, nth: number): { 
   return { tried, accepted };
 }
 
-/** Whether a byte is of the key of a receipt. Nothing but the person's own identifier shows that it is right (RECEIPTS.md). */
+/** Whether a byte is of the key of a receipt. Nothing but the person's own identifier shows that it is right (VERDICTS.md). */
 function isOnlyItsHolders(file: string, content: Buffer, at: number): boolean {
   if (file !== 'kept/receipt.json') return false;
   const from = content.indexOf('"subject_key": "') + '"subject_key": "'.length;
@@ -159,7 +159,7 @@ function isFileAccepted({ dataDir, publicKey }: Attacked, file: string, content:
 }
 
 /**
- * An attack on a whole folder. `listed`: the row of ATTACKS.md that says what has to be kept to see it; undefined: refused with nothing.
+ * An attack on a whole folder. `listed`: the row of VERDICTS.md that says what has to be kept to see it; undefined: refused with nothing.
  * `isOfMany`: one of those that differ in an entry's number only.
  */
 export type Attack = { what: string; listed?: string; isOfMany?: true; change: (dataDir: string) => void };

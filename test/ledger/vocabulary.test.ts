@@ -141,7 +141,7 @@ test('the verifier and the ledger refuse the same ends, which nobody can have se
 
 test('and so does its description', () => {
   const read = (page: string): string => readFileSync(new URL(`../../docs/verifier/${page}`, import.meta.url), 'utf8');
-  const format = read('FORMAT.md') + read('RECORDS.md') + read('ORDER.md') + read('VERDICTS.md');
+  const format = read('FORMAT.md') + read('RECORDS.md') + read('VERDICTS.md');
   const types = LedgerRecord.options.map(({ shape }) => shape.type.value);
   expect(new Set(records.map(({ type }) => type))).toEqual(new Set(types));
   const words = [

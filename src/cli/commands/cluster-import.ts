@@ -11,7 +11,7 @@ export function requireStorage({ settings }: Pick<App, 'settings'>): void {
   if (settings.cluster.storage !== null) return;
   throw new AppError('no storage of a cluster is configured', {
     code: 'usage',
-    hint: 'set cluster.storage (docs/cluster-state.md)',
+    hint: 'set cluster.storage (docs/cluster.md)',
   });
 }
 
