@@ -127,8 +127,8 @@ describe('an older copy that has a request open', () => {
     const { world, uuid } = await worldWithOpenCopy('received');
     world.restore();
     await world.reconcile();
-    expect(requests(world)).toEqual([[2, 'attention']]);
-    expect(listRequests(world.db(), 'open')).toMatchObject([{ reason: 'recreated' }]);
+    // By the ledger, the service had the person no more: it is not asked again.
+    expect(requests(world)).toEqual([[2, 'sealed']]);
     expect(world.living().includes(uuid)).toBe(true);
     expect(await left(world)).toEqual([]);
   });
