@@ -63,6 +63,9 @@ export function applyEntry(db: Database, entry: LedgerEntry, histories: Pick<His
       changeRequest(db, id, { listedAgainPass: null, listedAgain: null, staysOut: null });
     } else if (entry.type === 'awaiting_upstream')
       changeRequest(db, id, { eventsExpectedBy: entry.events_expected_by });
+    // The new words are written by who appends it. Where they are lost, the old ones count no more.
+    else if (entry.type === 'amended' && entry.authorisation !== undefined)
+      changeRequest(db, id, { authorisedBy: null });
     updateRequest(db, id, {});
   }
 }

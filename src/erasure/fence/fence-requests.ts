@@ -10,6 +10,7 @@ import { addTarget, renewTarget, statusOf } from '../../mirror/erasure-targets.t
 import type { Database } from '../../mirror/database.ts';
 import { fenceIdentifiers, setEpoch, standingFence } from '../../mirror/fence.ts';
 import { longTransaction } from '../../mirror/long-transaction.ts';
+import { markPurgeOwed } from '../../mirror/purge.ts';
 import { endPassesThatName, prepareEraseRows, releaseQuarantined, trimRecordings } from '../../mirror/remove-rows.ts';
 import { makeRestoreKey } from '../../mirror/restore-key.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
@@ -120,6 +121,8 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
     }
     const distinctIds = unionOf(going.map(({ box }) => box.identity)).distinct_id;
     for (const _changed of trimRecordings(db, distinctIds, at)) await pause();
+    // A copy that is made before the file is purged owes it too, whatever the ledger says by then.
+    markPurgeOwed(db);
     setEpoch(db, epoch);
     noteTakenEntries(db, ledger.requestEntries());
   });
