@@ -60,6 +60,7 @@ const fields = {
   ),
   delete_events: (value) => typeof value === 'boolean',
   continued: (value) => value === true,
+  unnamed: (value) => value === true,
   consumer: matches(/^[a-z][a-z0-9_-]{0,39}$/),
   consumers: (value) =>
     someOf(fields.consumer)(value) && value.every((name, at) => at === 0 || value[at - 1] < name),
@@ -109,7 +110,7 @@ const records = {
   locally_verified: 'request generation consumers?',
   awaiting_upstream: 'request generation events_expected_by',
   attention: 'request generation target reason=attention_reason',
-  reopened: 'request generation reason=attention_reason',
+  reopened: 'request generation reason=attention_reason unnamed?',
   certified: 'request generation certificate',
   sealed: 'request generation',
   readmitted: 'request generation reason=readmitted_reason entries',

@@ -3,7 +3,8 @@ import type { GivenIdentifier } from '../erasure/request/box.ts';
 import { readCertificateFile } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { isAbout, receiptText, type Receipt } from '../erasure/request/receipt.ts';
-import { readHistories, type RequestHistory } from '../ledger/request-history.ts';
+import { readHistories } from '../ledger/histories.ts';
+import type { RequestHistory } from '../ledger/request-history.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readProof } from '../ledger/proof.ts';
 import { verifyLedger } from '../ledger/verify.ts';
@@ -37,7 +38,7 @@ export function openReceipt(
   const { request } = receipt;
   const none = { request, received: null, certificates: [] };
   if (readLedgerOrigin(dataDir) !== receipt.ledger) return { ...none, verdict: 'other_ledger' };
-  const history = readHistories(entries, new Set([request])).of(request);
+  const history = readHistories(entries).of(request);
   if (!history) return { ...none, verdict: 'unknown_request' };
   if (!isAbout(receipt, history.subject, given)) return { ...none, verdict: 'is_not_about' };
   const problem = promiseProblem(dataDir, receipt, history);

@@ -6,7 +6,7 @@ import { refuseLostLedger } from '../job/lost-ledger.ts';
 import { findDifferencesIn } from '../erasure/bound/differences.ts';
 import { readCertificate } from '../erasure/proof/certificate.ts';
 import { certificateName, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
-import { collectHistories } from '../ledger/request-history.ts';
+import { collectHistories } from '../ledger/histories.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { readEntry, type LedgerEntry } from '../ledger/entry.ts';
 import { readLedger } from '../ledger/ledger.ts';

@@ -2,14 +2,13 @@ import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { reasonMac } from '../core/secret-key.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
-import type { Database } from '../mirror/database.ts';
 import { boxKeyName } from '../mirror/fence.ts';
 import { requireRequest } from './receive.ts';
 import { requireReferences } from './request/reference.ts';
 import type { RequestRef } from './request/target-journal.ts';
+import { record, type StepContext } from './request/together.ts';
 
 /**
  * The record that a scan has proved a request's person gone from here. It names the consumers of the published files: whatever
@@ -58,19 +57,12 @@ export function countUnacknowledged(histories: Iterable<RequestHistory>, nowMs: 
  * that neither the settings nor the ledger names, a request of which nothing is erased yet, and a note that is no reference.
  */
 export function acknowledgeRequest(
-  {
-    db,
-    ledger,
-    settings,
-  }: {
-    db: Database;
-    ledger: () => Pick<Ledger, 'append' | 'histories'>;
-    settings: { dataDir: string; export: Pick<Settings['export'], 'consumers'> };
-  },
+  context: StepContext & { settings: { dataDir: string; export: Pick<Settings['export'], 'consumers'> } },
   idOrPrefix: string,
   { consumer, note }: { consumer: string; note?: string | undefined },
 ): { id: string } {
   requireReferences({ note });
+  const { db, ledger, settings } = context;
   const { consumers } = settings.export;
   const { id } = requireRequest(db, idOrPrefix);
   const history = ledger().histories.of(id);
@@ -86,6 +78,6 @@ export function acknowledgeRequest(
     });
   if (history.acknowledged.has(consumer)) return { id };
   const mac = note === undefined ? {} : { note: reasonMac(settings.dataDir, boxKeyName, note) };
-  ledger().append([{ type: 'acknowledged', request: id, generation: history.generation, consumer, ...mac }]);
+  record(context, { type: 'acknowledged', request: id, generation: history.generation, consumer, ...mac });
   return { id };
 }

@@ -6,6 +6,7 @@ import { markPurgeOwed, purgeOwed } from '../mirror/purge.ts';
 import { requireRequest } from './receive.ts';
 import { authorisationMac, boxDetailsOf } from './request/box.ts';
 import { requireReferences } from './request/reference.ts';
+import { record, together } from './request/together.ts';
 
 /**
  * Replaces the reference of a request (the role or ticket that asks for it), or its basis, in the mirror and as an HMAC and a code on the ledger.
@@ -13,11 +14,12 @@ import { requireReferences } from './request/reference.ts';
  * at its end and keeps no words, and `storage` where a reader keeps the old words in the file.
  */
 export async function amendRequest(
-  { db, ledger, settings, clock, signal }: JobContext,
+  context: JobContext,
   idOrPrefix: string,
   change: { by?: string | undefined; basis?: string | undefined },
 ): Promise<ErasureRequest> {
   requireReferences(change);
+  const { db, settings, clock, signal } = context;
   const { by, basis } = change;
   const request = requireRequest(db, idOrPrefix);
   const box = request.certifiedAt === null ? boxDetailsOf({ db, settings }, request.id) : undefined;
@@ -28,16 +30,20 @@ export async function amendRequest(
     });
   const { id, generation } = request;
   const authorisation = by === undefined ? {} : { authorisation: authorisationMac(box, by) };
-  ledger().append([
-    { type: 'amended', request: id, generation, basis: basisCode(basis ?? request.basis), ...authorisation },
-  ]);
-  db.transaction(() => {
+  together(context, (own) => {
+    record(own, {
+      type: 'amended',
+      request: id,
+      generation,
+      basis: basisCode(basis ?? request.basis),
+      ...authorisation,
+    });
     updateRequest(db, id, {
       ...(by === undefined ? {} : { authorisedBy: by }),
       ...(basis === undefined ? {} : { basis }),
     });
     markPurgeOwed(db, 'requests_');
-  }).immediate();
+  });
   if (!(await purgeOwed(db, clock, signal)))
     throw new AppError(
       'the request is amended, but another process reads mirror.db, so its file still holds the old words',

@@ -6,7 +6,7 @@ import type { AppError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import type { ElsewhereTarget } from '../ledger/target.ts';
 import type { AttentionReason } from '../ledger/vocabulary.ts';
-import { alignStates, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets, type ErasureTarget } from '../mirror/erasure-targets.ts';
 import { callAttentionOnce, intend, note, settle } from './request/target-journal.ts';
 import { eachTogether, together } from './request/together.ts';
@@ -24,7 +24,6 @@ export async function eraseBucket(context: JobContext): Promise<BucketReport | n
   if (ready.length === 0) return null;
   const report = await keepBuckets(context);
   await eachTogether(context, ready, (own, each) => conclude(own, each, report));
-  alignStates(context.db);
   return report;
 }
 

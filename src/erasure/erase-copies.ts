@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import type { JobContext, RemoteState } from '../job/job-context.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttentionReason } from '../ledger/vocabulary.ts';
-import { addTargetToFenced, alignStates } from '../mirror/erasure-requests.ts';
+import { addTargetToFenced } from '../mirror/erasure-requests.ts';
 import { beginAt, reasonOf } from './erase-bucket.ts';
 import { callAttentionOnce, note, settle } from './request/target-journal.ts';
 import { eachTogether } from './request/together.ts';
@@ -35,7 +35,6 @@ export async function eraseCopies(context: JobContext): Promise<void> {
       ...(machines.length > 0 ? { machines } : {}),
     });
   });
-  alignStates(db);
 }
 
 /** Commits, and looks for copies elsewhere. What keeps them is why a request waits. */

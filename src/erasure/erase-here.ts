@@ -4,19 +4,19 @@ import { AppError } from '../core/errors.ts';
 import { unionOf, withoutReusableId, type Sighting } from '../contract/identity.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { isFile, isHere, spellTarget, type FileTarget, type FixedTarget } from '../ledger/target.ts';
-import { hasBox, listRequests, type ErasureRequest, alignStates, updateRequest } from '../mirror/erasure-requests.ts';
+import { hasBox, listRequests, type ErasureRequest, updateRequest } from '../mirror/erasure-requests.ts';
 import { listTargets, renewTarget, type ErasureTarget } from '../mirror/erasure-targets.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
 import { prepareNames } from '../mirror/quarantine.ts';
 import { placeOf } from '../snapshot/published-files.ts';
 import { isPersonal, searchIdentity, type FoundPart } from '../snapshot/subject-rows.ts';
 import { rewriteSnapshot } from '../snapshot/rewrite.ts';
-import { fenceRequests, recordStandingFence, type FenceResult } from './fence/fence-requests.ts';
+import { fenceRequests, type FenceResult } from './fence/fence-requests.ts';
 import { identifiersOf } from './find/closure.ts';
 import type { PlannedErasure } from './plan.ts';
 import { boxOpener, openSubjects, type Subject } from './request/box.ts';
 import { callAttention, intend, settle } from './request/target-journal.ts';
-import { eachTogether, together } from './request/together.ts';
+import { eachTogether, record, together } from './request/together.ts';
 import { scanForSubjects, type SubjectScan } from './scan/run-scan.ts';
 
 /** What was done here. Rows of files are those taken out. */
@@ -27,15 +27,10 @@ export async function eraseHere(
   context: JobContext,
   { decided, plan }: PlannedErasure,
 ): Promise<FenceResult & LocalResult> {
-  try {
-    recordStandingFence(context);
-    // What was found of the subjects is not kept beyond this: one person can have a million recordings.
-    const fenced = await fenceRequests(context, decided.splice(0), plan.searched.files);
-    if (fenced.fenced > 0) context.ledger().checkpoint();
-    return { ...fenced, ...(await eraseFenced(context)) };
-  } finally {
-    alignStates(context.db);
-  }
+  // What was found of the subjects is not kept beyond this: one person can have a million recordings.
+  const fenced = await fenceRequests(context, decided.splice(0), plan.searched.files);
+  if (fenced.fenced > 0) context.ledger().checkpoint();
+  return { ...fenced, ...(await eraseFenced(context)) };
 }
 
 /** A fenced request that is not proved gone from here yet, and its targets. */
@@ -97,9 +92,11 @@ async function isGoneFromFiles(context: JobContext): Promise<boolean> {
   await searchIdentity(published, unionOf(subjects.map(({ identity }) => identity)), { signal, onRow });
   const at = isoTime(clock.now());
   db.transaction(() => {
-    for (const [id, parts] of found)
+    for (const [id, parts] of found) {
       for (const [{ dataset, snapshotId, name }, rows] of parts)
         renewTarget(db, id, { kind: 'file', dataset, snapshotId, name }, rows, at);
+      updateRequest(db, id, {});
+    }
   }).immediate();
   return isGone;
 }
@@ -214,23 +211,18 @@ async function verify(
 /** Records what a scan has found of a subject, and what follows of it. */
 function judge(
   context: JobContext,
-  { subject, hits, record }: SubjectScan<FencedRequest>['found'][number],
+  { subject, hits, record: scanned }: SubjectScan<FencedRequest>['found'][number],
 ): 'residue' | 'verified' {
-  const { db, clock } = context;
-  const { id } = subject;
-  const ledger = context.ledger();
-  ledger.append([record]);
+  record(context, scanned);
   if (hits > 0) {
     callAttention(context, subject, 'mirror', 'residue_found');
-    updateRequest(db, id, {});
     return 'residue';
   }
   // Without a control that found the texts, it is weaker evidence that none is found.
-  const assurance = ledger.histories.of(id)?.isControlled === true ? 'verified' : 'observed';
+  const assurance = context.ledger().histories.of(subject.id)?.isControlled === true ? 'verified' : 'observed';
   for (const target of ['mirror', 'aux'] as const)
     if (lacks(subject, target)) settle(context, [subject], target, { result: 'purged', assurance });
-  ledger.append([provedGone(context, subject)]);
-  updateRequest(db, id, { verifiedAt: isoTime(clock.now()) });
+  record(context, provedGone(context, subject));
   return 'verified';
 }
 

@@ -1,18 +1,18 @@
-import { isoTime } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
 import { isAgreed, presentOf } from '../core/present.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { expireDeletionFeed } from '../mirror/feeds.ts';
-import { listRequests, hasBox, type ErasureRequest, updateRequest, withoutWords } from '../mirror/erasure-requests.ts';
+import { destroyWords, listRequests, hasBox, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { isUpstream } from '../ledger/target.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { purgeOwed } from '../mirror/purge.ts';
+import { transact } from '../mirror/transact.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
 import { feedEnd } from './plan.ts';
 import { issueCertificate } from './proof/certificate-file.ts';
 import { lateResults, lifeEndsAtMs, planLife } from './request/life-plan.ts';
 import { callAttention, settle } from './request/target-journal.ts';
-import { eachTogether } from './request/together.ts';
+import { eachTogether, record } from './request/together.ts';
 
 /**
  * How much came to its end. Of age: `cancelled` before anything was done, `unreached` with something that was not reached or not
@@ -42,15 +42,12 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   const expired = feedEnd(context);
   result.feedExpired = expireDeletionFeed(db, expired);
   const sealing = listRequests(db, 'open').filter(({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id));
-  db.transaction(() => {
-    for (const request of sealing) updateRequest(db, request.id, withoutWords(request));
-  }).immediate();
+  transact(db, () => sealing.forEach(({ id }) => destroyWords(db, id)));
   // A reader that holds the old pages only delays this: the purge stays owed, and the next reconciliation tries again.
   if (await purgeOwed(db, clock, signal)) {
-    await eachTogether(context, sealing, (own, { id, generation }) => {
-      own.ledger().append([{ type: 'sealed', request: id, generation }]);
-      updateRequest(db, id, { sealedAt: isoTime(clock.now()) });
-    });
+    await eachTogether(context, sealing, (own, { id, generation }) =>
+      record(own, { type: 'sealed', request: id, generation }),
+    );
     result.sealed = sealing.length;
     // Not before: a run that is killed in between has told nobody.
     result.unreached = sealing.filter((request) => unproved.has(request.id) || isUnreached(context, request)).length;
@@ -70,12 +67,11 @@ function isUnreached(context: JobContext, request: ErasureRequest): boolean {
 }
 
 function certify(context: JobContext, { id, generation, verifiedAt, certifiedAt }: ErasureRequest): boolean {
-  const { db, ledger, clock } = context;
+  const { db } = context;
   if (verifiedAt === null || certifiedAt !== null) return false;
   if (listTargets(db, id).some(({ status }) => status !== 'done')) return false;
   const certificate = issueCertificate(context, { id, generation });
-  ledger().append([{ type: 'certified', request: id, generation, certificate }]);
-  updateRequest(db, id, { certifiedAt: isoTime(clock.now()) });
+  record(context, { type: 'certified', request: id, generation, certificate });
   return true;
 }
 
@@ -84,7 +80,7 @@ function certify(context: JobContext, { id, generation, verifiedAt, certifiedAt 
  * what the service has not confirmed.
  */
 function endLongLife(context: JobContext, request: ErasureRequest): 'cancelled' | 'unproved' | undefined {
-  const { db, ledger, settings, clock } = context;
+  const { db, ledger, settings } = context;
   const { id, generation } = request;
   const targets = listTargets(db, id);
   const { earliestMs: nowMs, aheadMs } = presentOf(context);
@@ -94,8 +90,7 @@ function endLongLife(context: JobContext, request: ErasureRequest): 'cancelled' 
     case 'nothing':
       return undefined;
     case 'cancel':
-      ledger().append([{ type: 'cancelled', request: id, generation }]);
-      updateRequest(db, id, { cancelledAt: isoTime(clock.now()), ...withoutWords(request) });
+      record(context, { type: 'cancelled', request: id, generation });
       return 'cancelled';
     case 'end':
       for (const { target, result, assurance } of step.settled) {
@@ -108,7 +103,7 @@ function endLongLife(context: JobContext, request: ErasureRequest): 'cancelled' 
       for (const target of step.unproved) callAttention(context, request, target, 'life_exceeded');
       // Only the proof is missing: no target is open that could be in attention.
       if (step.unproved.length === 0)
-        ledger().append([{ type: 'attention', request: id, generation, target: 'mirror', reason: 'life_exceeded' }]);
+        record(context, { type: 'attention', request: id, generation, target: 'mirror', reason: 'life_exceeded' });
       return 'unproved';
     default:
       return assertNever(step);

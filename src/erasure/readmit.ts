@@ -1,10 +1,11 @@
 import { identifiersIn } from '../contract/identity.ts';
 import { AppError } from '../core/errors.ts';
 import { reasonMac } from '../core/secret-key.ts';
-import { hasBox, listRequests, updateRequest, withoutWords, type ErasureRequest } from '../mirror/erasure-requests.ts';
-import { boxKeyName, fencedBy, fencedTogether, liftFence } from '../mirror/fence.ts';
+import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { boxKeyName, fencedBy, fencedTogether, readFenceUse } from '../mirror/fence.ts';
 import { isListedAgain, requireRequest, settleListedAgain, type ReceiveContext } from './receive.ts';
 import { boxOf } from './request/box.ts';
+import { record } from './request/together.ts';
 
 /** The requests whose fence was lifted, and the requests of others that fence a distinct id of the person too. */
 type Readmitted = { requests: ErasureRequest[]; fencedByOthers: string[] };
@@ -13,7 +14,7 @@ type Readmitted = { requests: ErasureRequest[]; fencedByOthers: string[] };
  * Lifts the fences of finished requests, so that the person can be mirrored again. One person can have several requests: all of
  * them have to be named, since each one left would keep the person out, and delete the person at the service if it is listed
  * again. Throws `usage`, and has changed nothing, where one is not named, has not ended, or is about to erase the person. Call
- * it in a transaction (`together`).
+ * it in a step (`together`).
  */
 export function readmit(context: ReceiveContext, idsOrPrefixes: readonly string[], reason: string): Readmitted {
   const { db } = context;
@@ -44,13 +45,11 @@ export function readmit(context: ReceiveContext, idsOrPrefixes: readonly string[
 }
 
 function liftOf(context: ReceiveContext, request: ErasureRequest, reason: string): void {
-  const { db, ledger, settings } = context;
+  const { db, settings } = context;
   const { id, generation } = request;
   const isListed = isListedAgain(db, request);
   const mac = reasonMac(settings.dataDir, boxKeyName, reason);
-  ledger().append([{ type: 'readmitted', request: id, generation, reason: mac, entries: liftFence(db, id) }]);
-  // A kill can have come before they were destroyed: nobody who is let in is searched for by them.
-  if (hasBox(db, id)) updateRequest(db, id, withoutWords(request));
+  record(context, { type: 'readmitted', request: id, generation, reason: mac, entries: readFenceUse(db, id).entries });
   if (isListed) settleListedAgain(context, request);
 }
 

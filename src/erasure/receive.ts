@@ -5,14 +5,7 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { identityOf, nobody, type Identity } from '../contract/identity.ts';
-import { type LedgerRecord } from '../ledger/record.ts';
-import {
-  findRequest,
-  insertRequest,
-  type ErasureRequest,
-  updateRequest,
-  withoutWords,
-} from '../mirror/erasure-requests.ts';
+import { findRequest, type ErasureRequest, updateRequest } from '../mirror/erasure-requests.ts';
 import type { Database } from '../mirror/database.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { readServiceClock } from '../mirror/service-clock.ts';
@@ -34,7 +27,7 @@ import { findNamedAnew } from './find/named-anew.ts';
 import { requireReferences } from './request/reference.ts';
 import { reopenIfRecreated } from './request/reopen.ts';
 import { settle } from './request/target-journal.ts';
-import { eachTogether } from './request/together.ts';
+import { eachTogether, record, together } from './request/together.ts';
 import { endWait } from './upstream/earlier-deletions.ts';
 import { leaveToHolders } from './upstream/leave-to-holders.ts';
 
@@ -141,45 +134,31 @@ export function deletionReceiver(context: ReceiveContext): (dataset: PagedDatase
   };
 }
 
-function receive(
-  { db, ledger, settings, clock }: ReceiveContext,
-  origin: Origin,
-  box: Box,
-  { basis, by, deleteEvents }: Authority,
-): string {
+function receive(context: ReceiveContext, origin: Origin, box: Box, { basis, by, deleteEvents }: Authority): string {
+  const { db, settings, clock } = context;
   const id = randomUUID();
-  // A clock that was set back would make it old at once.
+  // A clock that was set back would make it late at once.
   const nowMs = Math.max(clock.now(), Date.parse(readServiceClock(db)?.agreedAt ?? isoTime(0)));
-  const receivedAt = isoTime(nowMs);
-  const dueAt = isoTime(nowMs + settings.erasure.dueDays * 86_400_000);
-  const record: LedgerRecord = {
-    type: 'received',
-    request: id,
-    generation: 1,
-    origin,
-    basis: basisCode(basis),
-    subject: subjectMac(box),
-    authorisation: authorisationMac(box, by),
-    delete_events: deleteEvents,
-    due_at: dueAt,
-  };
-  ledger().append([record]);
-  insertRequest(db, {
-    id,
-    generation: 1,
-    origin,
-    basis,
-    authorisedBy: by,
-    deleteEvents,
-    receivedAt,
-    dueAt,
-    box: closeBox({ db, settings }, id, box),
+  together(context, (own) => {
+    record(own, {
+      type: 'received',
+      request: id,
+      generation: 1,
+      origin,
+      basis: basisCode(basis),
+      subject: subjectMac(box),
+      authorisation: authorisationMac(box, by),
+      delete_events: deleteEvents,
+      due_at: isoTime(nowMs + settings.erasure.dueDays * 86_400_000),
+    });
+    updateRequest(db, id, { basis, authorisedBy: by, box: closeBox({ db, settings }, id, box) });
   });
   return id;
 }
 
 /** Cancels a request that has not been fenced yet. Throws `usage` for any other. */
-export function cancelRequest({ db, ledger, clock }: ReceiveContext, idOrPrefix: string): ErasureRequest {
+export function cancelRequest(context: ReceiveContext, idOrPrefix: string): ErasureRequest {
+  const { db } = context;
   const request = requireRequest(db, idOrPrefix);
   const { generation } = request;
   const isFinal = request.refusedAt !== null || request.cancelledAt !== null;
@@ -189,9 +168,7 @@ export function cancelRequest({ db, ledger, clock }: ReceiveContext, idOrPrefix:
       code: 'usage',
       hint: 'only requests that are not fenced yet can be; `erase readmit` lets an erased person in again',
     });
-  ledger().append([{ type: 'cancelled', request: request.id, generation }]);
-  const cancelledAt = isoTime(clock.now());
-  updateRequest(db, request.id, { cancelledAt, ...withoutWords(request) });
+  record(context, { type: 'cancelled', request: request.id, generation });
   return requireRequest(db, request.id);
 }
 
@@ -212,7 +189,7 @@ const acceptedResults: Readonly<Partial<Record<AttentionReason, TargetResult>>> 
  * approval. Throws `usage` for any other request.
  */
 export function approveRequest(context: ReceiveContext, idOrPrefix: string): ErasureRequest {
-  const { db, ledger, clock } = context;
+  const { db } = context;
   const request = requireRequest(db, idOrPrefix);
   const { id, generation } = request;
   const targets = listTargets(db, id);
@@ -230,10 +207,8 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
     if (result === undefined) leaveToHolders(context, request);
     else if (target === 'upstream.events' && isWaiting) endWait(context, request);
     else settle(context, [request], target, { result, assurance: 'not_verifiable' });
-    updateRequest(db, id, {});
   } else if (request.state === 'held') {
-    ledger().append([{ type: 'approved', request: id, generation }]);
-    updateRequest(db, id, { approvedAt: isoTime(clock.now()), reason: null });
+    record(context, { type: 'approved', request: id, generation });
   } else if (isListedAgain(db, request)) {
     settleListedAgain(context, request);
   } else
@@ -257,7 +232,6 @@ export function settleListedAgain(
   for (const { target, reason } of listTargets(context.db, request.id))
     if (reason === 'listed_again')
       settle(context, [request], target, { result: 'still_present', assurance: 'observed' });
-  updateRequest(context.db, request.id, {});
 }
 
 /** The request with this id, or the only one whose id begins like this. Throws `usage` when there is none. */

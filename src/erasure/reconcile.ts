@@ -5,12 +5,13 @@ import { noteWait, waitReasonOf } from './request/waits.ts';
 import type { JobContext } from '../job/job-context.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
-import { listRequests, findRequest, alignStates, updateRequest } from '../mirror/erasure-requests.ts';
+import { listRequests, findRequest } from '../mirror/erasure-requests.ts';
 import { askForTime } from './ask-for-time.ts';
 import { eraseBucket } from './erase-bucket.ts';
 import { eraseCopies } from './erase-copies.ts';
 import { eraseHere, type LocalResult } from './erase-here.ts';
-import { recordStandingFence, type FenceResult } from './fence/fence-requests.ts';
+import type { FenceResult } from './fence/fence-requests.ts';
+import { bringUp } from './fence/restore-guard.ts';
 import { finishRequests, type FinishResult } from './finish.ts';
 import { planErasure } from './plan.ts';
 import { isUpstream } from '../ledger/target.ts';
@@ -18,7 +19,7 @@ import { listTargets } from '../mirror/erasure-targets.ts';
 import { findFormerUuids } from '../mirror/sightings.ts';
 import { openSubjects, type Subject } from './request/box.ts';
 import { reopenWider } from './request/reopen.ts';
-import { together } from './request/together.ts';
+import { record, together } from './request/together.ts';
 import { openTarget, type FailedStep, type UpstreamContext } from './upstream/context.ts';
 import { advanceEvents } from './upstream/events.ts';
 import { advancePersons } from './upstream/persons.ts';
@@ -49,12 +50,7 @@ export async function reconcileErasure(context: JobContext, only?: ReadonlySet<s
 export async function askServiceAndFinish(
   context: JobContext,
 ): Promise<Omit<ErasureResult, keyof FenceResult | keyof LocalResult>> {
-  let upstreamFailed = 0;
-  try {
-    upstreamFailed = await askService(context);
-  } finally {
-    alignStates(context.db);
-  }
+  const upstreamFailed = await askService(context);
   const finished = await finishRequests(context);
   const open = listRequests(context.db, 'open');
   const countIn = (...states: RequestState[]): number =>
@@ -71,7 +67,7 @@ export async function askServiceAndFinish(
 
 /** Ends what can be ended although a reconciliation failed: identifiers are not kept longer because of a failure. */
 export async function finishAfterFailure(context: JobContext, failure: unknown): Promise<void> {
-  recordStandingFence(context);
+  bringUp(context);
   if (!(failure instanceof AppError) || failure.code !== 'unreachable') await askForTime(context);
   await finishRequests(context);
 }
@@ -113,10 +109,7 @@ async function askService(context: JobContext): Promise<number> {
       const request = findRequest(db, requestId);
       if (!request || request.eventsExpectedBy === eventsExpectedBy) continue;
       const { generation } = request;
-      own
-        .ledger()
-        .append([{ type: 'awaiting_upstream', request: requestId, generation, events_expected_by: eventsExpectedBy }]);
-      updateRequest(db, requestId, { eventsExpectedBy });
+      record(own, { type: 'awaiting_upstream', request: requestId, generation, events_expected_by: eventsExpectedBy });
     }
     for (const { requestId, distinctIds } of wider)
       reopenWider(own, requestId, { ...nobody, distinct_id: distinctIds });

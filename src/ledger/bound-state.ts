@@ -13,7 +13,7 @@ export type BoundState = {
   /** The digest of the entries of each request whose fence stands. */
   fences: ReadonlyMap<string, string>;
   /** The same of fences that were begun and may stand: a kill can leave that open. */
-  begunFences: Pick<ReadonlyMap<string, string>, 'has' | 'get'>;
+  begunFences: Pick<ReadonlyMap<string, string>, 'get'>;
   /** How many differences of each part were found that are not mended yet. */
   differing: ReadonlyMap<BoundPart, number>;
 };
@@ -24,10 +24,7 @@ export function collectBoundState(): { state: BoundState; take: (record: LedgerR
   const keys = new Map<BoundKey, string>();
   const fences = new Map<string, string>();
   const begun = new Map<string, BegunFence>();
-  const begunFences: BoundState['begunFences'] = {
-    has: (request) => begun.has(request),
-    get: (request) => begun.get(request)?.digest(),
-  };
+  const begunFences = { get: (request: string) => begun.get(request)?.digest() };
   const differing = new Map<BoundPart, number>();
   const take = (record: LedgerRecord): void => {
     if (record.type === 'publishing' || record.type === 'published') publications.take(record);

@@ -3,10 +3,11 @@ import { collectBoundState } from './bound-state.ts';
 import { checkpointName, checkpointOfSize, listCheckpointSizes } from './checkpoint.ts';
 import { entriesPath, readLines } from './entry-file.ts';
 import { readEntry, type LedgerEntry } from './entry.ts';
+import { isOfRequest } from './record.ts';
 import type { Rotation } from './key-chain.ts';
 import { lineIndex, type LineIndex } from './line-index.ts';
 import { compactTree, leafHash, type CompactTree } from './merkle.ts';
-import { collectHistories, type Histories } from './request-history.ts';
+import { collectHistories, type Histories } from './histories.ts';
 
 /** An entry that is on disk from now on, with what the tree needs of its line. */
 export type Written = { entry: LedgerEntry; leaf: Buffer; bytes: number };
@@ -27,8 +28,9 @@ export function* checkedLines(lines: Iterable<Buffer>, from: number, taken: Writ
 export type LedgerState = {
   bytes: number;
   signed: number;
+  /** How many entries there are up to the last one about a request. */
+  requestEntries: number;
   epoch: number;
-  begunEpoch: number;
   tree: CompactTree;
   publishedHeads: Map<number, string>;
   lines: LineIndex;
@@ -52,8 +54,8 @@ export function* readingState(folder: string): Generator<void, LedgerState> {
   const state: LedgerState = {
     bytes: 0,
     signed: 0,
+    requestEntries: 0,
     epoch: 0,
-    begunEpoch: 0,
     tree: compactTree(),
     publishedHeads: new Map(),
     lines: lineIndex(entriesPath(folder)),
@@ -85,7 +87,7 @@ export function take(state: LedgerState, record: LedgerEntry, leaf: Buffer): voi
   state.tree.append(leaf);
   state.histories.take(record);
   state.bound.take(record);
-  if (record.type === 'fencing') state.begunEpoch = Math.max(state.begunEpoch, record.epoch);
+  if (isOfRequest(record)) state.requestEntries = state.tree.size();
   if (record.type === 'fenced') state.epoch = Math.max(state.epoch, record.epoch);
   if (record.type === 'published') state.publishedHeads.set(state.tree.size(), state.tree.rootHash().toString('hex'));
   if (record.type === 'taken_over') state.holders.push({ machine: record.machine, seq: record.seq });

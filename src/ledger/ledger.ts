@@ -21,7 +21,7 @@ import type { LineIndex } from './line-index.ts';
 import { leafHash, type CompactTree } from './merkle.ts';
 import type { OutsideSigner } from './outside-signer.ts';
 import { splitRecord, type LedgerRecord } from './record.ts';
-import type { Histories } from './request-history.ts';
+import type { Histories } from './histories.ts';
 import { prepareRotation, refuseOtherKey, signingKey } from './signing-key.ts';
 
 /** How many entries there are, and what they hash to: the Merkle tree hash of RFC 6962, as hex. */
@@ -45,10 +45,10 @@ export type LedgerReader = {
   /** Every entry, in order, in constant memory. Throws `storage`, with the line's number, at a line that is damaged. */
   entries(): Iterable<LedgerEntry>;
   size(): number;
+  /** How many entries there are up to the last one about a request. */
+  requestEntries(): number;
   /** The greatest epoch whose fence stands; 0 before the first. */
   epoch(): number;
-  /** The greatest epoch whose fence was begun: after a kill, that is one more than `epoch`. */
-  begunEpoch(): number;
   head(): TreeHead;
   /** The root hash after each publication, by the size of the ledger then, in order. */
   publishedHeads: ReadonlyMap<number, string>;
@@ -74,9 +74,9 @@ export type Ledger = LedgerReader & {
    * Appends records, with one flush, on disk for good when this returns. A record with a long list becomes several entries.
    * Throws, and has written nothing, when a record is none that the ledger takes, when making one throws, when the disk
    * refuses (`storage`), when the file is not as this ledger left it (`storage`), or when the key that has to sign it is not here
-   * (`storage`).
+   * (`storage`). `at`: the time of the entries, where it is not that of the clock now.
    */
-  append(records: Iterable<LedgerRecord>): void;
+  append(records: Iterable<LedgerRecord>, at?: string): void;
   /** How many entries, from the first, a checkpoint covers. */
   signed(): number;
   /** Signs the present head, and returns it with the text of its checkpoint; one that is there already stays. */
@@ -137,11 +137,10 @@ function ledgerOf(dataDir: string, { clock, outside, store }: LedgerTools, state
   }
   /** Whether the key was looked at: what cannot be signed is not appended. */
   let canSign = false;
-  const append: Ledger['append'] = (records) => {
+  const append: Ledger['append'] = (records, at = isoTime(clock.now())) => {
     if (Array.isArray(records) && records.length === 0) return;
     if (!canSign) refuseOtherKey(dataDir, state.rotations, outside);
     canSign = true;
-    const at = isoTime(clock.now());
     const size = state.tree.size();
     const taken: Written[] = [];
     const linesOf = function* (): Generator<Buffer> {
@@ -199,8 +198,8 @@ function readerOf(folder: string, state: LedgerState): LedgerReader {
       for (const { entry } of readLedgerLines(folder)) yield entry;
     },
     size: () => state.tree.size(),
+    requestEntries: () => state.requestEntries,
     epoch: () => state.epoch,
-    begunEpoch: () => state.begunEpoch,
     head: () => headOf(state),
     publishedHeads: state.publishedHeads,
     holders: () => state.holders,

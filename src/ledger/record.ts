@@ -21,6 +21,7 @@ import {
 const uuid = z.guid().lowercase();
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().min(0);
+const ifTrue = z.literal(true).optional();
 
 /** A time that there is, in UTC, to the millisecond. */
 export const Time = z
@@ -88,7 +89,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     ...about,
     epoch: count,
     fence: z.array(fenceEntry).min(1),
-    continued: z.literal(true).optional(),
+    continued: ifTrue,
     served_at: Time.optional(),
   }),
   /** Result: the fence of that epoch stands. */
@@ -131,7 +132,8 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   /** The service has taken the deletion of the events; by when its weekly batch should have run. */
   z.strictObject({ type: z.literal('awaiting_upstream'), ...about, events_expected_by: Time }),
   z.strictObject({ type: z.literal('attention'), ...about, target: TargetName, reason: z.enum(attentionReasons) }),
-  z.strictObject({ type: z.literal('reopened'), ...about, reason: z.enum(attentionReasons) }),
+  /** `unnamed`: the request's identifiers are destroyed, so its person is not fenced anew: the fence from before stands for it. */
+  z.strictObject({ type: z.literal('reopened'), ...about, reason: z.enum(attentionReasons), unnamed: ifTrue }),
   /** `certificate`: SHA-256 of the certificate's bytes; null where none was made. */
   z.strictObject({ type: z.literal('certified'), ...about, certificate: hex.nullable() }),
   /** The identifiers of the request are destroyed. */

@@ -40,8 +40,6 @@ export type ErasureRequest = {
   persons: number | null;
   distinctIds: number | null;
   recordings: number | null;
-  /** Since when it is open again, after its identifiers had been destroyed. */
-  reopenedAt: string | null;
   /** Since when its life counts; null before a reconciliation in which the clocks agreed. */
   lifeFrom: string | null;
   /** When the service listed the person again, after it had said that the person is gone. */
@@ -61,7 +59,7 @@ const columns = /*sql*/ `id, generation, origin, basis, authorised_by AS authori
   state, reason, received_at AS receivedAt, due_at AS dueAt, scoped_at AS scopedAt, held_at AS heldAt,
   approved_at AS approvedAt, refused_at AS refusedAt, cancelled_at AS cancelledAt, fenced_at AS fencedAt, epoch,
   verified_at AS verifiedAt, events_expected_by AS eventsExpectedBy, certified_at AS certifiedAt, sealed_at AS sealedAt,
-  persons, distinct_ids AS distinctIds, recordings, reopened_at AS reopenedAt, life_from AS lifeFrom,
+  persons, distinct_ids AS distinctIds, recordings, life_from AS lifeFrom,
   listed_again_pass AS listedAgainPass, stays_out AS staysOut,
   waits_for AS waitsFor, waits_since AS waitsSince, searched_files AS searchedFiles, erased_by AS erasedBy`;
 
@@ -86,8 +84,11 @@ export function listRequests(db: Database, which: 'all' | 'open'): ErasureReques
 
 /** Adds a target to each request that is fenced and not certified. One that has it already keeps it as it is. */
 export function addTargetToFenced(db: Database, target: ElsewhereTarget, at: string): void {
-  for (const { id, fencedAt, certifiedAt } of listRequests(db, 'open'))
-    if (fencedAt !== null && certifiedAt === null) addTarget(db, id, target, null, at);
+  for (const { id, fencedAt, certifiedAt } of listRequests(db, 'open')) {
+    if (fencedAt === null || certifiedAt !== null) continue;
+    addTarget(db, id, target, null, at);
+    updateRequest(db, id, {});
+  }
 }
 
 /** One request by its id, or by the beginning of it where no other begins so. */
@@ -104,20 +105,28 @@ export type NewRequest = Pick<
   'id' | 'generation' | 'origin' | 'basis' | 'authorisedBy' | 'deleteEvents' | 'receivedAt' | 'dueAt'
 > & { box: Buffer | null };
 
-/** Adds a request, in the state `received`. */
+/** Adds a request, in the state `received`. One that is there stays as it is. */
 export function insertRequest(db: Database, request: NewRequest): void {
   const sql = /*sql*/ `INSERT INTO erasure_requests
       (id, generation, origin, basis, authorised_by, delete_events, state, received_at, due_at, box)
-    VALUES (@id, @generation, @origin, @basis, @authorisedBy, @deleteEvents, 'received', @receivedAt, @dueAt, @box)`;
+    VALUES (@id, @generation, @origin, @basis, @authorisedBy, @deleteEvents, 'received', @receivedAt, @dueAt, @box)
+    ON CONFLICT DO NOTHING`;
   prepared(db, sql).run({ ...request, deleteEvents: request.deleteEvents ? 1 : 0 });
 }
 
-/** What may be changed of a request; what is not given stays. */
-export type RequestChange = Partial<Omit<ErasureRequest, 'id' | 'origin' | 'deleteEvents' | 'receivedAt'>> & {
-  box?: Buffer | null;
-  listedAgain?: null;
-  holders?: null;
-};
+/** What the row of a request says because of the ledger. */
+export type RecordedFields = Pick<
+  ErasureRequest,
+  keyof RequestFacts | 'generation' | 'origin' | 'deleteEvents' | 'dueAt' | 'epoch' | 'reason'
+>;
+
+/**
+ * What may be changed of a request beside that, as the mirror's own; what is not given stays. `epoch`: of the fence that the mirror
+ * has, also where the ledger does not say yet that it stands.
+ */
+export type RequestChange = Partial<
+  Omit<ErasureRequest, 'id' | 'receivedAt' | 'state' | Exclude<keyof RecordedFields, 'epoch'>>
+> & { box?: Buffer | null; listedAgain?: null; holders?: null };
 
 /** Changes a request. Call it inside a transaction where the box goes: its bytes are to be purged then. */
 export function changeRequest(db: Database, id: string, change: RequestChange): void {
@@ -244,6 +253,24 @@ export function requestReason(
   return state === 'sealed' && certifiedAt === null ? 'life_exceeded' : null;
 }
 
+/** Writes what the ledger says of a request. Its state follows by `updateRequest`. */
+export function writeRecorded(db: Database, id: string, recorded: RecordedFields): void {
+  const { epoch: _epoch, ...fields } = recorded;
+  const sql = /*sql*/ `UPDATE erasure_requests SET ${assignmentsOf(fields)},
+    epoch = CASE WHEN epoch >= @epoch OR @epoch IS NULL THEN epoch ELSE @epoch END WHERE id = @id`;
+  prepared(db, sql).run({ ...recorded, deleteEvents: recorded.deleteEvents ? 1 : 0, id });
+}
+
+/** How many entries of the ledger, up to the last one about a request, the tables of requests were made of. */
+export function readTakenEntries(db: Database): number {
+  return prepared<[], number>(db, /*sql*/ `SELECT entries FROM taken_entries`).pluck().get() ?? 0;
+}
+
+/** Notes of how many entries the tables of requests are made. Call it in the transaction that made them so. */
+export function noteTakenEntries(db: Database, entries: number): void {
+  prepared(db, /*sql*/ `UPDATE taken_entries SET entries = ?`).run(entries);
+}
+
 /** Changes a request, and brings its state in line with its facts and targets, in one transaction. */
 export function updateRequest(db: Database, id: string, change: RequestChange): void {
   db.transaction(() => {
@@ -253,19 +280,23 @@ export function updateRequest(db: Database, id: string, change: RequestChange): 
     const targets = listTargets(db, id);
     const state = requestState(request, targets);
     const reason = requestReason(request, state, targets);
-    if (state !== request.state || reason !== request.reason) changeRequest(db, id, { state, reason });
+    if (state !== request.state || reason !== request.reason)
+      prepared(db, /*sql*/ `UPDATE erasure_requests SET state = @state, reason = @reason WHERE id = @id`).run({
+        state,
+        reason,
+        id,
+      });
   }).immediate();
 }
 
 /** What is destroyed when a request ends: its box, and the operator's own words. */
-export function withoutWords({ basis }: Pick<ErasureRequest, 'basis'>): RequestChange {
+function withoutWords({ basis }: Pick<ErasureRequest, 'basis'>): RequestChange {
   return { box: null, holders: null, authorisedBy: null, basis: basisCode(basis) };
 }
 
-/** Brings the states of all open requests in line with their facts and targets. */
-export function alignStates(db: Database): void {
-  const align = db.transaction(() => {
-    for (const { id } of listRequests(db, 'open')) updateRequest(db, id, {});
-  });
-  align.immediate();
+/** Destroys the box of a request and the operator's own words, where there are any. */
+export function destroyWords(db: Database, id: string): void {
+  const request = findRequest(db, id);
+  if (!request || !(hasBox(db, id) || request.authorisedBy !== null || readHolders(db, id))) return;
+  changeRequest(db, id, withoutWords(request));
 }

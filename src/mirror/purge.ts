@@ -117,8 +117,7 @@ type PurgePlace = '' | 'requests_';
 
 /**
  * Notes that the file may still hold what was deleted, until it is purged. Call it in the transaction that deletes: then
- * neither a kill nor a reader that holds the old pages can hide that a purge is owed. For what is deleted under a request's
- * target `mirror`, that target stands.
+ * neither a kill, nor a reader that holds the old pages, nor an older copy of the file can hide that a purge is owed.
  */
 export function markPurgeOwed(db: Database, place: PurgePlace = ''): void {
   prepared(db, /*sql*/ `UPDATE purge_owed SET ${place}marked = ${place}marked + 1`).run();

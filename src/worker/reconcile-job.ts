@@ -108,7 +108,7 @@ export function runReconcileJob(context: JobContext, approve: string | undefined
       const found = await findUnbound(own);
       const replayed = replayErasures(own, found);
       reopenListed(own);
-      const lost = [...endLostRequests(own), ...(replayed?.lost ?? [])];
+      const lost = endLostRequests(own);
       const first = { replayed, mended: found.differences.map(({ sentence }) => sentence), lost };
       try {
         return await reconcile(own, first);
@@ -162,7 +162,7 @@ async function reconcile(
   removeUnnamedParts(context.published);
   removeLeftDrafts(context);
   removeUnrecorded(context);
-  await settleUnnamed(context);
+  lost.push(...(await settleUnnamed(context)));
   const givenUp = giveUpListed(context);
   const { plan, planned } = await planReconcile(context);
   const here = await eraseHere(context, planned);

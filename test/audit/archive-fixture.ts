@@ -1,21 +1,22 @@
 import { createHash } from 'node:crypto';
-import { fixedTargets, readTarget } from '../../src/ledger/target.ts';
-import { type RequestState, bases } from '../../src/ledger/vocabulary.ts';
+import type { fixedTargets } from '../../src/ledger/target.ts';
+import { bases } from '../../src/ledger/vocabulary.ts';
 import { writeFileSync } from 'node:fs';
 import type { Clock } from '../../src/core/clock.ts';
 import { certificateText } from '../../src/erasure/proof/certificate.ts';
 import { issueFacts } from '../../src/erasure/proof/certificate-file.ts';
 import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
+import { applyEntry } from '../../src/erasure/projection.ts';
 import { writeCertificateFile } from '../../src/erasure/proof/certificate-file.ts';
-import { collectHistories } from '../../src/ledger/request-history.ts';
+import { collectHistories } from '../../src/ledger/histories.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { entryLine, type LedgerEntry } from '../../src/ledger/entry.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { type LedgerRecord } from '../../src/ledger/record.ts';
 import { openDatabase, type Database } from '../../src/mirror/database.ts';
-import { changeRequest, insertRequest } from '../../src/mirror/erasure-requests.ts';
-import { addTarget, changeTarget } from '../../src/mirror/erasure-targets.ts';
-import { addFence } from '../../src/mirror/fence.ts';
+import { changeRequest, noteTakenEntries, updateRequest } from '../../src/mirror/erasure-requests.ts';
+import { changeTarget } from '../../src/mirror/erasure-targets.ts';
+import { addFence, setEpoch } from '../../src/mirror/fence.ts';
 import { signingKey } from '../../src/ledger/signing-key.ts';
 import { issuing, plantKeys, requestId } from '../ledger/ledger-fixture.ts';
 
@@ -69,9 +70,12 @@ export function writeArchive(dataDir: string, count: number): Archive {
     append: (records: readonly LedgerRecord[]): void => {
       for (const record of records) {
         const line = entryLine(record, lines.length, new Date(nowMs).toISOString()).toString();
-        histories.take(JSON.parse(line) as LedgerEntry);
+        const entry = JSON.parse(line) as LedgerEntry;
         lines.push(line);
+        histories.take(entry);
+        applyEntry(db, entry, histories);
       }
+      noteTakenEntries(db, lines.length);
     },
   };
   const events: { atMs: number; act: () => void }[] = [];
@@ -89,38 +93,22 @@ export function writeArchive(dataDir: string, count: number): Archive {
     const slowMs = fate === 'late' ? 33 * dayMs : (1 + 9 * share(n, 'there')) * dayMs;
     const thereMs = hereMs + Math.round(slowMs);
     const files = [1, 2].map((part) => `snapshot:persons/20260701T040000.000Z/part-0000${part}.parquet` as const);
-    const change = (state: RequestState, more: Parameters<typeof changeRequest>[2] = {}): void =>
-      changeRequest(db, id, { state, ...more });
     const iso = (): string => new Date(nowMs).toISOString();
     const end = (
       target: (typeof fixedTargets)[number] | (typeof files)[number],
       result: Extract<LedgerRecord, { type: 'result' }>['result'],
       assurance: Extract<LedgerRecord, { type: 'result' }>['assurance'],
       rows?: number,
-    ): LedgerRecord => {
-      changeTarget(db, id, readTarget(target), { status: 'done', result, assurance }, iso());
-      return {
-        type: 'result',
-        requests,
-        target,
-        result,
-        assurance,
-        ...(rows === undefined ? {} : { rows_before: 5000, rows_removed: rows }),
-      };
-    };
+    ): LedgerRecord => ({
+      type: 'result',
+      requests,
+      target,
+      result,
+      assurance,
+      ...(rows === undefined ? {} : { rows_before: 5000, rows_removed: rows }),
+    });
     plan(receivedMs, () => {
       const basis = bases[Math.floor(share(n, 'basis') * 3)] ?? 'other';
-      insertRequest(db, {
-        id,
-        generation: 1,
-        origin: 'manual',
-        basis,
-        authorisedBy: null,
-        deleteEvents: true,
-        receivedAt: iso(),
-        dueAt: new Date(dueMs).toISOString(),
-        box: Buffer.of(),
-      });
       ledger.append([
         {
           type: 'received',
@@ -138,9 +126,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
           ? [{ type: 'held', ...about, reason: 'shared_identifier' } as const]
           : []),
       ]);
-      if (fate === 'refused') change('refused', { reason: 'unknown_subject', refusedAt: iso(), box: null });
-      else if (fate === 'held' || fate === 'overdue') change('held', { reason: 'shared_identifier', heldAt: iso() });
-      else change('scoped', { scopedAt: iso() });
+      if (fate !== 'refused') changeRequest(db, id, { box: Buffer.of() });
     });
     if (fate === 'refused' || fate === 'held' || fate === 'overdue') continue;
     plan(hereMs - 60_000, () => {
@@ -160,14 +146,13 @@ export function writeArchive(dataDir: string, count: number): Archive {
         })),
       ]);
       addFence(db, { id, epoch, at: iso() }, fence);
-      for (const target of [...fixedTargets, ...files]) addTarget(db, id, readTarget(target), null, iso());
+      setEpoch(db, epoch);
       if (n % 17 === 4)
         db.prepare('UPDATE fence SET hits = 3, recreated = ?, last_hit_at = ? WHERE request_id = ?').run(
           n % 2,
           iso(),
           id,
         );
-      change('fenced', { fencedAt: iso(), epoch });
     });
     plan(hereMs, () => {
       ledger.append([
@@ -201,10 +186,9 @@ export function writeArchive(dataDir: string, count: number): Archive {
               } as const,
             ]),
       ]);
-      const state = fate === 'attention' ? 'attention' : 'awaiting_upstream';
-      const reason = fate === 'attention' ? 'events_unconfirmed' : null;
+      if (fate === 'attention') return;
       changeTarget(db, id, 'upstream.events', { status: 'waiting' }, iso());
-      change(state, { verifiedAt: iso(), reason });
+      updateRequest(db, id, {});
     });
     if (fate === 'attention' || fate === 'awaiting' || thereMs > archiveNowMs) continue;
     plan(thereMs, () => {
@@ -224,7 +208,6 @@ export function writeArchive(dataDir: string, count: number): Archive {
         { type: 'certified', ...about, certificate: digest },
         { type: 'sealed', ...about },
       ]);
-      change('sealed', { certifiedAt: iso(), sealedAt: iso(), box: null });
     });
   }
   db.transaction(() => {

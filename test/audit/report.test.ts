@@ -15,7 +15,7 @@ import { reportAnswer } from '../../src/audit/report-answer.ts';
 import { reportJson } from '../../src/audit/report-json.ts';
 import { reportPage } from '../../src/audit/report-page.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
-import { collectHistories } from '../../src/ledger/request-history.ts';
+import { collectHistories } from '../../src/ledger/histories.ts';
 import { certificatePath } from '../../src/erasure/proof/certificate-file.ts';
 import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
 import { issuing, lifeOf, requestId } from '../ledger/ledger-fixture.ts';
@@ -257,8 +257,9 @@ it('a request in attention is so until the target that needed it goes on', () =>
 
 describe('consumers', () => {
   const acknowledge = ({ db, settings, dataDir }: Archive, id: string, consumer: string, note?: string) => {
-    const ledger = openLedger(dataDir, { now: () => archiveNowMs, sleep: () => Promise.resolve() });
-    return acknowledgeRequest({ db, settings, ledger: () => ledger }, id, { consumer, note });
+    const clock = { now: () => archiveNowMs, sleep: () => Promise.resolve() };
+    const ledger = openLedger(dataDir, clock);
+    return acknowledgeRequest({ db, settings, clock, ledger: () => ledger }, id, { consumer, note });
   };
 
   it('that have acknowledged, and those that have not, are in the report, its CSV and its page', () => {

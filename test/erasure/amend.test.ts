@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { amendRequest } from '../../src/erasure/amend.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
-import { readHistories } from '../../src/ledger/request-history.ts';
+import { readHistories } from '../../src/ledger/histories.ts';
 import { findRequest } from '../../src/mirror/erasure-requests.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 import { findTexts } from './find-texts.ts';
@@ -60,6 +60,6 @@ it('refuses what is no reference, and a request that has ended', async () => {
 it('an ended request keeps no words of its own, however short they are', async () => {
   const { world, id } = await worldWithRequest({ by: 'li@wu.cn', basis: 'of li@wu.cn' });
   await world.reconcileToTheEnd();
-  expect(findRequest(world.db(), id)).toMatchObject({ state: 'sealed', authorisedBy: null, basis: 'other' });
+  expect(findRequest(world.db(), id)).toMatchObject({ state: 'sealed', authorisedBy: null, basis: 'objection' });
   expect(readFileSync(join(world.dataDir, 'mirror.db')).includes('li@wu.cn')).toBe(false);
 });

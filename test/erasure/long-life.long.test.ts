@@ -111,11 +111,7 @@ describe('the time of a request', () => {
     await world.reconcile();
     const { id } = world.onlyRequest();
     const ledger = openLedger(world.dataDir, world.clock);
-    world
-      .db()
-      .transaction(() =>
-        ledger.append([reopenRequest({ db: world.db(), clock: world.clock }, { id, generation: 2 }, 'residue_found')]),
-      )();
+    reopenRequest({ db: world.db(), clock: world.clock, ledger: () => ledger }, id, 'residue_found');
     const box = readBox(world.db(), id) ?? Buffer.of();
     writeFileSync(join(world.dataDir, currentPlace), 'damaged');
     world.pass(61);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import { readHistories } from '../../src/ledger/request-history.ts';
+import { readHistories } from '../../src/ledger/histories.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { whereIs } from '../../src/erasure/find/where.ts';
 import { runReconcileJob } from '../../src/worker/reconcile-job.ts';

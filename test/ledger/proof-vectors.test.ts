@@ -9,7 +9,7 @@ import { readReceipt } from '../../src/erasure/request/receipt.ts';
 import { readEntry } from '../../src/ledger/entry.ts';
 import { readVkeys } from '../../src/ledger/key-chain.ts';
 import { laterWords } from '../../src/ledger/later-words.ts';
-import { readHistories } from '../../src/ledger/request-history.ts';
+import { readHistories } from '../../src/ledger/histories.ts';
 import { verifyBundle } from '../../docs/verifier/verify.mjs';
 import { requestId } from './ledger-fixture.ts';
 import type { ProofVector } from './write-proof-vectors.ts';

@@ -6,7 +6,8 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import type { JobState, WorkerState } from '../../src/job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { insertRequest, changeRequest } from '../../src/mirror/erasure-requests.ts';
+import { insertRequest } from '../../src/mirror/erasure-requests.ts';
+import { editRequest } from '../mirror/edit-request.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { writeLease } from '../../src/mirror/lease-rows.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
@@ -280,12 +281,12 @@ test('requests are counted by the minute, and against each window', async () => 
 test('open requests stand by urgency, without a word that somebody wrote', async () => {
   const mirror = openTestMirror();
   const { db } = mirror;
-  const add = (number: number, dueInMs: number, change: Parameters<typeof changeRequest>[2]): void => {
+  const add = (number: number, dueInMs: number, change: Parameters<typeof editRequest>[2]): void => {
     const id = `0000000${number}-0000-4000-8000-000000000000`;
     const times = { receivedAt: before(hourMs), dueAt: before(-dueInMs) };
     const who = { basis: 'ann@example.com asked', authorisedBy: 'ann@example.com', deleteEvents: true };
     insertRequest(db, { id, generation: 1, origin: 'manual', ...who, ...times, box: Buffer.from('x') });
-    changeRequest(db, id, change);
+    editRequest(db, id, change);
   };
   add(1, 5 * hourMs, { state: 'executing' });
   add(2, hourMs, { state: 'awaiting_upstream', eventsExpectedBy: before(-hourMs) });

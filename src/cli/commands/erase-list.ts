@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { codeText, countText, secondText } from '../../core/words.ts';
 import { acknowledgementsOf, type Acknowledgement } from '../../erasure/acknowledge.ts';
-import { believed } from '../../erasure/bound/request-stage.ts';
+import { believed } from '../../erasure/projection.ts';
 import { requireRequest } from '../../erasure/receive.ts';
 import { heldBecauseOf } from '../../erasure/request/box.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
@@ -41,7 +41,7 @@ function defineList(command: Command): CommandAction {
     run: (app, { all }: { all?: boolean }) => {
       const db = app.databaseReadOnly();
       const { histories } = readLedger(app.settings.dataDir);
-      const known = listRequests(db, 'all').map((request) => believed(request, histories.of(request.id)));
+      const known = listRequests(db, 'all').map((request) => believed(db, request, histories.of(request.id)));
       const requests = known.filter(({ state }) => all === true || !finalStates.includes(state));
       const groups = [...Map.groupBy(known, ({ state }) => state)];
       const states = Object.fromEntries(groups.map(([state, { length }]) => [state, length]));

@@ -1,7 +1,6 @@
 import { publishedDatasets } from '../../contract/datasets.ts';
 import { posix } from 'node:path';
 import { keyCheck, macCipher, readKey } from '../../core/secret-key.ts';
-import type { RequestHistory } from '../../ledger/request-history.ts';
 import { readLedger, type LedgerReader } from '../../ledger/ledger.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import { spellTarget } from '../../ledger/target.ts';
@@ -15,7 +14,7 @@ import { restoreKeyName } from '../../mirror/restore-key.ts';
 import { manifestName, type SnapshotName } from '../../snapshot/file-names.ts';
 import { placeOf, publishedFilesIn, type PublishedFiles } from '../../snapshot/published-files.ts';
 import { problemSentence, verifySnapshot } from '../../snapshot/verify.ts';
-import { isAsRecorded, recordedStage } from './request-stage.ts';
+import { historiesTaken, isAsRecorded, isUnrecorded, type Source } from '../projection.ts';
 
 /**
  * A thing on disk or in the mirror that is not as the ledger says, in one sentence. `id`: the request or the snapshot.
@@ -115,11 +114,9 @@ export async function differingFences(
   );
 }
 
-/** What the mirror says of requests otherwise than the ledger. Reads no file. */
-export function requestDifferences(
-  db: Database,
-  { histories, bound }: Pick<LedgerReader, 'histories' | 'bound'>,
-): Difference[] {
+/** What the mirror says of requests otherwise than the ledger did when the mirror took up its entries. Reads no other file. */
+export function requestDifferences(db: Database, ledger: Source): Difference[] {
+  const histories = historiesTaken(db, ledger);
   const requests = listRequests(db, 'all');
   const known = new Set(requests.map(({ id }) => id));
   const differs = (id: string, what: string): Difference => ({
@@ -135,34 +132,20 @@ export function requestDifferences(
         const remedy = 'restore ledger/ from the same backup as mirror.db, or from a newer one';
         return [{ ...differs(id, `is ${stateText(state)}; the ledger does not have it`), remedy }];
       }
-      if (!isAsRecorded(request, history, bound.begunFences.has(id)))
-        return [differs(id, `is ${stateText(state)}; the ledger says ${stateText(history.state)}`)];
-      const unrecorded = sealedAt === null ? unrecordedTargets(db, history) : [];
-      if (unrecorded.length === 0) return [];
-      return [differs(id, `has done something about ${unrecorded.join(', ')} that the ledger does not have`)];
+      const unrecorded = sealedAt === null ? listTargets(db, id).filter((target) => isUnrecorded(target, history)) : [];
+      if (unrecorded.length > 0) {
+        const names = unrecorded.map(({ target }) => spellTarget(target)).join(', ');
+        return [differs(id, `has done something about ${names} that the ledger does not have`)];
+      }
+      if (isAsRecorded(db, request, history)) return [];
+      const [here, recorded] = [stateText(state), stateText(history.state)];
+      const what = `is ${here}; the ledger says ${recorded}`;
+      return [differs(id, here === recorded ? 'has other times or terms than on the ledger' : what)];
     }),
-    ...[...histories.all()].flatMap((history) =>
-      known.has(history.request) || !['fenced', 'verified', 'certified'].includes(recordedStage(history))
-        ? []
-        : [differs(history.request, `is missing; the ledger says ${stateText(history.state)}`)],
+    ...[...histories.all()].flatMap(({ request, state }) =>
+      known.has(request) ? [] : [differs(request, `is missing; the ledger says ${stateText(state)}`)],
     ),
   ];
-}
-
-/**
- * The targets of a request about which the mirror knows more than the ledger: they have another result, or a deletion at the service
- * was sent that the ledger was not told of.
- */
-export function unrecordedTargets(
-  db: Database,
-  { request, targets, intended }: Pick<RequestHistory, 'request' | 'targets' | 'intended'>,
-): string[] {
-  return listTargets(db, request).flatMap(({ target, status, result, attempts }) => {
-    const name = spellTarget(target);
-    const isSent = (target === 'upstream.person' || target === 'upstream.recordings') && attempts > 0;
-    const isUnrecorded = status === 'done' ? targets.get(name)?.result !== result : isSent && !intended.includes(name);
-    return isUnrecorded ? [name] : [];
-  });
 }
 
 async function snapshotDifferences({ published, ledger: { bound }, onRead }: BoundParts): Promise<Difference[]> {

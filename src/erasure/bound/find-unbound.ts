@@ -12,7 +12,7 @@ import {
 } from '../../mirror/fence.ts';
 import { restoreKeyName } from '../../mirror/restore-key.ts';
 import { removeDamaged } from '../../snapshot/publish.ts';
-import { refuseOlderLedger } from '../fence/restore-guard.ts';
+import { bringUp } from '../fence/restore-guard.ts';
 import { differingFences, type Difference } from './differences.ts';
 import { bindKeys, differenceError, compareWithLedger } from './compare.ts';
 import { findFencedInFiles } from './find-in-files.ts';
@@ -34,7 +34,7 @@ export async function findUnbound(context: JobContext): Promise<Found> {
   const { db, published, signal } = context;
   const { dataDir } = context.settings;
   const ledger = context.ledger();
-  refuseOlderLedger(readEpoch(db), ledger);
+  bringUp(context);
   if (ledger.size() === 0) return { differences: [], inMirror: [], inFiles: [] };
   bindKeys(context);
   const differences = await compareWithLedger(context);

@@ -1,13 +1,12 @@
-import { isoTime } from '../../core/clock.ts';
 import { assertNever } from '../../core/errors.ts';
 import { identifiersIn, unionOf, type Identity } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
-import { listRequests, type ErasureRequest, updateRequest, withoutWords } from '../../mirror/erasure-requests.ts';
+import { listRequests, type ErasureRequest, updateRequest } from '../../mirror/erasure-requests.ts';
 import { scopeSubjects, type Scope, type ScopeContext, type Scopes } from '../find/scope.ts';
 import { closeBox, openBoxes, type Box } from '../request/box.ts';
 import { noteWait } from '../request/waits.ts';
-import { eachTogether } from '../request/together.ts';
+import { eachTogether, record } from '../request/together.ts';
 import { fencedBy } from '../../mirror/fence.ts';
 import type { Database } from '../../mirror/database.ts';
 import { planFence, type Decision } from './fence-plan.ts';
@@ -33,7 +32,7 @@ export async function decideRequests(
         id,
         given,
         identity,
-        shown: scopedAt === null ? null : shown,
+        shown: scopedAt === null ? null : (shown ?? null),
         isStaying: staying.has(id),
         isUnasked: origin === 'upstream',
       })),
@@ -74,7 +73,7 @@ function decideAll(
       personsNamed: scope.personsNamed.length,
       // A request that was fenced before cannot be held any more.
       isNamedAnew:
-        request.generation === 1 && scope.personsNamed.some((uuid) => box.personsNamed?.includes(uuid) === false),
+        request.generation === 1 && scope.personsNamed.some((uuid) => box.personsNamed?.includes(uuid) !== true),
       persons: scope.persons,
     })),
     settings.erasure.maxBatch,
@@ -107,43 +106,33 @@ function recordDecision(
   { request, box, scope, decision }: DecidedRequest,
   searchedFiles: number,
 ): void {
-  const { db, ledger, clock } = context;
+  const { db, clock } = context;
   const { id, generation } = request;
   noteWait({ db, clock }, id, decision.decision === 'wait' ? scope.waitsFor : null);
   if (decision.decision === 'wait') return;
-  const at = isoTime(clock.now());
   const about = { request: id, generation };
   const isNew = request.scopedAt === null;
-  const scoped: LedgerRecord[] = isNew ? [scopedRecord(about, scope)] : [];
   const { personsNamed, sharedWith } = scope;
   const identity = unionOf([box.identity, scope.start]);
-  const known = { ...box, ...(isNew ? { identity, shown: scope.shown } : {}), personsNamed, sharedWith };
-  const change = isNew ? { scopedAt: at, box: closeBox(context, id, known) } : {};
-  const update = (more: Parameters<typeof updateRequest>[2]): void => updateRequest(db, id, { ...change, ...more });
+  const isAsked = !isNew && box.shown !== undefined;
+  const known = { ...box, ...(isAsked ? {} : { identity, shown: scope.shown }), personsNamed, sharedWith };
+  // A request that is held no more has been found anew.
+  if (isNew || (request.state === 'held' && decision.decision === 'fence')) record(context, scopedRecord(about, scope));
   switch (decision.decision) {
     case 'hold': {
       const { reason } = decision;
-      const isRecorded = request.heldAt !== null && request.reason === reason;
-      ledger().append([...scoped, ...(isRecorded ? [] : [{ type: 'held', ...about, reason } as const])]);
+      if (request.heldAt === null || request.reason !== reason) record(context, { type: 'held', ...about, reason });
       // The operator who decides has to know how much was found, and of which persons.
-      const counts = countsOf(scope);
-      update({ ...counts, heldAt: request.heldAt ?? at, approvedAt: null, reason, box: closeBox(context, id, known) });
+      updateRequest(db, id, { ...countsOf(scope), box: closeBox(context, id, known) });
       return;
     }
     case 'refuse':
-      ledger().append([...scoped, { type: 'refused', ...about, reason: decision.reason }]);
       // No person can be found by the box, so it is not kept.
-      update({
-        refusedAt: at,
-        reason: decision.reason,
-        erasedBy: erasedBy(db, id, scope.start),
-        searchedFiles,
-        ...withoutWords(request),
-      });
+      record(context, { type: 'refused', ...about, reason: decision.reason });
+      updateRequest(db, id, { erasedBy: erasedBy(db, id, scope.start), searchedFiles });
       return;
     case 'fence':
-      ledger().append(scoped);
-      update({ heldAt: null });
+      if (!isAsked) updateRequest(db, id, { box: closeBox(context, id, known) });
       return;
     default:
       assertNever(decision);

@@ -3,13 +3,14 @@ import { identifiersIn, partsOf, unionOf } from '../../contract/identity.ts';
 import { macCipher } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
-import { fixedTargets, type FixedTarget } from '../../ledger/target.ts';
-import { listRequests, updateRequest } from '../../mirror/erasure-requests.ts';
+import type { FixedTarget } from '../../ledger/target.ts';
+import { noteTakenEntries, updateRequest } from '../../mirror/erasure-requests.ts';
 import { listDestinations } from '../../mirror/destinations.ts';
 import { addTarget, renewTarget, statusOf } from '../../mirror/erasure-targets.ts';
 import type { Database } from '../../mirror/database.ts';
-import { fenceIdentifiers, readEpoch, setEpoch, standingFence } from '../../mirror/fence.ts';
+import { fenceIdentifiers, setEpoch, standingFence } from '../../mirror/fence.ts';
 import { longTransaction } from '../../mirror/long-transaction.ts';
+import { markPurgeOwed } from '../../mirror/purge.ts';
 import { endPassesThatName, prepareEraseRows, releaseQuarantined, trimRecordings } from '../../mirror/remove-rows.ts';
 import { makeRestoreKey } from '../../mirror/restore-key.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
@@ -18,7 +19,8 @@ import { bindKeys } from '../bound/compare.ts';
 import { askForTime } from '../ask-for-time.ts';
 import { askPatiently } from '../ask-patiently.ts';
 import { settle } from '../request/target-journal.ts';
-import { eachTogether } from '../request/together.ts';
+import { catchUp } from '../projection.ts';
+import { eachTogether, record } from '../request/together.ts';
 import { scanForSubjects } from '../scan/run-scan.ts';
 import { countsOf, recordDecisions, type DecidedRequest } from './decide.ts';
 
@@ -72,7 +74,7 @@ async function controlScan(context: JobContext, going: readonly DecidedRequest[]
   const mustRead = new Set(going.flatMap(({ scope }) => scope.files.map(placeOf)));
   const open = ({ box }: { box: Box }): OpenedBox => ({ details: box, identities: () => [box.identity] });
   const { found } = await scanForSubjects(context, 'control', subjects, open, mustRead);
-  context.ledger().append(found.map(({ record }) => record));
+  record(context, ...found.map((each) => each.record));
 }
 
 /** One person can have a million identifiers: other work goes on between the steps of the transaction. */
@@ -87,6 +89,7 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
   const elsewhere = [...(hasBucket ? (['bucket'] as const) : []), ...(context.remote ? (['copies'] as const) : [])];
   let rows = 0;
   await longTransaction(db, signal, async (pause) => {
+    catchUp(db, ledger);
     for (const { request, box } of going)
       for (const part of partsOf(box.identity, identifiersAtOnce)) {
         fenceIdentifiers(db, { id: request.id, epoch, at, servedAt }, identifiersIn(part));
@@ -107,21 +110,24 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
       }
       releaseQuarantined(db, scope.quarantined);
       endPassesThatName(db, box.identity, at);
-      for (const target of [...fixedTargets, ...elsewhere]) addTarget(db, id, target, null, at);
+      for (const target of elsewhere) addTarget(db, id, target, null, at);
       for (const { rows: expected, ...file } of scope.files)
         renewTarget(db, id, { kind: 'file', ...file }, expected, at);
       const closing = closingBox(context, id, box);
       let closed = closing.next();
       for (; closed.done !== true; closed = closing.next()) await pause();
-      updateRequest(db, id, { fencedAt: at, epoch, reason: null, ...countsOf(scope), box: closed.value });
+      updateRequest(db, id, { epoch, ...countsOf(scope), box: closed.value });
       await pause();
     }
     const distinctIds = unionOf(going.map(({ box }) => box.identity)).distinct_id;
     for (const _changed of trimRecordings(db, distinctIds, at)) await pause();
+    // A copy that is made before the file is purged owes it too, whatever the ledger says by then.
+    markPurgeOwed(db);
     setEpoch(db, epoch);
+    noteTakenEntries(db, ledger.requestEntries());
   });
   await eachTogether(context, going, (own, { request: { id, generation } }) =>
-    own.ledger().append([{ type: 'fenced', request: id, generation, epoch }]),
+    record(own, { type: 'fenced', request: id, generation, epoch }),
   );
   const deleted = going.flatMap(({ request }) => (request.origin === 'upstream' ? [request] : []));
   await eachTogether(context, deleted, settleDeletedUpstream);
@@ -167,16 +173,4 @@ function settleDeletedUpstream(context: JobContext, request: DecidedRequest['req
     settle(context, [request], 'upstream.person', { result: 'already_absent', assurance: 'observed' });
   if (isOpen('upstream.events'))
     settle(context, [request], 'upstream.events', { result: 'not_verifiable', assurance: 'not_verifiable' });
-}
-
-/** Writes the ledger's entries for a fence that stands: a kill can come between its transaction and the entries. */
-export function recordStandingFence({ db, ledger }: JobContext): void {
-  const epoch = readEpoch(db);
-  const { histories } = ledger();
-  ledger().append(
-    listRequests(db, 'open')
-      .filter((request) => request.fencedAt !== null && request.epoch === epoch)
-      .filter(({ id }) => histories.of(id)?.fence?.epoch !== epoch)
-      .map(({ id, generation }) => ({ type: 'fenced', request: id, generation, epoch })),
-  );
 }

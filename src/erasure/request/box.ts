@@ -35,8 +35,8 @@ const StoredBox = z.strictObject({
     z.strictObject({ kind: z.enum(['uuid', 'id', 'distinct_id', 'email', 'recording']), value: z.string() }),
   ),
   identity: z.strictObject({ person_uuid: texts, person_id: texts, distinct_id: texts, recording_id: texts }),
-  /** How the service showed the subject when it was asked. */
-  shown: z.array(Sighting).default([]),
+  /** How the service showed the subject when it was asked; missing before. */
+  shown: z.array(Sighting).optional(),
   /** The living persons, by uuid, that the given identifiers name. */
   personsNamed: texts.optional(),
   /** The living persons, by uuid, that have or had an identifier of the subject. */
@@ -191,7 +191,6 @@ export function newBox(given: readonly GivenIdentifier[], identity: Identity): B
     subjectKey: randomBytes(32).toString('hex'),
     given: [...given],
     identity,
-    shown: [],
     values: [],
     memberships: [],
     createdAt: null,

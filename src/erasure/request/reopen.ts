@@ -1,69 +1,46 @@
-import { isoTime } from '../../core/clock.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import type { LedgerRecord } from '../../ledger/record.ts';
-import { elsewhereTargets, type FixedTarget } from '../../ledger/target.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { nobody, unionOf, type Identity } from '../../contract/identity.ts';
-import { findRequest, listRequests, type ErasureRequest, updateRequest } from '../../mirror/erasure-requests.ts';
+import {
+  findRequest,
+  hasBox,
+  listRequests,
+  type ErasureRequest,
+  updateRequest,
+} from '../../mirror/erasure-requests.ts';
 import { hasFence } from '../../mirror/fence.ts';
 import { boxOf, closeBox, listedIdentity, newBox } from './box.ts';
-import { changeTarget, listTargets, restartTarget } from '../../mirror/erasure-targets.ts';
+import { listTargets } from '../../mirror/erasure-targets.ts';
+import { record, together, type StepContext } from './together.ts';
 
 /**
  * Opens a request again, as its next generation: the subject has to be found, fenced and erased here once more. What the
- * service has answered stays. Call it inside a transaction, and append the record that it returns in the same transaction.
+ * service has answered stays, but of those who are to be sought there again. A generation that has no fence yet goes on.
  */
-export function reopenRequest(
-  { db, clock }: Pick<JobContext, 'db' | 'clock'>,
-  { id, generation }: { id: string; generation: number },
-  reason: AttentionReason,
-): LedgerRecord {
-  const at = isoTime(clock.now());
-  for (const { target } of listTargets(db, id))
-    if (['mirror', 'aux', ...elsewhereTargets].some((name) => name === target)) restartTarget(db, id, target, at);
-  updateRequest(db, id, {
-    generation,
-    scopedAt: at,
-    // It was approved, if it had to be, when it was fenced the first time.
-    approvedAt: at,
-    heldAt: null,
-    cancelledAt: null,
-    fencedAt: null,
-    verifiedAt: null,
-    certifiedAt: null,
-    sealedAt: null,
-  });
-  return { type: 'reopened', request: id, generation, reason };
+export function reopenRequest(context: StepContext, id: string, reason: AttentionReason): void {
+  const history = context.ledger().histories.of(id);
+  if (!history) throw new Error('a request that the ledger does not have');
+  const isFenced = history.generation === (history.fence?.generation ?? 0);
+  const generation = history.generation + (isFenced ? 1 : 0);
+  if (generation > history.generation || history.isUnnamed)
+    record(context, { type: 'reopened', request: id, generation, reason });
 }
 
 /**
  * Opens a request again whose certificate is contradicted, and whose person cannot be named: its identifiers are destroyed.
- * It is the next generation, in attention at one target, until the evidence is gone or the person is named. Call it inside
- * a transaction, and append the records that it returns in the same transaction.
+ * It is the next generation, in attention at one target, until the evidence is gone or the person is named.
  */
 export function reopenUnnamed(
-  { db, clock }: Pick<JobContext, 'db' | 'clock'>,
-  { id, generation: before, verifiedAt }: Pick<ErasureRequest, 'id' | 'generation' | 'verifiedAt'>,
+  context: StepContext,
+  { id, generation: before }: Pick<ErasureRequest, 'id' | 'generation'>,
   target: 'upstream.person' | 'upstream.recordings' | 'mirror',
   reason: AttentionReason,
-): LedgerRecord[] {
-  const at = isoTime(clock.now());
-  const generation = before + 1;
-  for (const other of listTargets(db, id))
-    if ([target, ...elsewhereTargets].some((name) => name === other.target)) restartTarget(db, id, other.target, at);
-  changeTarget(db, id, target, { status: 'attention', reason }, at);
-  updateRequest(db, id, {
-    generation,
-    verifiedAt: target === 'mirror' ? null : verifiedAt,
-    certifiedAt: null,
-    sealedAt: null,
-    reopenedAt: at,
-    lifeFrom: null,
+): void {
+  const about = { request: id, generation: before + 1, reason };
+  together(context, (own) => {
+    record(own, { type: 'reopened', ...about, unnamed: true }, { type: 'attention', ...about, target });
+    updateRequest(own.db, id, { lifeFrom: null });
   });
-  return [
-    { type: 'reopened', request: id, generation, reason },
-    { type: 'attention', request: id, generation, target, reason },
-  ];
 }
 
 /**
@@ -72,75 +49,64 @@ export function reopenUnnamed(
  * a recording, an operator has to decide. Returns how many were opened.
  */
 export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger' | 'settings'>): number {
-  const { db, ledger, settings } = context;
-  const { histories } = ledger();
+  const { db, settings } = context;
+  const { histories } = context.ledger();
   const listed = listRequests(db, 'all').filter(
     ({ origin, listedAgainPass }) => origin !== 'upstream' && listedAgainPass !== null,
   );
   for (const request of listed) {
     const { id } = request;
-    db.transaction(() => {
+    together(context, (own) => {
       const identity = listedIdentity(settings.dataDir, db, id);
       const target = identity?.person_uuid.length === 0 ? 'upstream.recordings' : 'upstream.person';
       const result = listTargets(db, id).find((each) => each.target === target)?.result;
-      const wasDenied = histories.of(id)?.reopenedFor === 'listed_again' && result === 'already_absent';
+      const isReopened = histories.of(id)?.reopenedFor === 'listed_again';
       updateRequest(db, id, { listedAgainPass: null, listedAgain: null });
-      // Lifted meanwhile, or begun again for another reason.
-      if (!identity || result === null || !hasFence(db, id)) return;
-      // Within the transaction: if the ledger cannot be written, nothing is done.
-      if (target === 'upstream.recordings' || wasDenied) {
-        ledger().append(reopenUnnamed(context, request, target, 'listed_again'));
+      if (!identity || !hasFence(db, id)) return;
+      if (isReopened && request.fencedAt === null) {
+        // A kill came before its identifiers were kept.
+        if (!hasBox(db, id)) nameAgain(own, id, identity);
         return;
       }
-      nameAgain(context, id, identity);
-      seekAgain(context, request, 'listed_again', ['upstream.person', 'upstream.events']);
-    }).immediate();
+      // Begun again for another reason.
+      if (result === null) return;
+      if (target === 'upstream.recordings' || (isReopened && result === 'already_absent')) {
+        reopenUnnamed(own, request, target, 'listed_again');
+        return;
+      }
+      nameAgain(own, id, identity);
+      reopenRequest(own, id, 'listed_again');
+    });
   }
   return listed.length;
 }
 
 /**
  * Opens a request again where more is known of its person than when it was fenced: distinct ids that the service shows before it
- * deletes the person, or somebody who was merged into it. Call it inside a transaction (`together`).
+ * deletes the person, or somebody who was merged into it. Call it in a step (`together`).
  */
 export function reopenWider(
   context: Pick<JobContext, 'db' | 'clock' | 'ledger' | 'settings'>,
   id: string,
   found: Identity,
 ): void {
-  const request = findRequest(context.db, id);
-  if (!request) return;
+  if (!findRequest(context.db, id)) return;
   nameAgain(context, id, found);
-  seekAgain(context, request, 'shown_wider', ['upstream.recordings', 'upstream.playlists']);
-}
-
-/** Opens a request again, and the service is asked for its person once more. Some of what it has answered counts no more. */
-function seekAgain(
-  context: Pick<JobContext, 'db' | 'clock' | 'ledger'>,
-  { id, generation }: ErasureRequest,
-  reason: AttentionReason,
-  targets: readonly FixedTarget[],
-): void {
-  const { db, ledger, clock } = context;
-  const record = reopenRequest(context, { id, generation: generation + 1 }, reason);
-  for (const target of targets) restartTarget(db, id, target, isoTime(clock.now()));
-  updateRequest(db, id, { scopedAt: null, ...(targets.includes('upstream.events') ? { eventsExpectedBy: null } : {}) });
-  // If the ledger cannot be written, the transaction is undone.
-  ledger().append([record]);
+  reopenRequest(context, id, 'shown_wider');
 }
 
 /**
  * Gives a request identifiers again, and texts of its subject, beside those that it still has. Where it had none, its life
- * begins again. Call it inside a transaction.
+ * begins again. Call it in a step (`together`).
  */
 export function nameAgain(
-  { db, settings, clock }: Pick<JobContext, 'db' | 'clock' | 'settings'>,
+  { db, settings }: Pick<JobContext, 'db' | 'settings'>,
   id: string,
   found: Identity,
   { values = [], leftOut = 0 }: { values?: readonly string[]; leftOut?: number } = {},
 ): void {
   const known = boxOf({ db, settings }, id);
-  const box = known ?? newBox([], nobody);
+  const box = known ?? { ...newBox([], nobody), shown: [] };
   const left = (box.leftOut ?? 0) + leftOut;
   const whole = {
     ...box,
@@ -148,10 +114,7 @@ export function nameAgain(
     values: [...new Set([...box.values, ...values])],
     ...(left > 0 ? { leftOut: left } : {}),
   };
-  updateRequest(db, id, {
-    box: closeBox({ db, settings }, id, whole),
-    ...(known ? {} : { reopenedAt: isoTime(clock.now()), lifeFrom: null }),
-  });
+  updateRequest(db, id, { box: closeBox({ db, settings }, id, whole), ...(known ? {} : { lifeFrom: null }) });
 }
 
 /**
@@ -165,6 +128,6 @@ export function reopenIfRecreated(context: Pick<JobContext, 'db' | 'clock' | 'le
     ({ target, status, reason }) => target === 'upstream.person' && status === 'attention' && reason === 'recreated',
   );
   if (!request || !isBack) return false;
-  db.transaction(() => seekAgain(context, request, 'recreated', ['upstream.person', 'upstream.events'])).immediate();
+  reopenRequest(context, id, 'recreated');
   return true;
 }

@@ -1,12 +1,10 @@
 import { isoTime } from '../../core/clock.ts';
-import type { JobContext } from '../../job/job-context.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
 import { spellTarget, type Target } from '../../ledger/target.ts';
 import type { Assurance, AttentionReason, TargetResult, TargetStatus } from '../../ledger/vocabulary.ts';
+import { updateRequest } from '../../mirror/erasure-requests.ts';
 import { changeTarget, statusOf, type ErasureTarget, type TargetChange } from '../../mirror/erasure-targets.ts';
-
-/** What the steps of a target need of a job's context. `append` writes durably, or throws and has written nothing. */
-export type JournalContext = Pick<JobContext, 'db' | 'clock'> & { ledger: () => Pick<Ledger, 'append'> };
+import { transact } from '../../mirror/transact.ts';
+import { record, type StepContext } from './together.ts';
 
 /** A request as the ledger knows it. */
 export type RequestRef = { id: string; generation: number };
@@ -25,17 +23,15 @@ export function mayBecome(from: TargetStatus, to: TargetStatus): boolean {
   return nextStatuses[from].includes(to);
 }
 
-/** Records an intent before its effect: ledger first. Throws, as other steps do, where the status may not change so. */
-export function intend(context: JournalContext, requests: readonly RequestRef[], target: Target): void {
-  const change = { status: 'intended' } as const;
-  refuseForbidden(context, requests, target, change);
-  context.ledger().append([{ type: 'intent', requests: requests.map(({ id }) => id), target: spellTarget(target) }]);
-  changeAll(context, requests, target, change);
+/** Records an intent before its effect. Throws, as other steps do, where the status may not change so. */
+export function intend(context: StepContext, requests: readonly RequestRef[], target: Target): void {
+  refuseForbidden(context, requests, target, 'intended');
+  record(context, { type: 'intent', requests: requests.map(({ id }) => id), target: spellTarget(target) });
 }
 
 /** Records how a target ended. */
 export function settle(
-  context: JournalContext,
+  context: StepContext,
   requests: readonly RequestRef[],
   target: Target,
   end: {
@@ -51,43 +47,35 @@ export function settle(
   },
 ): void {
   const { result, assurance, rowsBefore, rowsRemoved, until, machines } = end;
-  const change = { status: 'done', result, assurance, reason: null, notBefore: null } as const;
-  refuseForbidden(context, requests, target, change);
-  context
-    .ledger()
-    .append([
-      {
-        type: 'result',
-        requests: requests.map(({ id }) => id),
-        target: spellTarget(target),
-        result,
-        assurance,
-        ...(rowsBefore === undefined ? {} : { rows_before: rowsBefore }),
-        ...(rowsRemoved === undefined ? {} : { rows_removed: rowsRemoved }),
-        ...(until === undefined ? {} : { until }),
-        ...(machines === undefined ? {} : { machines }),
-      },
-    ]);
-  changeAll(context, requests, target, change);
+  refuseForbidden(context, requests, target, 'done');
+  record(context, {
+    type: 'result',
+    requests: requests.map(({ id }) => id),
+    target: spellTarget(target),
+    result,
+    assurance,
+    ...(rowsBefore === undefined ? {} : { rows_before: rowsBefore }),
+    ...(rowsRemoved === undefined ? {} : { rows_removed: rowsRemoved }),
+    ...(until === undefined ? {} : { until }),
+    ...(machines === undefined ? {} : { machines }),
+  });
 }
 
 /** Records that an operator has to look at a target. */
 export function callAttention(
-  context: JournalContext,
+  context: StepContext,
   request: RequestRef,
   target: Target,
   reason: AttentionReason,
 ): void {
   const { id, generation } = request;
-  const change = { status: 'attention', reason } as const;
-  refuseForbidden(context, [request], target, change);
-  context.ledger().append([{ type: 'attention', request: id, generation, target: spellTarget(target), reason }]);
-  changeAll(context, [request], target, change);
+  refuseForbidden(context, [request], target, 'attention');
+  record(context, { type: 'attention', request: id, generation, target: spellTarget(target), reason });
 }
 
 /** Records that an operator has to look at a target: once for each reason, however often it is met. */
 export function callAttentionOnce(
-  context: JournalContext,
+  context: StepContext,
   request: RequestRef,
   { target, status, reason: before }: Pick<ErasureTarget, 'target' | 'status' | 'reason'>,
   reason: AttentionReason,
@@ -96,33 +84,29 @@ export function callAttentionOnce(
 }
 
 /** Notes how far a target is, in the mirror only. */
-export function note(context: JournalContext, request: RequestRef, target: Target, change: TargetChange): void {
-  refuseForbidden(context, [request], target, change);
-  changeAll(context, [request], target, change);
+export function note(
+  context: Pick<StepContext, 'db' | 'clock'>,
+  request: RequestRef,
+  target: Target,
+  change: TargetChange,
+): void {
+  const { db, clock } = context;
+  if (change.status !== undefined) refuseForbidden(context, [request], target, change.status);
+  transact(db, () => {
+    changeTarget(db, request.id, target, change, isoTime(clock.now()));
+    updateRequest(db, request.id, {});
+  });
 }
 
 /** A step that the table of statuses does not allow is a bug: it must have no effect. */
 function refuseForbidden(
-  { db }: JournalContext,
+  { db }: Pick<StepContext, 'db'>,
   requests: readonly RequestRef[],
   target: Target,
-  { status }: TargetChange,
+  status: TargetStatus,
 ): void {
-  if (status === undefined) return;
   for (const { id } of requests) {
     const from = statusOf(db, id, target);
     if (!mayBecome(from, status)) throw new Error(`a target went from ${from} to ${status}`);
   }
-}
-
-function changeAll(
-  { db, clock }: JournalContext,
-  requests: readonly RequestRef[],
-  target: Target,
-  change: TargetChange,
-): void {
-  const at = isoTime(clock.now());
-  db.transaction(() => {
-    for (const { id } of requests) changeTarget(db, id, target, change, at);
-  }).immediate();
 }

@@ -3,6 +3,7 @@ import type { JobContext } from '../../job/job-context.ts';
 import { listRequests, hasBox } from '../../mirror/erasure-requests.ts';
 import { openSubjects, type GivenIdentifier } from '../request/box.ts';
 import { reopenRequest, reopenUnnamed } from '../request/reopen.ts';
+import { together } from '../request/together.ts';
 import { scopeSubjects } from '../find/scope.ts';
 import { scanner } from './run-scan.ts';
 import type { ScanReport } from './scan-task.ts';
@@ -20,7 +21,7 @@ export async function scanRequests(
   given: readonly GivenIdentifier[],
   extraPaths: readonly string[],
 ): Promise<RequestScan> {
-  const { db, ledger, settings, signal } = context;
+  const { db, settings, signal } = context;
   const { dataDir } = settings;
   const fenced = await openSubjects(context, ({ fencedAt }) => fencedAt !== null);
   const { scopes } = await scopeSubjects(
@@ -47,15 +48,10 @@ export async function scanRequests(
     ),
   ]);
   const reopened = listRequests(db, 'all').filter(({ id, verifiedAt }) => verifiedAt !== null && found.has(id));
-  db.transaction(() => {
-    const records = reopened.flatMap((request) => {
-      const { id, generation } = request;
-      return !hasBox(db, id)
-        ? reopenUnnamed(context, request, 'mirror', 'residue_found')
-        : [reopenRequest(context, { id, generation: generation + 1 }, 'residue_found')];
-    });
-    // Within the transaction, so that nothing is changed when the ledger cannot be written.
-    ledger().append(records);
-  }).immediate();
+  together(context, (own) => {
+    for (const request of reopened)
+      if (hasBox(db, request.id)) reopenRequest(own, request.id, 'residue_found');
+      else reopenUnnamed(own, request, 'mirror', 'residue_found');
+  });
   return { report, reopened: reopened.map(({ id }) => id) };
 }

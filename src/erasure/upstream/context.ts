@@ -9,14 +9,14 @@ import type { UpstreamTarget } from '../../ledger/target.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { listTargets, type ErasureTarget, type TargetChange } from '../../mirror/erasure-targets.ts';
 import type { Subject } from '../request/box.ts';
-import { callAttentionOnce, note, type JournalContext, type RequestRef } from '../request/target-journal.ts';
-import { together } from '../request/together.ts';
+import { callAttentionOnce, note, type RequestRef } from '../request/target-journal.ts';
+import { together, type StepContext } from '../request/together.ts';
 
 /** A step that could not be taken this time. Its target stays as it was. */
 export type FailedStep = { requestId: string; target: UpstreamTarget; error: AppError };
 
 /** What the steps towards the service need of a job's context, and what they remember of one run. */
-export type UpstreamContext = JournalContext & {
+export type UpstreamContext = StepContext & {
   service: Service;
   settings: Pick<Settings, 'budget' | 'deletions' | 'retry'> & {
     service: Pick<Settings['service'], 'totalTimeoutMs'>;

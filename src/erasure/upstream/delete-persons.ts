@@ -177,13 +177,12 @@ function noteTaken(
   else noteAccepted(context, subject, { date, isWhole: left === 0 });
 }
 
-/** The intents on the ledger, then the attempt in the mirror, then the call. */
+/** The intents on the ledger, each an attempt, before the call. */
 function begin(context: UpstreamContext, subjects: readonly Subject[], withRecordings: boolean): void {
   together(context, (own) => {
     if (withRecordings) beginRequest(own, subjects);
     intend(own, subjects, target);
-    for (const subject of subjects)
-      note(own, subject, target, { attempts: (openTarget(own, subject, target)?.attempts ?? 0) + 1, notBefore: null });
+    for (const subject of subjects) note(own, subject, target, { notBefore: null });
   });
 }
 

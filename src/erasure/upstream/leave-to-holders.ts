@@ -1,6 +1,6 @@
 import { noteHolders, updateRequest } from '../../mirror/erasure-requests.ts';
 import { boxOf, closeBox, holdersOf, type BoxContext } from '../request/box.ts';
-import { note, type JournalContext, type RequestRef } from '../request/target-journal.ts';
+import { note, type RequestRef } from '../request/target-journal.ts';
 import { openTarget } from './context.ts';
 
 const target = 'upstream.person';
@@ -9,7 +9,7 @@ const target = 'upstream.person';
  * Leaves the distinct ids of a request's person that other persons have at the service to those that were shown, and to nobody
  * else: an operator has decided that they are other people. The person's deletion goes on.
  */
-export function leaveToHolders(context: JournalContext & BoxContext, request: RequestRef): void {
+export function leaveToHolders(context: Parameters<typeof note>[0] & BoxContext, request: RequestRef): void {
   const { db } = context;
   const box = boxOf(context, request.id);
   if (!box) throw new Error('an open request without its box');

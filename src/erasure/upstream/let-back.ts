@@ -6,12 +6,12 @@ import { AppError } from '../../core/errors.ts';
 import { reasonMac } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { endedStates, listRequests, updateRequest, type ErasureRequest } from '../../mirror/erasure-requests.ts';
-import { boxKeyName, liftFence } from '../../mirror/fence.ts';
+import { boxKeyName, readFenceUse } from '../../mirror/fence.ts';
 import { forgetUnlisted, type StaysOut } from '../../mirror/listed-again.ts';
 import { prepareFindRowKey } from '../../mirror/tables.ts';
 import { cancelRequest } from '../receive.ts';
 import { boxOf, listedIdentity } from '../request/box.ts';
-import { together } from '../request/together.ts';
+import { record, together } from '../request/together.ts';
 
 /** The reason of a readmission that nobody has asked for. The ledger has an HMAC of it. */
 const shownAgain = 'the service shows the row again';
@@ -91,9 +91,8 @@ async function askFor({ db, settings, service, signal }: JobContext, requestId: 
   return row.columns[uuid === undefined ? 'id' : 'uuid'] === (uuid ?? recording) ? null : 'not_found';
 }
 
-function letIn({ db, ledger, settings }: JobContext, { id, generation }: ErasureRequest): void {
-  const entries = liftFence(db, id);
-  updateRequest(db, id, { listedAgainPass: null, listedAgain: null, staysOut: null });
-  const reason = reasonMac(settings.dataDir, boxKeyName, shownAgain);
-  ledger().append([{ type: 'readmitted', request: id, generation, reason, entries }]);
+function letIn(context: JobContext, { id, generation }: ErasureRequest): void {
+  const { entries } = readFenceUse(context.db, id);
+  const reason = reasonMac(context.settings.dataDir, boxKeyName, shownAgain);
+  record(context, { type: 'readmitted', request: id, generation, reason, entries });
 }

@@ -135,7 +135,7 @@ function hasComeBack({ goneAt }: Subject, { living }: Looked['look']): boolean {
 }
 
 /** The distinct ids that the service shows a subject's living persons with, and had not shown when it was searched for. */
-function learnedIds({ identity, shown, sharedWith = [] }: Subject, look: Looked['look']): string[] {
+function learnedIds({ identity, shown = [], sharedWith = [] }: Subject, look: Looked['look']): string[] {
   // An operator has left the others to other persons.
   if (sharedWith.length > 0) return [];
   const known = new Set([...identity.distinct_id, ...shown.flatMap(({ distinct_ids: ids }) => ids)]);

@@ -310,11 +310,18 @@ INSERT INTO erasure_epoch VALUES (1, 0);
 CREATE TRIGGER shown_before_fence AFTER UPDATE ON erasure_epoch
 BEGIN DELETE FROM persons_shown; DELETE FROM recordings_shown; END;
 
--- One request to erase one subject. state: a function of the other columns and of the targets, kept for readers.
+-- How many entries of the ledger, up to the last one about a request, the tables of requests are made of.
+CREATE TABLE taken_entries (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  entries INTEGER NOT NULL
+) STRICT;
+INSERT INTO taken_entries VALUES (1, 0);
+
+-- One request to erase one subject. What it has in common with the ledger is made of the ledger's entries. state: a function of the other columns and of the targets, kept for readers.
 -- reason: why it is held, refused or in attention. persons, distinct_ids, recordings: what was found when it was scoped.
 -- events_expected_by: when the service's weekly batch should have run. box: who is erased, and what is searched for
 -- afterwards, encrypted; null once the request is sealed.
--- reopened_at: since when a request whose identifiers were destroyed is open again. listed_again_pass: the pass that showed the
+-- listed_again_pass: the pass that showed the
 -- person again after the service had said that the person is gone; listed_again: the identifiers of that row, encrypted as
 -- in a box, until the next reconciliation. waits_for, waits_since: why an open request cannot go on by itself, and since when.
 -- searched_files: how many published files were searched before the request was refused. erased_by: the earlier request that
@@ -351,7 +358,6 @@ CREATE TABLE erasure_requests (
   distinct_ids INTEGER,
   recordings INTEGER,
   box BLOB,
-  reopened_at TEXT,
   listed_again_pass INTEGER,
   listed_again BLOB,
   waits_for TEXT,

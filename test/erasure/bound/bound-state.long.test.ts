@@ -163,6 +163,7 @@ describe('a folder of an earlier version', () => {
       .map((line, seq) => `${line.replace(/"seq":\d+/, `"seq":${seq}`)}\n`);
     writeFileSync(path, old.join(''));
     rmSync(join(world.dataDir, 'ledger/checkpoints'), { recursive: true });
+    world.db().prepare(`UPDATE taken_entries SET entries = ?`).run(readLedger(world.dataDir).requestEntries());
     putBack(['folder']);
     expect(await differencesOf(world)).toEqual([]);
     expect(await world.reconcile()).toMatchObject({ replayed: { requests: 1 }, erasure: { verified: 1 } });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { refuseRestored } from '../../../src/erasure/fence/restore-guard.ts';
 import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../../src/mirror/database.ts';
-import { setEpoch } from '../../../src/mirror/fence.ts';
+import { noteTakenEntries } from '../../../src/mirror/erasure-requests.ts';
 import { refuseLostFenceKey } from '../../../src/mirror/fence.ts';
 import { fenceIdentifiers } from '../../../src/mirror/fence.ts';
 import { freshFolder, openTestMirror, stillClock } from '../../mirror/open-test-mirror.ts';
@@ -27,11 +27,10 @@ test('a fence whose key is gone is refused, since a new key would let everybody 
 test('a ledger that is gone is refused, be it after one round of erasures', () => {
   const { db, dataDir } = openTestMirror();
   expect(() => refuseRestored(db, readLedger(dataDir))).not.toThrow();
-  setEpoch(db, 1);
+  noteTakenEntries(db, 1);
   expect(() => refuseRestored(db, readLedger(dataDir))).toThrow('the ledger is older than mirror.db');
-  // Unless it was about to say so: that is what a kill leaves.
-  const about = { request: request.id, generation: 1 };
+  // Entries about no request are not what the mirror had of it.
   const ledger = openLedger(dataDir, stillClock);
-  ledger.append([{ type: 'fencing', ...about, epoch: 1, fence: [{ kind: 'distinct_id', encrypted: 'a'.repeat(64) }] }]);
-  expect(() => refuseRestored(db, readLedger(dataDir))).not.toThrow();
+  ledger.append([{ type: 'drill', outcome: 'passed', steps: 1, report: 'a'.repeat(64) }]);
+  expect(() => refuseRestored(db, readLedger(dataDir))).toThrow('the ledger is older than mirror.db');
 });

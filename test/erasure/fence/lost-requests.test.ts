@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endLostRequests } from '../../../src/erasure/fence/restore-guard.ts';
+import { bringUp, endLostRequests } from '../../../src/erasure/fence/restore-guard.ts';
 import { openLedger } from '../../../src/ledger/ledger.ts';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { lifeOf, requestId } from '../../ledger/ledger-fixture.ts';
@@ -29,8 +29,10 @@ test('requests that only the ledger knows are ended and told, once', () => {
     dueAt: at,
     box: Buffer.from('box'),
   });
-  expect(endLostRequests({ db, ledger: () => ledger })).toEqual([requestId(1), requestId(2)]);
-  expect(endLostRequests({ db, ledger: () => ledger })).toEqual([]);
+  const context = { db, clock: stillClock, ledger: () => ledger };
+  bringUp(context);
+  expect(endLostRequests(context)).toEqual([requestId(1), requestId(2)]);
+  expect(endLostRequests(context)).toEqual([]);
   ledger.checkpoint();
   expect(verifyLedger({ folder: `${dataDir}/ledger` }).problems).toEqual([]);
 });
@@ -41,6 +43,8 @@ test('a deletion at the service whose request is lost is ended, and nobody is to
   const [[received] = []] = lifeOf(1, 1);
   if (received?.type !== 'received') throw new Error('a life that begins otherwise');
   ledger.append([{ ...received, origin: 'upstream', basis: 'deleted_upstream' }]);
-  expect(endLostRequests({ db, ledger: () => ledger })).toEqual([]);
+  const context = { db, clock: stillClock, ledger: () => ledger };
+  bringUp(context);
+  expect(endLostRequests(context)).toEqual([]);
   expect([...ledger.entries()].map(({ type }) => type)).toEqual(['received', 'cancelled']);
 });

@@ -1,7 +1,10 @@
 import { describe, expect, it, test } from 'vitest';
 import { boxOf } from '../../../src/erasure/request/box.ts';
 import { readmit } from '../../../src/erasure/readmit.ts';
+import { decideRequests } from '../../../src/erasure/fence/decide.ts';
+import { fenceRequests } from '../../../src/erasure/fence/fence-requests.ts';
 import { findUnbound } from '../../../src/erasure/bound/find-unbound.ts';
+import { runEraseJob } from '../../../src/erasure/fence/restore-guard.ts';
 import { replayErasures } from '../../../src/erasure/fence/restore.ts';
 import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
 import { listRequests } from '../../../src/mirror/erasure-requests.ts';
@@ -41,6 +44,29 @@ describe('an older copy of the mirror', () => {
     expect(recorded(world)).toEqual(['reopened', 'replayed']);
     expect(requests(world)[0]?.[0]).toBe(2);
     await world.syncAndPublish();
+    expect(await left(world)).toEqual([]);
+  });
+
+  it('that was made before its file was purged is purged, although the ledger has the person as gone', async () => {
+    const { world, uuid } = await openKnownWorld(name);
+    await world.reconcile();
+    await world.request([{ kind: 'uuid', value: uuid }]);
+    await world.look((context) =>
+      runEraseJob(context, async (own) => {
+        await fenceRequests(own, (await decideRequests(own)).decided, 0);
+        return { outcome: 'done', counts: {} };
+      }),
+    );
+    expect(requests(world)).toEqual([[1, 'fenced']]);
+    world.backUp();
+    await world.reconcileToTheEnd();
+    expect(requests(world)).toEqual([[1, 'sealed']]);
+    world.restore();
+    const owed = world.db().prepare('SELECT marked > purged FROM purge_owed').pluck();
+    expect(owed.get()).toBe(1);
+    await world.reconcile();
+    expect(owed.get()).toBe(0);
+    expect(requests(world)).toEqual([[1, 'sealed']]);
     expect(await left(world)).toEqual([]);
   });
 
@@ -127,8 +153,8 @@ describe('an older copy that has a request open', () => {
     const { world, uuid } = await worldWithOpenCopy('received');
     world.restore();
     await world.reconcile();
-    expect(requests(world)).toEqual([[2, 'attention']]);
-    expect(listRequests(world.db(), 'open')).toMatchObject([{ reason: 'recreated' }]);
+    // By the ledger, the service had the person no more: it is not asked again.
+    expect(requests(world)).toEqual([[2, 'sealed']]);
     expect(world.living().includes(uuid)).toBe(true);
     expect(await left(world)).toEqual([]);
   });

@@ -9,7 +9,8 @@ import { Certificate, certificateText, readCertificate } from '../../../src/eras
 import { deriveCertificate } from '../../../src/erasure/proof/derive-certificate.ts';
 import { certificatePath } from '../../../src/erasure/proof/certificate-file.ts';
 import { issueCertificate } from '../../../src/erasure/proof/certificate-file.ts';
-import { readHistories, type RequestHistory } from '../../../src/ledger/request-history.ts';
+import { readHistories } from '../../../src/ledger/histories.ts';
+import type { RequestHistory } from '../../../src/ledger/request-history.ts';
 import { openLedger, type Ledger } from '../../../src/ledger/ledger.ts';
 import { type LedgerRecord } from '../../../src/ledger/record.ts';
 import { issuing, lifeOf, plantKeys, requestId, stated, tickingClock } from '../../ledger/ledger-fixture.ts';

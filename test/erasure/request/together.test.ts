@@ -1,15 +1,21 @@
 import { expect, test } from 'vitest';
 import { eachTogether } from '../../../src/erasure/request/together.ts';
+import { collectHistories } from '../../../src/ledger/histories.ts';
 import type { LedgerRecord } from '../../../src/ledger/record.ts';
-import { openTestMirror } from '../../mirror/open-test-mirror.ts';
+import { openTestMirror, stillClock } from '../../mirror/open-test-mirror.ts';
 
 /** A context of a mirror and a ledger that only remembers what is appended. */
 function remembering() {
   const { db } = openTestMirror();
   const appended: number[] = [];
   const abort = new AbortController();
-  const ledger = () => ({ append: (records: readonly LedgerRecord[]) => void appended.push(records.length) });
-  return { context: { db, ledger, signal: abort.signal }, appended, abort };
+  const ledger = {
+    append: (records: Iterable<LedgerRecord>) => void appended.push([...records].length),
+    entries: () => [],
+    requestEntries: () => 0,
+    histories: collectHistories(),
+  };
+  return { context: { db, clock: stillClock, ledger: () => ledger, signal: abort.signal }, appended, abort };
 }
 
 const record: LedgerRecord = { type: 'unfenced', request: 'x', generation: 1 } as unknown as LedgerRecord;

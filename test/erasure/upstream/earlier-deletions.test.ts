@@ -104,7 +104,7 @@ it('a person waits no longer than the request has time', async () => {
 it('a person does not wait once an operator has said so, also if the deletion has to be sent again', async () => {
   const { world, person, subject } = await openWaiting();
   await world.advance([subject]);
-  endWait({ ...world, ledger: () => world.ledger }, subject);
+  endWait(world, subject);
   let refusals = 1;
   world.intercept(async (request, send) =>
     isDeletion(request) && refusals-- > 0 ? { ...answer(429), retryAfter: '1' } : send(),
@@ -150,7 +150,7 @@ it.each([-hour * 1000, 0, hour * 1000])(
     const subjects = [world.request([own]), world.request([earlier])] as const;
     await world.advance(subjects);
     expect([isThere(world, own), isThere(world, earlier)]).toEqual([false, true]);
-    endWait({ ...world, ledger: () => world.ledger }, subjects[1]);
+    endWait(world, subjects[1]);
     await world.advance(subjects);
     await world.advanceAt('2025-06-09T07:00:00.000Z', subjects);
     expect(subjects.map((subject) => world.target(subject, 'events').result)).toEqual(['confirmed', 'partly_deleted']);
@@ -181,7 +181,7 @@ it('a kill between the deletion and its note leaves the row that it made its own
 it("a kill between the deletion and its note does not make somebody else's row its own", async () => {
   const { world, subject } = await openWaiting();
   await world.advance([subject]);
-  endWait({ ...world, ledger: () => world.ledger }, subject);
+  endWait(world, subject);
   killAfterDelete(world);
   await expect(world.advance([subject])).rejects.toThrow(Killed);
   world.heal();

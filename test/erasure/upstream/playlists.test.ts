@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { scopes, type Scope } from '../../../src/contract/endpoints.ts';
 import { hasRoute } from '../../../src/contract/identity.ts';
 import { approveRequest } from '../../../src/erasure/receive.ts';
-import { findRequest, updateRequest } from '../../../src/mirror/erasure-requests.ts';
+import { findRequest } from '../../../src/mirror/erasure-requests.ts';
 import { finishPass, noteUntold, startPass } from '../../../src/mirror/passes.ts';
 import type { LiveOptions } from '../../../src/sandbox/live/live-data.ts';
 import { answer, openUpstreamWorld } from './upstream-world.ts';
@@ -225,7 +225,6 @@ it('an operator who does not wait for the events has not given up a playlist: on
   const subject = world.request([person], { memberships: entriesOf(ids[0]) });
   without('session_recording_playlist:write');
   await world.advance([subject]);
-  updateRequest(world.db, subject.id, { fencedAt: '2025-06-04T12:00:00.000Z' });
   expect(findRequest(world.db, subject.id)).toMatchObject({ state: 'attention', reason: 'events_queued_before' });
   const context = { ...world, ledger: () => world.ledger } as unknown as Parameters<typeof approveRequest>[0];
   const refused = { state: 'attention', reason: 'playlist_refused' };

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { fixedTargets } from '../../../src/ledger/target.ts';
 import { onTestFinished } from 'vitest';
 import { createBudget } from '../../../src/client/budget.ts';
 import { createService, type Service } from '../../../src/client/service.ts';
@@ -10,13 +9,16 @@ import {
   type TransportResponse,
 } from '../../../src/client/transport.ts';
 import { nobody } from '../../../src/contract/identity.ts';
-import type { Clock } from '../../../src/core/clock.ts';
+import { isoTime, type Clock } from '../../../src/core/clock.ts';
+import { catchUp } from '../../../src/erasure/projection.ts';
 import { advanceUpstream, type UpstreamReport } from '../../../src/erasure/reconcile.ts';
 import { newBox, type Subject } from '../../../src/erasure/request/box.ts';
 import { recordOrder } from '../../../docs/verifier/verify.mjs';
+import type { LedgerEntry } from '../../../src/ledger/entry.ts';
+import { collectHistories } from '../../../src/ledger/histories.ts';
 import { LedgerRecord } from '../../../src/ledger/record.ts';
-import { insertRequest } from '../../../src/mirror/erasure-requests.ts';
-import { addTarget, listTargets, type ErasureTarget } from '../../../src/mirror/erasure-targets.ts';
+import { updateRequest } from '../../../src/mirror/erasure-requests.ts';
+import { listTargets, type ErasureTarget } from '../../../src/mirror/erasure-targets.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/sandbox.ts';
 import type { LivingPerson } from '../../../src/sandbox/store/truth.ts';
 import { Killed } from '../../kill/kill-switch.ts';
@@ -81,7 +83,7 @@ export async function openUpstreamWorld(
   onTestFinished(() => sandbox.close());
   const idsAtStart = new Map([...sandbox.living()].map(({ uuid, id }) => [uuid, id]));
   const { db } = openTestMirror();
-  const ledger = ledgerInMemory();
+  const ledger = ledgerInMemory(clock);
   const asked: string[] = [];
   const bodies: unknown[] = [];
   const deletions: string[] = [];
@@ -164,22 +166,9 @@ export async function openUpstreamWorld(
     /** A request for the people given, with its targets. */
     request: (people: readonly LivingPerson[], { deleteEvents = true, memberships = [], ...fields }: Fields = {}) => {
       const id = randomUUID();
-      const at = start;
-      ledger.fence(id);
-      db.transaction(() => {
-        insertRequest(db, {
-          id,
-          generation: 1,
-          origin: 'manual',
-          basis: 'objection',
-          authorisedBy: null,
-          deleteEvents,
-          receivedAt: at,
-          dueAt: fields.dueAt ?? dueAt,
-          box: Buffer.of(),
-        });
-        for (const target of fixedTargets) if (target.startsWith('upstream.')) addTarget(db, id, target, null, at);
-      })();
+      ledger.fence(id, { deleteEvents, dueAt: fields.dueAt ?? dueAt });
+      catchUp(db, ledger);
+      updateRequest(db, id, { box: Buffer.of() });
       const distinctIds = people.flatMap(({ distinct_ids: ids }) => ids);
       return {
         id,
@@ -251,26 +240,36 @@ export async function openAsked({
 }
 
 /** A openUpstreamWorld's ledger: every record is checked, its order too, and one may be refused as by a full disk. */
-function ledgerInMemory() {
+function ledgerInMemory(clock: Clock) {
   const records: LedgerRecord[] = [];
+  const entries: LedgerEntry[] = [];
+  const histories = collectHistories();
   const order = recordOrder();
   let epoch = 0;
-  const take = (record: LedgerRecord): void => {
+  const take = (record: LedgerRecord, at = isoTime(clock.now())): void => {
     const finding = order(record);
     if (finding !== undefined) throw new Error(`${record.type} in the ledger: ${finding}`);
+    const entry = { ...record, seq: entries.length, at };
+    entries.push(entry);
+    histories.take(entry);
   };
   let refuses: (record: LedgerRecord) => boolean = () => false;
   return {
-    append: (added: readonly LedgerRecord[]): void => {
+    histories,
+    requestEntries: () => entries.length,
+    entries: () => entries,
+    append: (all: Iterable<LedgerRecord>, at?: string): void => {
+      const added = [...all];
       if (added.some((record) => refuses(record))) throw new Killed();
-      for (const record of added) take(LedgerRecord.parse(record));
+      for (const record of added) take(LedgerRecord.parse(record), at);
       records.push(...added);
     },
     /** What comes before the first of a request's records world. */
-    fence: (request: string): void => {
+    fence: (request: string, more: { deleteEvents: boolean; dueAt: string }): void => {
       const hex = '0'.repeat(64);
       const about = { request, generation: 1 };
-      const subject = { subject: hex, authorisation: hex, delete_events: true, due_at: start } as const;
+      const { deleteEvents, dueAt: due } = more;
+      const subject = { subject: hex, authorisation: hex, delete_events: deleteEvents, due_at: due } as const;
       take({ type: 'received', ...about, origin: 'manual', basis: 'objection', ...subject });
       take({ type: 'scoped', ...about, persons: 1, distinct_ids: 1, recordings: 0, quarantined: 0, files: 0 });
       epoch += 1;
