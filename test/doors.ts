@@ -224,11 +224,11 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 4_700,
+  kernel: 4_650,
   service: 1_850,
   ledger: 2_750,
   mirror: 6_850,
-  publish: 5_550,
+  publish: 5_500,
   erasure: 10_350,
   operate: 8_600,
   anchor: 350,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readPrivateFile } from '../config/private-file.ts';
 import type { Settings } from '../config/settings.ts';
-import { openTransport, type Transport, type TransportRequest } from '../client/transport.ts';
+import { answerTimeouts, openTransport, type Transport, type TransportRequest } from '../client/transport.ts';
 import { publishedDatasets } from '../contract/datasets.ts';
 import { AppError } from '../core/errors.ts';
 import { readJson } from '../core/exact-json.ts';
@@ -57,7 +57,7 @@ export async function visitCatalog(context: Context, purpose: 'tell' | 'look'): 
   let transport: Transport | undefined;
   try {
     const token = where.tokenFile === null ? null : readPrivateFile(where.tokenFile, 'export.catalog.tokenFile').trim();
-    transport = openTransport(new URL(where.uri).origin, token, 1, context.settings.service);
+    transport = openTransport(new URL(where.uri).origin, token, 1, { ...answerTimeouts, ...context.settings.service });
     const catalog = catalogBy(transport, where.uri, context);
     const tables = await openNamespace(catalog, where);
     for (const dataset of publishedDatasets)

@@ -4,6 +4,9 @@ import type * as Undici from 'undici';
 import { AppError, systemCode } from '../core/errors.ts';
 import { openAgent, proxyRefusal } from './agent.ts';
 
+/** The longest wait for a connection, for the first byte of an answer, and between two bytes. */
+export const answerTimeouts = { connectTimeoutMs: 10_000, headersTimeoutMs: 60_000, bodyTimeoutMs: 60_000 } as const;
+
 /** How long and how much a call may take. */
 export type TransportLimits = {
   connectTimeoutMs: number;

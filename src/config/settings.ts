@@ -170,9 +170,6 @@ export const Settings = z.strictObject({
       .union([z.string().regex(/^[\w-]+$/, 'is a number or a name, without slashes'), z.int().transform(String)])
       .nullable(),
     pathPrefix: z.string().regex(/^(\/[\w.-]+)+$/, 'must look like /api/environments'),
-    connectTimeoutMs: durationMs,
-    headersTimeoutMs: durationMs,
-    bodyTimeoutMs: durationMs,
     totalTimeoutMs: durationMs,
     // The longest string that this runtime can hold.
     bodyBytesMax: count.max(2 ** 29 - 24),
@@ -215,13 +212,7 @@ export const Settings = z.strictObject({
     confirmAfterSeconds: z.number().min(0),
   }),
   playlists: z.strictObject({ shortIds: z.array(z.union([z.string().min(1), z.int().transform(String)])) }),
-  sync: z.strictObject({
-    resumeHoursMax: z.number().min(0),
-    headUnchangedRows: count,
-    windowsMax: count,
-    restartsMax: z.int().min(0),
-    roundsMax: count,
-  }),
+  sync: z.strictObject({ headUnchangedRows: count, windowsMax: count }),
   export: z.strictObject({
     partRows: count,
     keep: count,

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Context } from '@opentelemetry/api';
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Context } from '@opentelemetry/api';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import {
@@ -35,7 +35,7 @@ export type OtlpSettings = {
   limits: SpanLimits;
 };
 
-/** What a tracer needs besides. `onLost` gets the number of spans that the collector has not taken; each span counts once. */
+/** What a tracer needs besides. `onLost` gets the number of spans that the collector has not taken. */
 export type TracerParts = { version: string; now: () => number; onLost: (spans: number, reason: string) => void };
 
 const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const;
@@ -52,45 +52,21 @@ export function otlpTracer(
 ): Tracer {
   const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter;
   const exporters = [new Exporter()];
-  let open = 0;
-  let tooMany = 0;
-  let lose = (spans: number, reason: string): void => {
-    if (spans > 0) onLost(spans, reason);
-  };
   const exporter: SpanExporter = {
     export: (spans, done) =>
       exporters.at(-1)?.export(spans, (result) => {
-        open -= spans.length;
-        if (result.error) lose(spans.length, reasonOf(result.error));
-        lose(tooMany, 'too many');
-        tooMany = 0;
+        if (result.error) onLost(spans.length, reasonOf(result.error));
         done(result);
       }),
     shutdown: () => Promise.resolve(),
   };
-  const batches = new BatchSpanProcessor({ ...batch, exporter });
   const provider = new TracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': 'analytics-mirror', 'service.version': version }))
       .merge(detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] })),
     sampler: samplerOf(sampler),
     spanLimits: limits,
-    spanProcessors: [
-      {
-        onStart: () => undefined,
-        // The SDK drops spans without a count when its queue is full. So the bound is kept here.
-        onEnd: (span) => {
-          if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
-          if (open >= batch.maxQueueSize) tooMany += 1;
-          else {
-            open += 1;
-            batches.onEnd(span);
-          }
-        },
-        forceFlush: () => batches.forceFlush(),
-        shutdown: () => batches.shutdown(),
-      },
-    ],
+    spanProcessors: [new BatchSpanProcessor({ ...batch, exporter })],
   });
   const tracer = provider.getTracer('analytics-mirror', version);
   const current = new AsyncLocalStorage<Context>();
@@ -118,10 +94,6 @@ export function otlpTracer(
         await Promise.all(exporters.map((each) => each.forceFlush()));
       };
       await Promise.race([flush(), delay(closeTimeoutMs + 1_000, undefined, { ref: false })]);
-      lose(tooMany, 'too many');
-      lose(open, 'no answer');
-      // A late answer must not count a span twice.
-      lose = () => undefined;
     },
   };
 }

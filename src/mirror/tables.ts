@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { datasets, type MirroredDataset } from '../contract/datasets.ts';
 import type { IdentifierKind } from '../contract/identity.ts';
 
-/** The tables beside those of the datasets that hold identifiers, in which column, and the key of their rows. */
+/** Side tables that hold identifiers: the column, the kind in it, and the key of a row. */
 export const sideTables: readonly { table: string; column: string; kind: IdentifierKind; key: readonly string[] }[] = [
   { table: 'distinct_id_owners', column: 'distinct_id', kind: 'distinct_id', key: ['person_row_key', 'distinct_id'] },
   { table: 'distinct_ids_lost', column: 'distinct_id', kind: 'distinct_id', key: ['person_row_key', 'distinct_id'] },

@@ -9,19 +9,20 @@ export function duckDbApi(): typeof DuckDbApi {
   return (api ??= createRequire(import.meta.url)('@duckdb/node-api') as typeof DuckDbApi);
 }
 
-/** What a database in memory may use. */
-export type DuckDbLimits = {
+/** What a database in memory may use. An abort interrupts its queries. */
+type DuckDbLimits = {
   /** The only folders below which it may read and write files. */
   folders: readonly string[];
   memoryMaxMb: number;
   threads: number;
+  signal?: AbortSignal;
 };
 
 /** A connection that closes its database with itself. */
 export type DuckDb = Disposable & { readonly connection: DuckDbApi.DuckDBConnection };
 
 /** Opens a DuckDB in memory without network, extensions or other files, for good. One thread keeps rows in order. */
-export async function openDuckDb({ folders, memoryMaxMb, threads }: DuckDbLimits): Promise<DuckDb> {
+export async function openDuckDb({ folders, memoryMaxMb, threads, signal }: DuckDbLimits): Promise<DuckDb> {
   const instance = await duckDbApi().DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
@@ -31,9 +32,12 @@ export async function openDuckDb({ folders, memoryMaxMb, threads }: DuckDbLimits
     threads: String(threads),
   });
   const connection = await instance.connect();
+  const interrupt = (): void => connection.interrupt();
+  signal?.addEventListener('abort', interrupt);
   const database: DuckDb = {
     connection,
     [Symbol.dispose]: () => {
+      signal?.removeEventListener('abort', interrupt);
       connection.closeSync();
       instance.closeSync();
     },
@@ -62,20 +66,16 @@ export const rowPlaceNames: readonly string[] = ['filename', 'file_row_number', 
 
 /** Runs queries in a database of their own. An abort interrupts them; then the signal's reason is thrown. */
 export async function withDuckDb<T>(
-  { signal, ...limits }: DuckDbLimits & { signal: AbortSignal },
+  limits: DuckDbLimits & { signal: AbortSignal },
   use: (connection: DuckDbApi.DuckDBConnection) => Promise<T>,
 ): Promise<T> {
-  signal.throwIfAborted();
+  limits.signal.throwIfAborted();
   using database = await openDuckDb(limits);
-  const interrupt = (): void => database.connection.interrupt();
-  signal.addEventListener('abort', interrupt);
   try {
     return await use(database.connection);
   } catch (error) {
-    signal.throwIfAborted();
+    limits.signal.throwIfAborted();
     throw error;
-  } finally {
-    signal.removeEventListener('abort', interrupt);
   }
 }
 

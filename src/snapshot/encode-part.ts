@@ -6,12 +6,16 @@ import { publishedShapes } from './columns.ts';
 import { parquetRows, sqlName, sqlText } from './duckdb.ts';
 import type { Manifest, ManifestFile } from './manifest.ts';
 import { copyOptions } from './parquet-file.ts';
-import { type MarkedRows, trimFunction } from './subject-rows.ts';
+import { countGoneOf, countMarks, trimFunction, trimmedColumn } from './mark-rows.ts';
 
-/** How rows change. `prepare` is called once a connection, then `mark` for each part, to mark the rows to change. */
+/**
+ * How rows change. `prepare` is called once a connection, then `mark` for each part, to mark the rows to change. `subjects`: how
+ * many own them.
+ */
 export type RowChange = {
-  prepare: (connection: DuckDBConnection) => Promise<void>;
-  mark: (connection: DuckDBConnection, path: string) => Promise<MarkedRows>;
+  subjects: number;
+  prepare: (connection: DuckDBConnection) => void;
+  mark: (connection: DuckDBConnection, path: string) => Promise<void>;
 };
 
 /** A part that was encoded again, and how many rows were removed from it: in all, and of each subject. */
@@ -28,28 +32,32 @@ export async function encodePart(
   part: PublishedPart,
   columns: Manifest['columns'],
   to: { name: string; path: string },
-  mark: RowChange['mark'],
+  { subjects, mark }: Omit<RowChange, 'prepare'>,
 ): Promise<EncodedPart> {
   if ((await sha256File(part.path)) !== part.file.sha256)
     throw damagedPart(part, 'is damaged (its SHA-256 is not that of its manifest)');
-  await checkPartRows(connection, part);
-  const { gone, goneOf = [gone], trimmed, trimmedColumn } = await mark(connection, part.path);
+  await checkPartRows(connection, [part]);
+  await mark(connection, part.path);
+  const { gone, trimmed } = await countMarks(connection);
+  const removedOf = await countGoneOf(connection, subjects);
+  const trimmedName = trimmedColumn(part.dataset);
   const key = publishedShapes[part.dataset].key.name;
-  const reading = { key, columns: columns.map(({ name }) => name), trimmedColumn };
+  const reading = { key, columns: columns.map(({ name }) => name), trimmedName };
   const isKept = `file_row_number NOT IN (SELECT row FROM gone)`;
-  const kept = trimmed === 0 || trimmedColumn === undefined ? '*' : `* REPLACE (${trimSql(trimmedColumn)})`;
+  const kept = trimmed === 0 || trimmedName === undefined ? '*' : `* REPLACE (${trimSql(trimmedName)})`;
   const { print: before } = await readRows(connection, part.path, reading, isKept);
   await connection.run(
     `COPY (SELECT ${kept} FROM ${parquetRows([part.path])} WHERE ${isKept})
       TO ${sqlText(to.path)} ${copyOptions(columns)}`,
   );
   const { print: after, rows } = await readRows(connection, to.path, reading, 'true');
-  const left = await mark(connection, to.path);
+  await mark(connection, to.path);
+  const left = await countMarks(connection);
   if (rows !== part.file.rows - gone || before !== after)
     throw refused(part, 'would not hold exactly the rows that should stay');
   if (left.gone + left.trimmed > 0) throw refused(part, 'would still hold rows that should be removed');
   const file: ManifestFile = { name: to.name, rows, ...(await measureFile(to.path)) };
-  return { file, removed: gone, removedOf: goneOf };
+  return { file, removed: gone, removedOf };
 }
 
 function trimSql(column: string): string {
@@ -64,7 +72,7 @@ function refused({ dataset, snapshotId, file }: PublishedPart, what: string): Ap
   });
 }
 
-type Reading = { key: string; columns: readonly string[]; trimmedColumn: string | undefined };
+type Reading = { key: string; columns: readonly string[]; trimmedName: string | undefined };
 
 /**
  * The rows of a part `where`. `print`: their number and the sums of hashes of each row with its place among them. It is the same
@@ -73,14 +81,14 @@ type Reading = { key: string; columns: readonly string[]; trimmedColumn: string 
 async function readRows(
   connection: DuckDBConnection,
   path: string,
-  { key, columns, trimmedColumn }: Reading,
+  { key, columns, trimmedName }: Reading,
   where: string,
 ): Promise<{ print: string; rows: number }> {
   // On the connection's one thread, rows are numbered in the order of the file.
   const hashOf = (names: readonly string[]): string => `hash("row place", ${names.map(sqlName).join(', ')})`;
   const found = await connection.runAndReadAll(`SELECT count(*),
       sum(CASE WHEN ${sqlName(key)} IN (SELECT key FROM trimmed) THEN 0 ELSE ${hashOf(columns)} END),
-      sum(${hashOf(columns.filter((name) => name !== trimmedColumn))})
+      sum(${hashOf(columns.filter((name) => name !== trimmedName))})
     FROM (SELECT *, row_number() OVER () AS "row place" FROM ${parquetRows([path])} WHERE ${where})`);
   const [sums] = found.getRows();
   return { print: String(sums), rows: Number(sums?.[0]) };

@@ -63,8 +63,12 @@ export function checkPartSize(published: PublishedFiles, part: PublishedPart): v
 }
 
 /** Throws `storage` when a part's own footer counts other rows than were published. */
-export async function checkPartRows(connection: DuckDBConnection, part: PublishedPart): Promise<void> {
-  const footer = await connection.runAndReadAll(`SELECT num_rows FROM parquet_file_metadata(${sqlPaths([part.path])})`);
-  const rows = Number(footer.getRows()[0]?.[0]);
-  if (rows !== part.file.rows) throw damagedPart(part, `has ${rows} rows, published were ${part.file.rows}`);
+export async function checkPartRows(connection: DuckDBConnection, parts: readonly PublishedPart[]): Promise<void> {
+  const paths = sqlPaths(parts.map(({ path }) => path));
+  const footers = await connection.runAndReadAll(`SELECT file_name, num_rows FROM parquet_file_metadata(${paths})`);
+  const rowsOf = new Map(footers.getRows().map(([path, rows]) => [String(path), Number(rows)]));
+  for (const part of parts) {
+    const rows = rowsOf.get(part.path);
+    if (rows !== part.file.rows) throw damagedPart(part, `has ${rows} rows, published were ${part.file.rows}`);
+  }
 }

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { JS } from '@duckdb/node-api';
-import { openDuckDb, parquetRows, sqlName, sqlPaths } from './duckdb.ts';
+import { openDuckDb, parquetRows, sqlPaths } from './duckdb.ts';
 import { storageError } from './storage-error.ts';
 
 const memoryMaxMb = 512;
@@ -28,12 +28,11 @@ export async function columnBytesIn(path: string): Promise<number> {
 /** Rows of a Parquet file, their values as `queryParquet` gives them. */
 export type ParquetRows = { columns: readonly string[]; rows: readonly (readonly JS[])[] };
 
-/** Every row of a Parquet file, of all columns unless named, in batches, in constant memory. Throws `storage` when it cannot be read. */
-export async function* readParquetRows(path: string, names?: readonly string[]): AsyncGenerator<ParquetRows> {
+/** Every row of a Parquet file, in batches, in constant memory. Throws `storage` when it cannot be read. */
+export async function* readParquetRows(path: string): AsyncGenerator<ParquetRows> {
   try {
     using database = await openDuckDb({ folders: [dirname(path)], memoryMaxMb, threads: 1 });
-    const selected = names?.map(sqlName).join(', ') ?? '*';
-    const result = await database.connection.stream(`SELECT ${selected} FROM ${parquetRows([path])}`);
+    const result = await database.connection.stream(`SELECT * FROM ${parquetRows([path])}`);
     const columns = result.columnNames();
     for await (const rows of result.yieldRowsJs()) yield { columns, rows };
   } catch (error) {

@@ -11,8 +11,7 @@ import { settleTables } from './iceberg/publish-table.ts';
 import { readTable, tableFolder } from './iceberg/table-files.ts';
 import { type Manifest, type ManifestFile, currentIds, snapshotOf } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
-import { countOwned, loadOwners } from './owned-rows.ts';
-import { countMarks, emptyMarks, markSubjectRows, registerTrim } from './subject-rows.ts';
+import { countMarks, emptyMarks, markSubjectRows, registerTrim } from './mark-rows.ts';
 import { dirname, join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
@@ -58,21 +57,13 @@ export async function rewriteSnapshot(
   const files = manifest.files.filter(({ name }) => parts.includes(name));
   // Of each by itself: the uuid of one says nothing of another's integer id.
   const identities = subjects.map(withoutReusableId);
-  const identity = unionOf(identities);
   return rewriteParts(
     published,
     { dataset, manifest, files, ...options },
     {
-      prepare: async (connection) => {
-        // The rows of a single one need no owner.
-        if (identities.length > 1) await loadOwners(connection, identities);
-        registerTrim(connection, dataset, identity);
-      },
-      mark: async (connection, path) => {
-        const marked = await markSubjectRows(connection, dataset, path, identity);
-        if (marked.gone === 0 || identities.length < 2) return marked;
-        return { ...marked, goneOf: await countOwned(connection, dataset, path, identities.length) };
-      },
+      subjects: identities.length,
+      prepare: (connection) => registerTrim(connection, dataset, unionOf(identities)),
+      mark: (connection, path) => markSubjectRows(connection, dataset, [path], identities),
     },
   );
 }
@@ -100,12 +91,12 @@ export async function expireDeletions(
 
 function withoutRowsBefore(micros: bigint, through: number): RowChange {
   return {
-    prepare: () => Promise.resolve(),
+    subjects: 0,
+    prepare: () => {},
     mark: async (connection, path) => {
       await emptyMarks(connection);
-      await connection.run(`INSERT INTO gone SELECT file_row_number FROM ${parquetRows([path])}
+      await connection.run(`INSERT INTO gone (row) SELECT file_row_number FROM ${parquetRows([path])}
         WHERE epoch_us(deleted_at) < ${micros}${Number.isFinite(through) ? ` AND _seq <= ${through}` : ''}`);
-      return { ...(await countMarks(connection)), trimmedColumn: undefined };
     },
   };
 }
@@ -118,11 +109,12 @@ async function filesToChange(
 ): Promise<ManifestFile[]> {
   const limits = { folders: [published.localFolder], memoryMaxMb, threads: 1, signal };
   return withDuckDb(limits, async (connection) => {
-    await prepare(connection);
+    prepare(connection);
     const found: ManifestFile[] = [];
     for (const file of manifest.files) {
       const path = published.localPath(snapshotOf(manifest), file.name);
-      if ((await mark(connection, path)).gone > 0) found.push(file);
+      await mark(connection, path);
+      if ((await countMarks(connection)).gone > 0) found.push(file);
     }
     return found;
   });
@@ -135,7 +127,7 @@ type Rewrite = RewriteOptions & { dataset: PublishedDataset; manifest: Manifest;
 async function rewriteParts(
   published: PublishedFiles,
   { dataset, manifest, files, epoch, signal }: Rewrite,
-  { prepare, mark }: RowChange,
+  { subjects, prepare, mark }: RowChange,
 ): Promise<RewrittenPart[]> {
   const { snapshot_id: snapshotId, columns } = manifest;
   const snapshot = { dataset, snapshotId };
@@ -155,7 +147,7 @@ async function rewriteParts(
     // One thread: the rows stay in their order.
     const limits = { folders: [published.localFolder, dirname(draft)], memoryMaxMb, threads: 1, signal };
     const { parts: rewritten, table } = await withDuckDb(limits, async (connection) => {
-      await prepare(connection);
+      prepare(connection);
       await prepareRemovedRows(connection);
       const parts: RewrittenPart[] = [];
       for (const file of files) {
@@ -163,11 +155,11 @@ async function rewriteParts(
         const part = { dataset, snapshotId, file, path: published.localPath(snapshot, file.name) };
         const newName = partName((number += 1));
         const to = { name: newName, path: join(draft, newName) };
-        const encoded = await encodePart(connection, part, columns, to, async (on, path) => {
-          const marked = await mark(on, path);
+        const markAndNote = async (on: DuckDBConnection, path: string): Promise<void> => {
+          await mark(on, path);
           if (path === part.path) await noteRemovedRows(on, to.path);
-          return marked;
-        });
+        };
+        const encoded = await encodePart(connection, part, columns, to, { subjects, mark: markAndNote });
         replacements.set(file.name, encoded.file);
         const { name, rows: rowsBefore } = file;
         const { removed: rowsRemoved, removedOf: rowsRemovedOf } = encoded;

@@ -134,20 +134,28 @@ export function extraQueryOf(settings: Settings, dataset: PagedDataset): Setting
   return 'query' in list ? list.query : {};
 }
 
+/** A pass ends incomplete if it has to go back to the start of its list more often than this. */
+const restartsMax = 3;
+/** A list that is not newest first is walked until a whole round brings no new row, in at most so many rounds. */
+const roundsMax = 5;
+
 function planOf(settings: Settings, dataset: PagedDataset): WalkPlan {
   const { pageSize, overlap } = settings[dataset];
-  const { windowsMax, restartsMax, roundsMax } = settings.sync;
+  const { windowsMax } = settings.sync;
   return { pageSize, widestRows: widestRowsOf(pageSize), overlap, windowsMax, restartsMax, roundsMax };
 }
 
+/** An unfinished pass is taken up again if it began within so long, or has given way to others for no longer. */
+const resumedWithinMs = 24 * 3_600_000;
+
 function beginOrResume(
-  { dataset, mode, resume, stoodStillSinceMs, db, settings, clock }: SyncListParts,
+  { dataset, mode, resume, stoodStillSinceMs, db, clock }: SyncListParts,
   plan: WalkPlan,
   planText: string,
 ): { passId: number; state: WalkState } {
   const isOwn = stoodStillSinceMs !== undefined;
   const unfinished = resume || isOwn ? findUnfinishedPass(db, dataset, mode) : undefined;
-  const oldestMs = clock.now() - settings.sync.resumeHoursMax * 3_600_000;
+  const oldestMs = clock.now() - resumedWithinMs;
   if (unfinished?.plan === planText && (stoodStillSinceMs ?? Date.parse(unfinished.startedAt)) >= oldestMs) {
     const state = unfinished.cursor === null ? beginWalk(plan) : parseWalkState(unfinished.cursor);
     if (state) return { passId: unfinished.id, state };

@@ -7,7 +7,7 @@ import { sha256File } from '../../src/core/digest.ts';
 import { publishedShapes } from '../../src/snapshot/columns.ts';
 import { parquetRows, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { type EncodedPart, encodePart } from '../../src/snapshot/encode-part.ts';
-import { type MarkedRows, emptyMarks, registerTrim } from '../../src/snapshot/subject-rows.ts';
+import { emptyMarks, registerTrim } from '../../src/snapshot/mark-rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const { signal } = new AbortController();
@@ -22,7 +22,7 @@ const columns = publishedShapes.persons.columns
 /** Encodes a part of the persons with these keys again, marked as `mark` does. */
 function encode(
   keys: readonly string[],
-  mark: (connection: DuckDBConnection, path: string) => Promise<MarkedRows>,
+  mark: (connection: DuckDBConnection, path: string) => Promise<void>,
 ): Promise<EncodedPart> {
   const folder = temporaryFolder();
   const path = join(folder, 'part-00001.parquet');
@@ -40,27 +40,25 @@ function encode(
       sha256: await sha256File(path),
     };
     const part = { dataset: 'persons', snapshotId: '20261120T125500.123Z', file, path } as const;
-    return encodePart(connection, part, columns, to, mark);
+    return encodePart(connection, part, columns, to, { subjects: 0, mark });
   });
 }
 
 /** Marks as told in a file of the old name, and nothing in the new one. */
 const marking =
-  (sql: string, { gone, trimmed }: { gone: number; trimmed: number }) =>
-  async (connection: DuckDBConnection, path: string): Promise<MarkedRows> => {
+  (sql: string) =>
+  async (connection: DuckDBConnection, path: string): Promise<void> => {
     await emptyMarks(connection);
-    if (!path.endsWith('part-00001.parquet')) return { gone: 0, trimmed: 0, trimmedColumn: 'distinct_ids' };
-    await connection.run(sql);
-    return { gone, trimmed, trimmedColumn: 'distinct_ids' };
+    if (path.endsWith('part-00001.parquet')) await connection.run(sql);
   };
 
 test('a part whose rows are marked rightly is encoded again', async () => {
-  const mark = marking(`INSERT INTO trimmed VALUES (1, 'b')`, { gone: 0, trimmed: 1 });
+  const mark = marking(`INSERT INTO trimmed (row, key) VALUES (1, 'b')`);
   expect(await encode(['a', 'b', 'c'], mark)).toMatchObject({ file: { rows: 3 }, removed: 0 });
 });
 
 test('the rows that stay keep their order, whatever it is', async () => {
-  const mark = marking(`INSERT INTO gone VALUES (1)`, { gone: 1, trimmed: 0 });
+  const mark = marking(`INSERT INTO gone (row) VALUES (1)`);
   const keys: unknown[] = [];
   const { file } = await encode(['c', 'x', 'a', 'b'], async (connection, path) => {
     const rows = await connection.runAndReadAll(`SELECT person_uuid FROM ${parquetRows([path])}`);
@@ -76,23 +74,23 @@ test('the rows that stay keep their order, whatever it is', async () => {
 
 test.for([
   [
-    'more rows are gone than were marked',
+    'fewer rows are gone than were marked',
     ['a', 'b', 'c'],
-    marking(`INSERT INTO gone VALUES (0), (1)`, { gone: 1, trimmed: 0 }),
+    marking(`INSERT INTO gone (row) VALUES (0), (3)`),
     'would not hold exactly the rows that should stay',
   ],
   [
     'another row than the marked one is changed',
     ['a', 'b', 'c'],
-    marking(`INSERT INTO trimmed VALUES (0, 'b')`, { gone: 0, trimmed: 1 }),
+    marking(`INSERT INTO trimmed (row, key) VALUES (0, 'b')`),
     'would not hold exactly the rows that should stay',
   ],
   [
     'what is to go is still there',
     ['a', 'b', 'c'],
-    async (connection: DuckDBConnection): Promise<MarkedRows> => {
+    async (connection: DuckDBConnection): Promise<void> => {
       await emptyMarks(connection);
-      return { gone: 0, trimmed: 1, trimmedColumn: 'distinct_ids' };
+      await connection.run(`INSERT INTO trimmed (row, key) VALUES (0, 'a')`);
     },
     'would still hold rows that should be removed',
   ],

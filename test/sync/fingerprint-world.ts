@@ -247,7 +247,6 @@ class Mirror {
       { path: `${dataset}.pageSize`, value: step.pageSize },
       { path: `${dataset}.overlap`, value: 4 },
       { path: 'sync.headUnchangedRows', value: 15 },
-      { path: 'sync.roundsMax', value: 3 },
       { path: 'sync.windowsMax', value: 80 },
       { path: 'budget.concurrency', value: 2 },
       { path: 'service.jsonDepthMax', value: jsonDepthMax },

@@ -12,7 +12,7 @@ export const mirrorPlace = 'mirror.db';
 const texts = z.array(z.string()).readonly();
 const count = z.int().min(0);
 
-const AroundSubjects = z.strictObject({
+const ScanOptions = z.strictObject({
   dataDir: z.string(),
   phase: z.enum(['control', 'verify']),
   fence: z.boolean(),
@@ -21,15 +21,15 @@ const AroundSubjects = z.strictObject({
   passedOver: texts.optional(),
 });
 
-const BesideIdentity = z.strictObject({
+const SubjectTexts = z.strictObject({
   request: z.string(),
   /** Other texts of the subject: plain texts, and JSON texts, of which every text within is searched for. */
   values: texts,
 });
 
 const TaskLine = z.union([
-  z.strictObject({ task: AroundSubjects }),
-  z.strictObject({ subject: BesideIdentity }),
+  z.strictObject({ task: ScanOptions }),
+  z.strictObject({ subject: SubjectTexts }),
   z.strictObject({
     identity: z.strictObject({ person_uuid: texts, person_id: texts, distinct_id: texts, recording_id: texts }),
   }),
@@ -38,17 +38,17 @@ const TaskLine = z.union([
 type TaskLine = z.infer<typeof TaskLine>;
 
 /** One subject to look for. All but `request` is personal data. */
-export type ScanSubject = z.infer<typeof BesideIdentity> & { identity: Readonly<Record<IdentifierKind, Texts>> };
+export type ScanSubject = z.infer<typeof SubjectTexts> & { identity: Readonly<Record<IdentifierKind, Texts>> };
 
 /**
  * What to scan, and the subjects to look for. `control`, before a purge, ends as soon as each subject has been found;
  * `verify` reads everything. `fence`: every identifier that stands anywhere is also looked up in the fence (`verify` only).
  * `extraPaths`: files and folders outside the data folder.
  */
-export type ScanTask = z.infer<typeof AroundSubjects> & { subjects: readonly ScanSubject[] };
+export type ScanTask = z.infer<typeof ScanOptions> & { subjects: readonly ScanSubject[] };
 
 /** A subject whose identifiers are known some at a time: a person can have a million. */
-export type OrderedSubject = z.infer<typeof BesideIdentity> & { identities: Iterable<Identity> };
+export type OrderedSubject = z.infer<typeof SubjectTexts> & { identities: Iterable<Identity> };
 
 /** A task whose subjects are known one at a time. */
 export type ScanOrder = Omit<ScanTask, 'subjects'> & { subjects: Iterable<OrderedSubject> };
@@ -84,7 +84,7 @@ const identifiersEach = 1000;
 
 /** Reads what `taskLines` has written. Throws for anything else, and for less. */
 export async function readTask(lines: AsyncIterable<string> | Iterable<string>): Promise<ScanTask> {
-  let task: z.infer<typeof AroundSubjects> | undefined;
+  let task: z.infer<typeof ScanOptions> | undefined;
   const subjects: (ScanSubject & { identity: Record<IdentifierKind, PackedTexts> })[] = [];
   let isWhole = false;
   for await (const text of lines) {

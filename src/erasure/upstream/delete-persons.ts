@@ -167,7 +167,7 @@ function noteTaken(
   if (!taken.areRecordingsQueued || left === living.length) takeRequestBack(context, subject);
   else noteRequested(context, subject, true);
   if (missing === living.length) {
-    takeBack(context, subject);
+    uncountAttempt(context, subject);
     countInVain(
       inVain,
       subject,
@@ -187,7 +187,7 @@ function begin(context: UpstreamContext, subjects: readonly Subject[], withRecor
 }
 
 /** An attempt without any effect is not counted. */
-function takeBack(context: UpstreamContext, subject: Subject): void {
+function uncountAttempt(context: UpstreamContext, subject: Subject): void {
   const attempts = openTarget(context, subject, target)?.attempts ?? 0;
   note(context, subject, target, { status: 'pending', attempts: Math.max(0, attempts - 1) });
 }
@@ -211,7 +211,7 @@ async function unlessFailed<T extends object>(
       return { failed };
     }
     const takeAllBack = (subject: Subject): void => {
-      takeBack(context, subject);
+      uncountAttempt(context, subject);
       takeRequestBack(context, subject);
     };
     context.db.transaction(() => subjects.forEach(takeAllBack)).immediate();

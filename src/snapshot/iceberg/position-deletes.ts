@@ -24,7 +24,7 @@ export async function prepareRemovedRows(connection: DuckDBConnection): Promise<
 
 /** Notes the rows of a part that are marked as `gone`. `local`: where the part without them is. */
 export async function noteRemovedRows(connection: DuckDBConnection, local: string): Promise<void> {
-  await connection.run(`INSERT INTO removed_rows SELECT ${sqlText(local)}, row FROM gone`);
+  await connection.run(`INSERT INTO removed_rows SELECT DISTINCT ${sqlText(local)}, row FROM gone`);
 }
 
 /**
