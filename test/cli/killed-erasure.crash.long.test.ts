@@ -31,7 +31,7 @@ const moments: readonly [moment: KillPoint['moment'], pattern: RegExp, nth?: num
   ['within', /^write ledger: result snapshot$/],
   ['after', /^VACUUM$/],
   ['after', /^start scan-process/],
-  ['before', /^UPDATE erasure_requests SET verified_at/],
+  ['after', /^fsync ledger: scan verify, .*locally_verified$/],
   ['within', /^write ledger: result upstream.person$/],
   ['after', /^write ledger: certified$/],
   ['after', /^COMMIT after UPDATE erasure_requests SET box/],

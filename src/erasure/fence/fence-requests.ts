@@ -123,8 +123,8 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
     for (const _changed of trimRecordings(db, distinctIds, at)) await pause();
     // A copy that is made before the file is purged owes it too, whatever the ledger says by then.
     markPurgeOwed(db);
-    setEpoch(db, epoch);
     noteTakenEntries(db, ledger.requestEntries());
+    setEpoch(db, epoch);
   });
   await eachTogether(context, going, (own, { request: { id, generation } }) =>
     record(own, { type: 'fenced', request: id, generation, epoch }),
