@@ -126,7 +126,7 @@ async function askService(context: JobContext): Promise<number> {
 function earlierEnd(history: RequestHistory | undefined): { goneAt?: string } {
   const ended = history?.targets.get('upstream.person');
   const isGone = ended?.result === 'deleted' || ended?.result === 'already_absent';
-  return isGone && history?.reopenedFor === 'restored' ? { goneAt: ended.endedAt } : {};
+  return isGone && history?.reopened?.reason === 'restored' ? { goneAt: ended.endedAt } : {};
 }
 
 /** How the service's side of the requests stands. */

@@ -58,7 +58,7 @@ function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestH
     reason: null,
     attention: new Map(),
     stateOtherwise: 'received',
-    reopenedFor: null,
+    reopened: null,
     isUnnamed: false,
     fence: null,
     intended: [],
@@ -191,7 +191,7 @@ function takeScan(history: RequestHistory, entry: Extract<Step, { type: 'scan' }
 
 function takeReopened(history: RequestHistory, entry: Extract<Step, { type: 'reopened' }>): void {
   history.generation = entry.generation;
-  history.reopenedFor = entry.reason;
+  history.reopened = { entry: entry.seq, at: entry.at, reason: entry.reason };
   history.isUnnamed = entry.unnamed === true;
   // The person is at the service again, and still gone from here.
   if (!history.isUnnamed || entry.reason !== 'listed_again') history.verified = null;

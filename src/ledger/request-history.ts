@@ -51,7 +51,7 @@ export type RequestHistory = Pick<
   attention: Map<TargetName, AttentionReason>;
   stateOtherwise: RequestState;
   /** Why its newest generation was begun; null for the first. */
-  reopenedFor: AttentionReason | null;
+  reopened: (Mark & { reason: AttentionReason }) | null;
   /** Whether it was begun without identifiers: the fence from before stands for it. */
   isUnnamed: boolean;
   deletesEvents: boolean;

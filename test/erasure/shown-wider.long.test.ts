@@ -19,7 +19,7 @@ it('a person is fenced with what a merge has brought while the service was down,
   await world.reconcile();
   expect(readLedger(world.dataDir).histories.of(added?.id ?? '')).toMatchObject({
     generation: 2,
-    reopenedFor: 'shown_wider',
+    reopened: { reason: 'shown_wider' },
   });
   expect(world.living()).toContain(survivor);
   await world.reconcile();

@@ -1,13 +1,7 @@
 import type { JobContext } from '../../job/job-context.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { nobody, unionOf, type Identity } from '../../contract/identity.ts';
-import {
-  findRequest,
-  hasBox,
-  listRequests,
-  type ErasureRequest,
-  updateRequest,
-} from '../../mirror/erasure-requests.ts';
+import { findRequest, hasBox, listRequests, updateRequest } from '../../mirror/erasure-requests.ts';
 import { hasFence } from '../../mirror/fence.ts';
 import { boxOf, closeBox, listedIdentity, newBox } from './box.ts';
 import { listTargets } from '../../mirror/erasure-targets.ts';
@@ -18,12 +12,24 @@ import { record, together, type StepContext } from './together.ts';
  * service has answered stays, but of those who are to be sought there again. A generation that has no fence yet goes on.
  */
 export function reopenRequest(context: StepContext, id: string, reason: AttentionReason): void {
+  const { generation, isBegun, isUnnamed } = nextGeneration(context, id);
+  if (!isBegun || isUnnamed) record(context, { type: 'reopened', request: id, generation, reason });
+}
+
+/** The generation in which a request is opened again, and whether it was begun, and nothing has come of it yet. */
+function nextGeneration(
+  context: StepContext,
+  id: string,
+): { generation: number; isBegun: boolean; isUnnamed: boolean } {
   const history = context.ledger().histories.of(id);
   if (!history) throw new Error('a request that the ledger does not have');
-  const isFenced = history.generation === (history.fence?.generation ?? 0);
-  const generation = history.generation + (isFenced ? 1 : 0);
-  if (generation > history.generation || history.isUnnamed)
-    record(context, { type: 'reopened', request: id, generation, reason });
+  const { generation, fence, reopened, verified, certified, sealed, isUnnamed } = history;
+  const isBegun =
+    generation > (fence?.generation ?? 0) &&
+    (verified?.entry ?? 0) <= (reopened?.entry ?? 0) &&
+    certified.every((issued) => issued.generation !== generation) &&
+    sealed === null;
+  return { generation: generation + (isBegun ? 0 : 1), isBegun, isUnnamed };
 }
 
 /**
@@ -32,11 +38,11 @@ export function reopenRequest(context: StepContext, id: string, reason: Attentio
  */
 export function reopenUnnamed(
   context: StepContext,
-  { id, generation: before }: Pick<ErasureRequest, 'id' | 'generation'>,
+  id: string,
   target: 'upstream.person' | 'upstream.recordings' | 'mirror',
   reason: AttentionReason,
 ): void {
-  const about = { request: id, generation: before + 1, reason };
+  const about = { request: id, generation: nextGeneration(context, id).generation, reason };
   together(context, (own) => {
     record(own, { type: 'reopened', ...about, unnamed: true }, { type: 'attention', ...about, target });
     updateRequest(own.db, id, { lifeFrom: null });
@@ -60,7 +66,7 @@ export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger'
       const identity = listedIdentity(settings.dataDir, db, id);
       const target = identity?.person_uuid.length === 0 ? 'upstream.recordings' : 'upstream.person';
       const result = listTargets(db, id).find((each) => each.target === target)?.result;
-      const isReopened = histories.of(id)?.reopenedFor === 'listed_again';
+      const isReopened = histories.of(id)?.reopened?.reason === 'listed_again';
       updateRequest(db, id, { listedAgainPass: null, listedAgain: null });
       if (!identity || !hasFence(db, id)) return;
       if (isReopened && request.fencedAt === null) {
@@ -71,7 +77,7 @@ export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger'
       // Begun again for another reason.
       if (result === null) return;
       if (target === 'upstream.recordings' || (isReopened && result === 'already_absent')) {
-        reopenUnnamed(own, request, target, 'listed_again');
+        reopenUnnamed(own, id, target, 'listed_again');
         return;
       }
       nameAgain(own, id, identity);

@@ -49,9 +49,9 @@ export async function scanRequests(
   ]);
   const reopened = listRequests(db, 'all').filter(({ id, verifiedAt }) => verifiedAt !== null && found.has(id));
   together(context, (own) => {
-    for (const request of reopened)
-      if (hasBox(db, request.id)) reopenRequest(own, request.id, 'residue_found');
-      else reopenUnnamed(own, request, 'mirror', 'residue_found');
+    for (const { id } of reopened)
+      if (hasBox(db, id)) reopenRequest(own, id, 'residue_found');
+      else reopenUnnamed(own, id, 'mirror', 'residue_found');
   });
   return { report, reopened: reopened.map(({ id }) => id) };
 }
