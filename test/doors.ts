@@ -225,13 +225,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 4_700,
   service: 1_800,
-  ledger: 2_750,
+  ledger: 2_775,
   mirror: 6_850,
   publish: 5_550,
   erasure: 10_350,
   operate: 8_600,
   anchor: 350,
-  cluster: 2_750,
+  cluster: 2_900,
   sandbox: 4_400,
   program: 5_050,
 };

@@ -6,7 +6,6 @@ import type { Alert } from '../mirror/open-alerts.ts';
 import { alertOf, type AlertChange } from '../worker/alerts.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
-import { openCopies } from './copies.ts';
 import {
   beginToClear,
   beginToGiveUp,
@@ -134,7 +133,7 @@ async function look(watch: Watch): Promise<void> {
   // A project that no configuration has any more belongs to no machine.
   roster.projects = roster.projects.filter(({ id, holder }) => watch.byId.has(id) || holder !== null);
   moveByPlan(watch, roster);
-  await clearCopies(watch, roster);
+  clearCopies(watch, roster);
 }
 
 /** Tells other machines of the projects that this one holds: what has changed, and all once a minute. */
@@ -179,11 +178,11 @@ function moveByPlan({ own, byId, worker, holdings, schema }: Watch, { projects, 
 }
 
 /** Deletes what this machine has of projects that others hold. */
-async function clearCopies({ database, holdings, own, byId }: Watch, { projects }: Roster): Promise<void> {
-  for (const { project: id } of await openCopies(database).ofMachine(holdings.machine)) {
-    const holder = projects.find((project) => project.id === id)?.holder ?? null;
+function clearCopies({ holdings, own, byId }: Watch, { projects }: Roster): void {
+  for (const { id, holder } of projects) {
     const project = byId.get(id);
-    if (project && holder !== null && holder !== holdings.machine && !own.held.has(id)) beginToClear(own, project);
+    const isElsewhere = holder !== null && holder !== holdings.machine;
+    if (project && isElsewhere && mayTake(own, id) && project.hasCopy()) beginToClear(own, project);
   }
 }
 

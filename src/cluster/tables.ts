@@ -4,7 +4,8 @@ import type { ClusterDatabase } from './cluster-database.ts';
  * Which machine holds a project (`token` numbers the holdings), and what its holder says of it. `taken_at`: when the project was taken
  * last, or given up, or written down. `home`: the machine that an operator has named for it. `wanted_by`: the command that waits for
  * it, as long as it says so. `alerted_at`: since when it is announced that no machine works on it. `ledger_size`: how many entries its ledger had at the last commit. Of a
- * machine, `schema` is the newest that it knows, `is_able` whether it can open projects. All times are the database's.
+ * machine, `schema` is the newest that it knows, `is_able` whether it can open projects. `copies`: those that ledgers know of, beside the
+ * holders' own; an operator can forget one. All times are the database's.
  */
 const tables = /*sql*/ `
   SELECT pg_advisory_xact_lock(hashtextextended('analytics-mirror', 0));
@@ -37,10 +38,10 @@ const tables = /*sql*/ `
   );
   CREATE TABLE IF NOT EXISTS analytics_mirror.copies (
     project text NOT NULL,
+    copy text NOT NULL,
     machine text NOT NULL,
-    since timestamptz NOT NULL DEFAULT clock_timestamp(),
-    is_forgotten boolean NOT NULL DEFAULT false,
-    PRIMARY KEY (project, machine)
+    is_forgotten boolean NOT NULL,
+    PRIMARY KEY (project, copy)
   );
 `;
 

@@ -1,6 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ClusterDatabase } from '../../src/cluster/cluster-database.ts';
-import { openCopies } from '../../src/cluster/copies.ts';
 import {
   beginToLive,
   freeProject,
@@ -175,7 +174,7 @@ export function startMachine(
     },
   };
   const { holdings, looks } = virtualHoldings(name, { clock, database });
-  const copies = openCopies(database);
+  const copies = new Set<string>();
   const log = createLogger({ level: 'silent', isTerminal: false });
   let shown: readonly ProjectState[] = [];
   const alerts: string[] = [];
@@ -208,17 +207,18 @@ export function startMachine(
         hold: async () => {
           const holding = await holdings.take(project, 'worker');
           held.set(id, holding);
-          await copies.note(id, name);
+          copies.add(id);
           await clock.sleep(1000);
           return { work, ...holding };
         },
         giveUp: async () => {
           await clock.sleep(1000);
-          await copies.forget(id, name);
+          copies.delete(id);
           await letGo();
         },
         lose: letGo,
-        clear: () => copies.forget(id, name),
+        clear: () => Promise.resolve(void copies.delete(id)),
+        hasCopy: () => copies.has(id),
       };
     }),
   });
