@@ -70,9 +70,9 @@ function homeIn(
     lose: () => end((project) => project.release()),
     clear: async () => {
       if (held) return;
-      const { endCopyIn } = await loadHolding();
+      const { endOvertaken } = await loadHolding();
       using _lock = lockFolder(dataDir);
-      await endCopyIn({ place, key, dataDir }, { clock, retry });
+      await endOvertaken({ place, key, dataDir }, { clock, retry });
     },
     hasCopy: () => hasLocalCopy(dataDir),
     take: async (purpose, how = 'to write', more = {}) => {

@@ -86,7 +86,6 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
   };
   const loop = async (): Promise<void> => {
     await beginToLive(setup);
-    await enrol(setup.database, setup.projects);
     while (!stopping.signal.aborted) {
       await look(watch).catch((error: unknown) => noteCutOff(watch, error));
       show(watch);
@@ -124,7 +123,7 @@ async function look(watch: Watch): Promise<void> {
   const able = isAble(own);
   if (able !== watch.wasAble) await holdings.tellAble(able);
   watch.wasAble = able;
-  const roster = await readRoster(database);
+  const roster = await readWhole(watch);
   watch.roster = roster;
   watch.lookedMs = clock.now();
   if (watch.isCutOff) announce(watch, 'ended', holdings.machine, cutOff);
@@ -134,6 +133,15 @@ async function look(watch: Watch): Promise<void> {
   roster.projects = roster.projects.filter(({ id, holder }) => watch.byId.has(id) || holder !== null);
   moveByPlan(watch, roster);
   clearCopies(watch, roster);
+}
+
+/** Reads the cluster, in which every project of the configuration has its row: also where the database has come back without. */
+async function readWhole({ database, projects }: Watch): Promise<Roster> {
+  const roster = await readRoster(database);
+  const known = new Set(roster.projects.map(({ id }) => id));
+  if (projects.every(({ id }) => known.has(id))) return roster;
+  await enrol(database, projects);
+  return readRoster(database);
 }
 
 /** Tells other machines of the projects that this one holds: what has changed, and all once a minute. */

@@ -1,5 +1,4 @@
 import type { ClusterDatabase } from './cluster-database.ts';
-import { madeTables } from './tables.ts';
 
 const tellThem = /*sql*/ `WITH told AS (SELECT * FROM unnest($2::text[], $3::text[], $4::boolean[]) AS told (copy, machine, is_forgotten)),
     gone AS (DELETE FROM analytics_mirror.copies WHERE project = $1 AND copy NOT IN (SELECT copy FROM told))
@@ -13,7 +12,6 @@ export async function tellCopies(
   project: string,
   copies: readonly { id: string; machine: string; isForgotten: boolean }[],
 ): Promise<void> {
-  await madeTables(database);
   await database.query(tellThem, [
     project,
     copies.map(({ id }) => id),
@@ -24,7 +22,6 @@ export async function tellCopies(
 
 /** The copies of a project that an operator has forgotten: its holder says so on the ledger. */
 export async function forgottenCopies(database: ClusterDatabase, project: string): Promise<string[]> {
-  await madeTables(database);
   const sql = /*sql*/ `SELECT copy FROM analytics_mirror.copies WHERE project = $1 AND is_forgotten`;
   return (await database.query<{ copy: string }>(sql, [project])).map(({ copy }) => copy);
 }

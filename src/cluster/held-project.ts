@@ -14,6 +14,7 @@ import type { SharedProject } from './holding-rows.ts';
 import type { Holdings } from './holdings.ts';
 import { readLocalCopy } from './local-copy.ts';
 import { importProject } from './move-project.ts';
+import { refuseForgetful } from './older-bucket.ts';
 import { openProjectState, type StateSetup } from './project-state.ts';
 
 /** What machines share: who holds a project, the database that says so, and the key of the states in the bucket. */
@@ -121,8 +122,17 @@ export async function holdProject(
   }
 }
 
+/** Deletes the copy in a data folder whose project another machine has taken over, and says so. Throws where only the copy has what is newest. */
+export async function endOvertaken(
+  of: Parameters<typeof openSaidCopies>[0],
+  tools: Pick<StateSetup, 'clock' | 'retry'>,
+): Promise<void> {
+  await refuseForgetful(of, { ...tools, signal: new AbortController().signal });
+  await endCopyIn(of, tools);
+}
+
 /** Deletes the copy in a data folder whose project is not held here, if there is one, and says so. */
-export async function endCopyIn(
+async function endCopyIn(
   of: Parameters<typeof openSaidCopies>[0],
   tools: Pick<StateSetup, 'clock' | 'retry'>,
 ): Promise<void> {

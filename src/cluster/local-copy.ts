@@ -40,6 +40,13 @@ export function readLocalCopy(dataDir: string): LocalCopy | undefined {
   }
 }
 
+/** What is noted of a copy that is held. Throws `busy` where it is gone. */
+export function localCopyOf(dataDir: string): LocalCopy {
+  const note = readLocalCopy(dataDir);
+  if (note) return note;
+  throw new AppError(`the data folder ${dataDir} is no copy any more`, { code: 'busy', hint: 'run the command again' });
+}
+
 /** Whether a data folder is a copy, or has what is left of one. */
 export function hasLocalCopy(dataDir: string): boolean {
   return existsSync(join(dataDir, name));

@@ -7,8 +7,7 @@ import { AppError } from '../core/errors.ts';
 import type { RemoteState } from '../job/job-context.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
-import { openLedger, readLedger, type EntryStore, type Ledger } from '../ledger/ledger.ts';
-import { compactTree } from '../ledger/merkle.ts';
+import { openLedger, type EntryStore, type Ledger } from '../ledger/ledger.ts';
 import { copyInto } from '../mirror/run-query.ts';
 import type { OutsideSigner } from '../ledger/outside-signer.ts';
 import { openDatabase, type Database } from '../mirror/database.ts';
@@ -16,8 +15,9 @@ import { leaveQueue, readQueue, readLease, removeLease } from '../mirror/lease-r
 import { archived, listBelow, packFiles, unpackFiles } from './archive.ts';
 import { refuseCareless } from './careless-store.ts';
 import { beginLocalCopy, copyRecords, endLocalCopy, openSaidCopies, type Copy } from './copies.ts';
-import { draftPath, entryStore, keysFile, putId, stale, type StatePlace } from './entry-store.ts';
-import { holdsProject, noteLocalCopy, readLocalCopy, type LocalCopy } from './local-copy.ts';
+import { draftPath, entryStore, keysFile, putId, stale, type StateEntries, type StatePlace } from './entry-store.ts';
+import { holdsProject, localCopyOf, noteLocalCopy, readLocalCopy } from './local-copy.ts';
+import { isOlderBucket, refuseForgetful, refuseOlder } from './older-bucket.ts';
 import { openSealed, sealFile } from './sealed-file.ts';
 import { waitingStore } from './waiting-store.ts';
 
@@ -73,7 +73,7 @@ export async function openProjectState(
   const copies = await openSaidCopies(setup, { clock, retry, signal });
   const state: ProjectState = {
     checked: (ledger) => {
-      if (ledger.holders().at(-1)?.copy !== noteOf(dataDir).copy) throw stale(setup);
+      if (ledger.holders().at(-1)?.copy !== localCopyOf(dataDir).copy) throw stale(setup);
       return ledger;
     },
     store,
@@ -112,7 +112,7 @@ export async function openProjectState(
     const others = await state.otherCopies(ledger);
     // A holder that was killed may have left entries that nothing vouches for.
     ledger.checkpoint();
-    noteLocalCopy(dataDir, { ...noteOf(dataDir), isWhole: true, commits: found });
+    noteLocalCopy(dataDir, { ...localCopyOf(dataDir), isWhole: true, commits: found });
     using db = opened(dataDir, clock);
     await state.commit(db.db);
     return { ...state, others };
@@ -142,45 +142,21 @@ async function openCurrent(setup: StateSetup, { bucket, store }: Parts): Promise
   const standing = await bucket.describe(stateFile);
   // A bucket that has lost the state gets it back from here. It may be in another store now.
   if (!standing) await refuseCareless(bucket, dataDir);
-  else if (!copy.commits.includes(standing.publisher ?? '')) {
-    refuseForgetful(dataDir, copy, store);
+  else if (
+    !copy.commits.includes(standing.publisher ?? '') &&
+    !(await isOlderBucket(setup, { bucket, store }, standing.publisher ?? ''))
+  ) {
+    await refuseForgetful(setup, setup);
     return undefined;
   }
   const ledger = openLedger(dataDir, clock, [], store);
   return ledger.holders().at(-1)?.copy === copy.copy ? refuseOlder(setup, ledger) : undefined;
 }
 
-/** Refuses a bucket that was put back, ledger and all, to a time before the last commit: what has happened since would be undone. */
-function refuseOlder({ place, ledgerSize }: StateSetup, ledger: Ledger): Ledger {
-  const size = ledger.size();
-  if (size >= ledgerSize) return ledger;
-  throw new AppError(
-    `the bucket is older than what the database of the cluster knows: the ledger below ${place.location} has ${size} entries, and had ${ledgerSize}`,
-    {
-      code: 'storage',
-      hint: 'restore what was newest there; docs/cluster-state.md says what to do where that is lost',
-    },
-  );
-}
-
-/** Refuses to delete a copy for a bucket that was put back to a time before this machine held the project. */
-function refuseForgetful(dataDir: string, { copy }: LocalCopy, store: EntryStore): void {
-  const ledger = readLedger(dataDir);
-  const last = ledger.holders().at(-1);
-  if (last?.copy !== copy) return;
-  const before = compactTree();
-  for (const leaf of ledger.lines.leaves(last.seq)) before.append(leaf);
-  if ([...(store.read(before) ?? [])].length > 0) return;
-  throw new AppError('the bucket knows less of the project than the copy of this machine', {
-    code: 'storage',
-    hint: `restore what is below cluster.storage; or delete the data folder ${dataDir}, which loses what only it has`,
-  });
-}
-
-type Parts = { bucket: Bucket; store: EntryStore };
+type Parts = { bucket: Bucket; store: StateEntries };
 
 function othersOf(ledger: Ledger, dataDir: string): OtherCopy[] {
-  const { copy } = noteOf(dataDir);
+  const { copy } = localCopyOf(dataDir);
   return [...ledger.copies()].flatMap(([id, known]) => (id === copy ? [] : [{ id, ...known }]));
 }
 
@@ -196,7 +172,7 @@ async function fetchState({ place, key, dataDir, clock }: StateSetup, bucket: Bu
       const seal = { key, about: `${location} ${path}` };
       await openSealed({ from, clear }, seal, (content) => unpackFiles(content, dataDir));
       if (path === stateFile) commits.push(fetched.publisher ?? '');
-      else noteLocalCopy(dataDir, { ...noteOf(dataDir), keys: { digest: '', id: fetched.publisher ?? '' } });
+      else noteLocalCopy(dataDir, { ...localCopyOf(dataDir), keys: { digest: '', id: fetched.publisher ?? '' } });
     } finally {
       for (const draft of [from, clear]) rmSync(draft, { force: true });
     }
@@ -226,9 +202,12 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
     const files = [{ path: 'mirror.db', from: mirror }, ...listBelow(dataDir, archived)];
     await sealFile(packFiles(files), sealed, { key, about: `${place.location} ${stateFile}` });
     const standing = await bucket.describe(stateFile);
-    const note = noteOf(dataDir);
-    // A bucket that has lost the state gets it back.
-    if (standing && !note.commits.includes(standing.publisher ?? '')) throw stale(setup);
+    // A bucket that has lost the state, or has an older one, gets it back.
+    if (standing && !localCopyOf(dataDir).commits.includes(standing.publisher ?? '')) {
+      if (!(await isOlderBucket(setup, { bucket, store }, standing.publisher ?? ''))) throw stale(setup);
+      store.keepKeys();
+    }
+    const note = localCopyOf(dataDir);
     noteLocalCopy(dataDir, { ...note, commits: [...note.commits, id] });
     const measured = await measureFile(sealed);
     check();
@@ -241,7 +220,7 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
         hint: 'see who else writes there, and what the store does with what it takes',
       });
     const committedAt = isoTime(clock.now());
-    noteLocalCopy(dataDir, { ...noteOf(dataDir), commits: [id], committedAt });
+    noteLocalCopy(dataDir, { ...localCopyOf(dataDir), commits: [id], committedAt });
     // The state is in the bucket even where this fails. The next commit notes the size too.
     await setup.noteLedgerSize(readLedgerHead(ledgerFolder(dataDir))?.entries ?? 0).catch(() => undefined);
   } finally {
@@ -280,10 +259,4 @@ function below(place: Destination, folder: string): Destination {
 function opened(dataDir: string, clock: Clock): { db: Database; [Symbol.dispose](): void } {
   const db = openDatabase(dataDir, clock);
   return { db, [Symbol.dispose]: () => void db.close() };
-}
-
-function noteOf(dataDir: string): LocalCopy {
-  const note = readLocalCopy(dataDir);
-  if (note) return note;
-  throw new AppError(`the data folder ${dataDir} is no copy any more`, { code: 'busy', hint: 'run the command again' });
 }

@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
 import type { SharedProject } from './holding-rows.ts';
 import type { SeenMachine, SeenProject } from './share-plan.ts';
-import { isHeld, iso, madeTables } from './tables.ts';
+import { isHeld, iso } from './tables.ts';
 
 /** A project with its holder. Times are ISO 8601 UTC, by the database's clock. */
 type RosterProject = SeenProject & {
@@ -53,7 +53,6 @@ export function newerReason({ schema }: Pick<SeenProject, 'schema'>, known: numb
 
 /** Reads the projects and machines of a cluster. */
 export async function readRoster(database: ClusterDatabase): Promise<Roster> {
-  await madeTables(database);
   const [now] = await database.query<{ at: string }>(/*sql*/ `SELECT ${iso('clock_timestamp()')} AS at`, []);
   const projects = await database.query<RosterProject>(selectProjects, []);
   const machines = await database.query<RosterMachine>(selectMachines, []);
@@ -62,7 +61,6 @@ export async function readRoster(database: ClusterDatabase): Promise<Roster> {
 
 /** Writes the rows of projects that no machine has taken yet, so that they can be shared out. */
 export async function enrol(database: ClusterDatabase, projects: readonly SharedProject[]): Promise<void> {
-  await madeTables(database);
   await database.query(
     /*sql*/ `INSERT INTO analytics_mirror.projects (id, name) SELECT * FROM unnest($1::text[], $2::text[])
       ON CONFLICT (id) DO NOTHING`,
@@ -133,7 +131,6 @@ export type ClusterOrders = {
 /** The orders of an operator, in the database. */
 export function clusterOrders(database: ClusterDatabase): ClusterOrders {
   const change = async (what: string, name: string, sql: string, values: readonly unknown[]): Promise<void> => {
-    await madeTables(database);
     if ((await database.query(`${sql} RETURNING 1 AS done`, values)).length > 0) return;
     throw new AppError(`the cluster has no ${what} ${name}`, {
       code: 'usage',
