@@ -226,13 +226,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 4_650,
   service: 1_850,
-  ledger: 2_750,
+  ledger: 2_800,
   mirror: 6_900,
   publish: 5_550,
   erasure: 10_350,
   operate: 8_600,
   anchor: 350,
-  cluster: 2_750,
+  cluster: 2_900,
   sandbox: 4_400,
   program: 5_050,
 };

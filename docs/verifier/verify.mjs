@@ -65,6 +65,7 @@ const fields = {
   consumers: (value) =>
     someOf(fields.consumer)(value) && value.every((name, at) => at === 0 || value[at - 1] < name),
   machine: isMachine,
+  copy: matches(/^[0-9a-f]{32}$/),
   machines: (value) => someOf(isMachine)(value) && value.length <= 1000,
   held_reason: oneOf('shared_identifier several_persons too_many'),
   refused_reason: oneOf('unknown_subject already_erased'),
@@ -123,7 +124,10 @@ const records = {
   differs: 'part items',
   mended: 'part items',
   key_rotated: 'old_key new_key signature',
-  taken_over: 'machine token',
+  taken_over: 'machine token copy',
+  copy_made: 'machine copy',
+  copy_gone: 'copy',
+  copy_forgotten: 'copy',
 };
 
 /** What each target can come to; any other target is a published file. */
@@ -252,6 +256,9 @@ export function recordOrder({ isAlone = false } = {}) {
   const requests = new Map();
   const broken = new Set();
   const manifests = new Map();
+  /** What stands of each copy of a cluster that is not gone: `copy_made` or `copy_forgotten`. The holder's is its own. */
+  const copies = new Map();
+  let ownCopy;
   let epoch = 0;
 
   function takeTarget(request, { type, target, result, assurance }) {
@@ -269,9 +276,24 @@ export function recordOrder({ isAlone = false } = {}) {
     if (isDestructive && !isExpected) return 'result_without_intent';
     if (words('mirror aux').includes(target) && assurance === 'verified' && !request.isControlled)
       return 'verified_without_control';
+    if (target === 'copies' && !isAlone && isCopyElsewhere(assurance)) return 'copy_elsewhere';
     intents.delete(target);
     ended.add(target);
     return void results.set(target, result);
+  }
+
+  /** Whether a machine that does not hold the project has a copy; or had one, for a result that is `observed`. */
+  function isCopyElsewhere(assurance) {
+    return [...copies].some(
+      ([copy, stands]) => copy !== ownCopy && (stands === 'copy_made' || assurance === 'observed'),
+    );
+  }
+
+  function takeCopy({ type, copy }) {
+    if (type === 'taken_over') ownCopy = copy;
+    if (type === 'copy_gone') copies.delete(copy);
+    else if (type !== 'copy_forgotten') copies.set(copy, 'copy_made');
+    else if (copies.has(copy)) copies.set(copy, type);
   }
 
   function takeStep(request, record) {
@@ -343,6 +365,7 @@ export function recordOrder({ isAlone = false } = {}) {
     if (record.type === 'publishing' || record.type === 'published') return takeSnapshots(record);
     if (record.type === 'replayed')
       return record.epoch_from <= record.epoch_to && record.epoch_to <= epoch ? undefined : 'wrong_epoch';
+    if (record.copy) return takeCopy(record);
     // Of no request.
     if (!record.requests && !record.request) return undefined;
     let found;

@@ -1,13 +1,12 @@
 import type Pg from 'pg';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { AppError, systemCode } from '../core/errors.ts';
+import { tables } from './tables.ts';
 
 /** The tables that the machines of a cluster share. */
 export type ClusterDatabase = {
   /** Runs one statement. Rejects as `explain` says. */
   query: <Row extends QueryResultRow>(sql: string, values: readonly unknown[]) => Promise<Row[]>;
-  /** Runs several statements in one transaction. */
-  script: (sql: string) => Promise<void>;
   /** Runs statements in one transaction, while nobody else runs one under the same lock. An error undoes it. */
   locked: <T>(lock: string, work: (query: ClusterDatabase['query']) => Promise<T>) => Promise<T>;
   close: () => Promise<void>;
@@ -16,19 +15,8 @@ export type ClusterDatabase = {
 /** Longer than any statement here takes; a database that is silent for so long is gone. */
 const silenceMs = 10_000;
 
-const tables = /*sql*/ `
-  SELECT pg_advisory_xact_lock(hashtextextended('analytics-mirror', 0));
-  CREATE SCHEMA IF NOT EXISTS analytics_mirror;
-  CREATE TABLE IF NOT EXISTS analytics_mirror.request_times (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    account text NOT NULL,
-    lane text NOT NULL,
-    ended_at_ms bigint NOT NULL,
-    under_way_ms bigint NOT NULL
-  );
-  CREATE INDEX IF NOT EXISTS request_times_by_end ON analytics_mirror.request_times (account, ended_at_ms);
-  CREATE TABLE IF NOT EXISTS analytics_mirror.request_pace (account text PRIMARY KEY, pace text NOT NULL);
-`;
+/** What a statement that finds no table is called. */
+const noTables = 'no_tables';
 
 /** No window is longer than this: what keys that are no longer used have left. */
 const forgetOld = /*sql*/ `DELETE FROM analytics_mirror.request_times
@@ -49,31 +37,24 @@ export function openClusterDatabase(address: string): ClusterDatabase {
     async <Row extends QueryResultRow>(sql: string, values: readonly unknown[]) =>
       (await client.query<Row>(sql, [...values])).rows;
   return {
-    query: async (sql, values) => {
-      const query = queryBy(await pool());
-      return explained(() => query(sql, values));
-    },
-    script: async (sql) => {
-      const opened = await pool();
-      await explained(() => opened.query(sql));
-    },
-    locked: async (lock, work) => {
-      const opened = await pool();
-      const client = await explained(() => opened.connect());
-      let isBroken = true;
-      try {
-        await explained(() => client.query('BEGIN'));
-        const query = queryBy(client);
-        await explained(() => query(/*sql*/ `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, [lock]));
-        const result = await work((...given) => explained(() => query(...given)));
-        await explained(() => client.query('COMMIT'));
-        isBroken = false;
-        return result;
-      } finally {
-        // A connection whose transaction did not end is closed, which undoes it.
-        client.release(isBroken);
-      }
-    },
+    query: (sql, values) => withTables(pool, (opened) => explained(() => queryBy(opened)(sql, values))),
+    locked: (lock, work) =>
+      withTables(pool, async (opened) => {
+        const client = await explained(() => opened.connect());
+        let isBroken = true;
+        try {
+          const query: ClusterDatabase['query'] = (...given) => explained(() => queryBy(client)(...given));
+          await query('BEGIN', []);
+          await query(/*sql*/ `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, [lock]);
+          const result = await work(query);
+          await query('COMMIT', []);
+          isBroken = false;
+          return result;
+        } finally {
+          // A connection whose transaction did not end is closed, which undoes it.
+          client.release(isBroken);
+        }
+      }),
     close: async () => {
       const opened = opening;
       opening = undefined;
@@ -98,7 +79,7 @@ async function openPool(pg: typeof Pg, address: string): Promise<Pool> {
   pool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
   try {
     const { rows } = await pool.query<{ there: string | null }>(
-      /*sql*/ `SELECT to_regclass('analytics_mirror.request_pace') AS there`,
+      /*sql*/ `SELECT to_regclass('analytics_mirror.copies') AS there`,
     );
     // A user that may not make tables can use those that are there.
     if (rows[0]?.there === null) await pool.query(tables);
@@ -108,6 +89,16 @@ async function openPool(pg: typeof Pg, address: string): Promise<Pool> {
     await pool.end();
     throw error;
   }
+}
+
+/** Does something in the database, and once more where its tables are gone: it may have come back empty. */
+async function withTables<T>(pool: () => Promise<Pool>, act: (pool: Pool) => Promise<T>): Promise<T> {
+  const opened = await pool();
+  return act(opened).catch(async (error: unknown) => {
+    if (!(error instanceof AppError) || error.finding !== noTables) throw error;
+    await explained(() => opened.query(tables));
+    return act(opened);
+  });
 }
 
 async function explained<T>(act: () => Promise<T>): Promise<T> {
@@ -149,6 +140,7 @@ function explain(error: unknown): AppError {
     `the database of the cluster ${isRefused ? 'refuses a statement' : 'does not answer'}${state === '' ? '' : ` (${state})`}`,
     {
       code: isRefused ? 'storage' : 'unreachable',
+      ...(['42P01', '3F000'].includes(state) ? { finding: noTables } : {}),
       hint: isRefused
         ? 'report this; docs/cluster.md says which versions of Postgres are known'
         : 'see that it runs and can be reached',

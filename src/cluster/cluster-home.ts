@@ -4,12 +4,11 @@ import type { ProjectHome } from '../job/project-home.ts';
 import type { Destination } from '../bucket/bucket.ts';
 import { schemaVersion } from '../mirror/migrate.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
-import { openCopies } from './copies.ts';
 import { lockFolder } from './folder-lock.ts';
 import type { HeldProject, SharedStorage } from './held-project.ts';
 import type { SharedProject } from './holding-rows.ts';
 import { openHoldings, type Holdings } from './holdings.ts';
-import { deleteLocalCopy, readLocalCopy } from './local-copy.ts';
+import { hasLocalCopy, readLocalCopy } from './local-copy.ts';
 import type { StateSetup } from './project-state.ts';
 import { machineName, placeOf, sharedProject } from './shared-project.ts';
 
@@ -20,7 +19,7 @@ export function openStorage(
 ): SharedStorage | null {
   if (storage === null || !database || address === null || !key) return null;
   const setup = { database, address, machine: machine ?? machineName(), schema: schemaVersion() };
-  return { holdings: openHoldings(setup), copies: openCopies(database), key };
+  return { holdings: openHoldings(setup), database, key };
 }
 
 /** The home of a project whose state is in the bucket of a cluster. */
@@ -32,6 +31,8 @@ export type ClusterHome = ProjectHome & {
   lose: () => Promise<void>;
   /** Deletes the copy, if there is one, of a project that another machine holds. Throws `busy` while a process of this machine works in it. */
   clear: () => Promise<void>;
+  /** Whether there is a copy, or what is left of one. */
+  hasCopy: () => boolean;
 };
 
 /** A command waits so long for a project, unless it waits until it has it. A holder notices within seconds, and then commits. */
@@ -52,8 +53,9 @@ function homeIn(
   storage: SharedStorage,
   setup: HomeSetup & { project: SharedProject; settings: Settings; place: Destination },
 ): ClusterHome {
-  const { project, settings } = setup;
-  const { holdings, copies } = storage;
+  const { project, settings, place, clock } = setup;
+  const { dataDir, retry } = settings;
+  const { holdings, key } = storage;
   let held: HeldProject | undefined;
   const end = async (how: (project: HeldProject) => Promise<void>): Promise<void> => {
     if (held) await how(held);
@@ -68,14 +70,13 @@ function homeIn(
     lose: () => end((project) => project.release()),
     clear: async () => {
       if (held) return;
-      {
-        using _lock = lockFolder(settings.dataDir);
-        if (readLocalCopy(settings.dataDir)) deleteLocalCopy(settings.dataDir);
-      }
-      await copies.forget(project.id, holdings.machine);
+      const { endOvertaken } = await loadHolding();
+      using _lock = lockFolder(dataDir);
+      await endOvertaken({ place, key, dataDir }, { clock, retry });
     },
+    hasCopy: () => hasLocalCopy(dataDir),
     take: async (purpose, how = 'to write', more = {}) => {
-      if (how === 'to read' && readLocalCopy(settings.dataDir)?.isWhole) return null;
+      if (how === 'to read' && readLocalCopy(dataDir)?.isWhole) return null;
       return (held ??= await takeProject(storage, { ...setup, purpose, ...more }));
     },
     contextOf: (context, open) => {
@@ -99,6 +100,9 @@ function homeIn(
   };
 }
 
+/** What holds a project loads much: only for those who need it. */
+const loadHolding = () => import('./held-project.ts');
+
 /** Takes a project, and asks its holder for it for a while. */
 async function takeProject(
   storage: SharedStorage,
@@ -119,8 +123,7 @@ async function takeProject(
   const untilMs = wait ? Infinity : clock.now() + patienceMs;
   for (;;) {
     try {
-      // Loaded for those who need it.
-      const { holdProject } = await import('./held-project.ts');
+      const { holdProject } = await loadHolding();
       return await holdProject(storage, { project, purpose, importFrom }, more);
     } catch (error) {
       const isBusy = error instanceof AppError && error.code === 'busy';

@@ -6,7 +6,6 @@ import type { Alert } from '../mirror/open-alerts.ts';
 import { alertOf, type AlertChange } from '../worker/alerts.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
-import { openCopies } from './copies.ts';
 import {
   beginToClear,
   beginToGiveUp,
@@ -87,7 +86,6 @@ export function startClusterWorker(setup: ClusterWorkerSetup): ClusterWorker {
   };
   const loop = async (): Promise<void> => {
     await beginToLive(setup);
-    await enrol(setup.database, setup.projects);
     while (!stopping.signal.aborted) {
       await look(watch).catch((error: unknown) => noteCutOff(watch, error));
       show(watch);
@@ -125,7 +123,7 @@ async function look(watch: Watch): Promise<void> {
   const able = isAble(own);
   if (able !== watch.wasAble) await holdings.tellAble(able);
   watch.wasAble = able;
-  const roster = await readRoster(database);
+  const roster = await readWhole(watch);
   watch.roster = roster;
   watch.lookedMs = clock.now();
   if (watch.isCutOff) announce(watch, 'ended', holdings.machine, cutOff);
@@ -134,7 +132,16 @@ async function look(watch: Watch): Promise<void> {
   // A project that no configuration has any more belongs to no machine.
   roster.projects = roster.projects.filter(({ id, holder }) => watch.byId.has(id) || holder !== null);
   moveByPlan(watch, roster);
-  await clearCopies(watch, roster);
+  clearCopies(watch, roster);
+}
+
+/** Reads the cluster, in which every project of the configuration has its row: also where the database has come back without. */
+async function readWhole({ database, projects }: Watch): Promise<Roster> {
+  const roster = await readRoster(database);
+  const known = new Set(roster.projects.map(({ id }) => id));
+  if (projects.every(({ id }) => known.has(id))) return roster;
+  await enrol(database, projects);
+  return readRoster(database);
 }
 
 /** Tells other machines of the projects that this one holds: what has changed, and all once a minute. */
@@ -179,11 +186,11 @@ function moveByPlan({ own, byId, worker, holdings, schema }: Watch, { projects, 
 }
 
 /** Deletes what this machine has of projects that others hold. */
-async function clearCopies({ database, holdings, own, byId }: Watch, { projects }: Roster): Promise<void> {
-  for (const { project: id } of await openCopies(database).ofMachine(holdings.machine)) {
-    const holder = projects.find((project) => project.id === id)?.holder ?? null;
+function clearCopies({ holdings, own, byId }: Watch, { projects }: Roster): void {
+  for (const { id, holder } of projects) {
     const project = byId.get(id);
-    if (project && holder !== null && holder !== holdings.machine && !own.held.has(id)) beginToClear(own, project);
+    const isElsewhere = holder !== null && holder !== holdings.machine;
+    if (project && isElsewhere && mayTake(own, id) && project.hasCopy()) beginToClear(own, project);
   }
 }
 

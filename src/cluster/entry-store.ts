@@ -7,8 +7,9 @@ import { measureFileNow, sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { makeFolder, temporaryFolder } from '../core/folder.ts';
 import { writeLines } from '../ledger/entry-file.ts';
-import type { EntriesBefore, EntryStore } from '../ledger/ledger.ts';
+import type { EntriesBefore, EntryStore, LedgerReader } from '../ledger/ledger.ts';
 import { damaged } from '../ledger/ledger-state.ts';
+import { compactTree, leafHash } from '../ledger/merkle.ts';
 import { listBelow, type ArchivedFile } from './archive.ts';
 import { noteLocalCopy, readLocalCopy } from './local-copy.ts';
 import { genuineLines, markedLines, type AppendPlace } from './marked-lines.ts';
@@ -38,6 +39,8 @@ export type StateEntries = EntryStore & {
    * one, and all else stands still for those that are not there yet.
    */
   fetchAhead: (bucket: Bucket, size: number, signal: AbortSignal) => Promise<void>;
+  /** Whether all that stands there is in a ledger, too. */
+  isPartOf: (ledger: LedgerReader) => boolean;
 };
 
 const pathsAtOnce = 1_000;
@@ -108,6 +111,21 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
         after = last;
       }
     },
+    isPartOf: ({ lines, size }) => {
+      let last = 'ledger/';
+      for (let more: string | undefined = last; more !== undefined; more = waiting.pathsAfter(last, pathsAtOnce).at(-1))
+        last = more;
+      const seq = Number(/(\d+)\.jsonl$/.exec(last)?.[1]);
+      if (!(seq < size())) return false;
+      const before = compactTree();
+      for (const leaf of lines.leaves(seq)) before.append(leaf);
+      const kept = draftPath(dataDir);
+      if (!waiting.fetch(last, kept)) return false;
+      // Its mark is over all entries before it, too.
+      const own = lines.leaves(size()).slice(seq);
+      const stands = genuineOnce(kept, parts.key, placeBehind(before));
+      return stands?.every((line, at) => own[at]?.equals(leafHash(line)) === true) === true;
+    },
     read: (before) => {
       check();
       const place = placeBehind(before);
@@ -120,6 +138,27 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
       return undefined;
     },
   };
+}
+
+/** Whether a machine of this cluster has appended behind these entries, and no others. */
+export async function hasAppend(
+  bucket: Bucket,
+  { place, key, dataDir }: Pick<StatePlace, 'place' | 'key' | 'dataDir'>,
+  behind: EntriesBefore,
+): Promise<boolean> {
+  const kept = draftPath(dataDir);
+  const at = { location: place.location, seq: behind.size(), rootBefore: behind.rootHash() };
+  return (await bucket.fetch(nameOf(at.seq), kept)) !== undefined && genuineOnce(kept, key, at) !== undefined;
+}
+
+/** The lines of a fetched append; undefined where it is of somebody else, or behind other entries. */
+function genuineOnce(path: string, key: Buffer, place: AppendPlace): Buffer[] | undefined {
+  try {
+    return [...linesOnce(path, key, place)];
+  } catch (error) {
+    if (error instanceof AppError && error.finding === 'foreign_entries') return undefined;
+    throw error;
+  }
 }
 
 /** Where an append stands, whose first entry has this number. */

@@ -6,16 +6,19 @@ import { AppError } from '../core/errors.ts';
 import type { RemoteState } from '../job/job-context.ts';
 import type { EntryStore, Ledger } from '../ledger/ledger.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
-import type { Copies } from './copies.ts';
+import type { ClusterDatabase } from './cluster-database.ts';
+import { endLocalCopy, openSaidCopies } from './copies.ts';
+import { forgottenCopies, tellCopies } from './copy-rows.ts';
 import { lockFolder } from './folder-lock.ts';
 import type { SharedProject } from './holding-rows.ts';
 import type { Holdings } from './holdings.ts';
-import { deleteLocalCopy, readLocalCopy } from './local-copy.ts';
+import { readLocalCopy } from './local-copy.ts';
 import { importProject } from './move-project.ts';
+import { refuseForgetful } from './older-bucket.ts';
 import { openProjectState, type StateSetup } from './project-state.ts';
 
-/** What machines share: who holds a project, which of them have a copy, and the key of the states in the bucket. */
-export type SharedStorage = { holdings: Holdings; copies: Copies; key: Buffer };
+/** What machines share: who holds a project, the database that says so, and the key of the states in the bucket. */
+export type SharedStorage = { holdings: Holdings; database: ClusterDatabase; key: Buffer };
 
 /** A project that this machine holds, with its state in the data folder. */
 export type HeldProject = {
@@ -38,7 +41,7 @@ export type HeldProject = {
 
 /** Takes a project for a worker or a command, and makes the data folder its newest state. Rejects as the two steps do. */
 export async function holdProject(
-  { holdings, copies, key }: SharedStorage,
+  { holdings, database, key }: SharedStorage,
   { project, purpose, importFrom }: { project: SharedProject; purpose: string; importFrom?: string | undefined },
   { place, settings, clock, signers }: Pick<StateSetup, 'place' | 'clock' | 'signers'> & { settings: Settings },
 ): Promise<HeldProject> {
@@ -62,7 +65,6 @@ export async function holdProject(
   };
   try {
     lock = lockFolder(dataDir);
-    await copies.note(project.id, machine);
     const setup = {
       place,
       key,
@@ -75,6 +77,7 @@ export async function holdProject(
       ...tools,
     };
     const state = await openProjectState(setup, fill);
+    await tellCopies(database, project.id, state.others);
     const release = async (): Promise<void> => {
       await state.close();
       lock?.[Symbol.dispose]();
@@ -93,8 +96,9 @@ export async function holdProject(
         // What a command has changed is put there at once: its copy does not stay.
         isCommitDue: () => (copy.isFresh && purpose !== 'worker') || clock.now() - state.committedMs() >= commitMs,
         commit: state.commit,
-        copiesElsewhere: async () => {
-          const others = (await copies.ofProject(project.id)).filter((other) => other.machine !== machine);
+        copiesElsewhere: async (ledger) => {
+          const others = await state.otherCopies(ledger, await forgottenCopies(database, project.id));
+          await tellCopies(database, project.id, others);
           const isForgotten = others.some((other) => other.isForgotten);
           return { machines: others.flatMap((other) => (other.isForgotten ? [] : [other.machine])), isForgotten };
         },
@@ -104,27 +108,34 @@ export async function holdProject(
       isFresh: copy.isFresh,
       release,
       giveUp: async () => {
-        state.discard();
-        await copies.forget(project.id, machine);
+        // Where it cannot be said, the note says it at the next start.
+        await state.discard().catch(() => undefined);
         await release();
       },
     };
   } catch (error) {
-    if (lock) await forgetFailed(copies, project.id, { dataDir, machine }).catch(() => undefined);
+    if (lock && readLocalCopy(dataDir)?.isWhole === false)
+      await endCopyIn({ place, key, dataDir }, { clock, retry }).catch(() => undefined);
     lock?.[Symbol.dispose]();
     await holding.release(true);
     throw error;
   }
 }
 
-/** Deletes a copy that was not fetched whole, so that no erasure waits for it. A whole copy is not touched. */
-async function forgetFailed(
-  copies: Copies,
-  id: string,
-  { dataDir, machine }: { dataDir: string; machine: string },
+/** Deletes the copy in a data folder whose project another machine has taken over, and says so. Throws where only the copy has what is newest. */
+export async function endOvertaken(
+  of: Parameters<typeof openSaidCopies>[0],
+  tools: Pick<StateSetup, 'clock' | 'retry'>,
 ): Promise<void> {
-  const note = readLocalCopy(dataDir);
-  if (note?.isWhole === true) return;
-  if (note) deleteLocalCopy(dataDir);
-  await copies.forget(id, machine);
+  await refuseForgetful(of, { ...tools, signal: new AbortController().signal });
+  await endCopyIn(of, tools);
+}
+
+/** Deletes the copy in a data folder whose project is not held here, if there is one, and says so. */
+async function endCopyIn(
+  of: Parameters<typeof openSaidCopies>[0],
+  tools: Pick<StateSetup, 'clock' | 'retry'>,
+): Promise<void> {
+  using said = await openSaidCopies(of, { ...tools, signal: new AbortController().signal });
+  await endLocalCopy(of.dataDir, said);
 }

@@ -20,6 +20,8 @@ export type SharableProject = SharedProject & {
   lose: () => Promise<void>;
   /** Deletes what this machine has of a project that another one holds. */
   clear: () => Promise<void>;
+  /** Whether this machine has a copy of it, or what is left of one. */
+  hasCopy: () => boolean;
 };
 
 /** A project that this machine holds, and what it has told others of it. */

@@ -1,11 +1,14 @@
 import type { ClusterDatabase } from './cluster-database.ts';
-import { isHeld, madeTables } from './tables.ts';
+import { isHeld, isHeldIn } from './tables.ts';
 
 /** A project as all machines name it: `id` is a digest of the service's address and the project there. */
 export type SharedProject = { id: string; name: string };
 
-/** One holding of a project: the `token` of a later one is larger. */
+/** One holding of a project: the `token` of a later one is larger, also where the database is one of yesterday. */
 export type HeldToken = { id: string; token: number };
+
+/** A holding as its row says it. */
+export type HeldRow = HeldToken & { name: string; purpose: string };
 
 /** What a row said before a project was taken. */
 export type RowBefore = { takenAt: Date; schema: number };
@@ -17,7 +20,7 @@ export type Taker = { machine: string; purpose: string; schema: number; leaseMs:
 export type LiveWorker = { machine: string; process: string; schema: number };
 
 const takeIt = /*sql*/ `WITH before AS (SELECT taken_at, schema FROM analytics_mirror.projects WHERE id = $1)
-  UPDATE analytics_mirror.projects SET token = token + 1, machine = $3, purpose = $4, name = $2,
+  UPDATE analytics_mirror.projects SET token = greatest(token + 1, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint), machine = $3, purpose = $4, name = $2,
     held_until = clock_timestamp() + $5 * interval '1 ms', taken_at = clock_timestamp(), schema = greatest(schema, $6),
     wanted_by = NULL, wanted_until = NULL, home = CASE WHEN $4 = 'worker' AND home <> $3 THEN NULL ELSE home END
   WHERE id = $1 AND NOT ${isHeld} AND schema <= $6
@@ -26,11 +29,14 @@ const takeIt = /*sql*/ `WITH before AS (SELECT taken_at, schema FROM analytics_m
 const freeIt = /*sql*/ `UPDATE analytics_mirror.projects SET machine = NULL, purpose = NULL, held_until = NULL,
     taken_at = coalesce($3::timestamptz, clock_timestamp()), schema = coalesce($4::int, schema)
   WHERE id = $1 AND token = $2`;
-const keepThem = /*sql*/ `UPDATE analytics_mirror.projects AS project
-  SET held_until = clock_timestamp() + $3 * interval '1 ms'
-  FROM unnest($1::text[], $2::bigint[]) AS own (id, token)
-  WHERE project.id = own.id AND project.token = own.token AND project.machine IS NOT NULL
-  RETURNING project.id`;
+/** A row that is missing, or that an older holding has left, is of a database that was lost: the holder writes it once more. */
+const keepThem = /*sql*/ `INSERT INTO analytics_mirror.projects AS project (id, token, name, purpose, machine, schema, held_until)
+    SELECT id, token, name, purpose, $5, $6, clock_timestamp() + $7 * interval '1 ms'
+    FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) AS own (id, token, name, purpose)
+  ON CONFLICT (id) DO UPDATE SET token = excluded.token, machine = excluded.machine, purpose = excluded.purpose,
+    schema = greatest(project.schema, excluded.schema), held_until = excluded.held_until
+    WHERE project.token = excluded.token AND project.machine IS NOT NULL OR project.token < excluded.token AND NOT ${isHeldIn('project')}
+  RETURNING id`;
 const wantIt = /*sql*/ `UPDATE analytics_mirror.projects SET wanted_by = $2,
     wanted_until = clock_timestamp() + interval '15 seconds'
   WHERE id = $1`;
@@ -41,7 +47,7 @@ const liveNow = /*sql*/ `INSERT INTO analytics_mirror.machines (name, process, l
     WHERE machines.process = $2 OR machines.live_until < clock_timestamp()
   RETURNING name`;
 const liveOn = /*sql*/ `UPDATE analytics_mirror.machines SET live_until = clock_timestamp() + $2 * interval '1 ms'
-  WHERE process = $1`;
+  WHERE process = $1 RETURNING name`;
 const liveNoMore = /*sql*/ `UPDATE analytics_mirror.machines SET live_until = clock_timestamp() WHERE process = $1`;
 
 /** Takes a project: the token of the holding, the size of its ledger that is noted, and what the row said before; null where it cannot be taken now. */
@@ -50,7 +56,6 @@ export async function takeProject(
   { id, name }: SharedProject,
   { machine, purpose, schema, leaseMs }: Taker,
 ): Promise<{ token: number; ledgerSize: number; before: RowBefore } | null> {
-  await madeTables(database);
   await database.query(
     /*sql*/ `INSERT INTO analytics_mirror.projects (id, name) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`,
     [id, name],
@@ -84,10 +89,13 @@ export async function freeProject(
 /** Keeps holdings for another lease. Returns those that are another's now. */
 export async function keepProjects(
   database: ClusterDatabase,
-  held: readonly HeldToken[],
+  held: readonly HeldRow[],
+  { machine, schema }: Pick<LiveWorker, 'machine' | 'schema'>,
   leaseMs: number,
-): Promise<HeldToken[]> {
-  const values = [held.map(({ id }) => id), held.map(({ token }) => token), leaseMs];
+): Promise<HeldRow[]> {
+  if (held.length === 0) return [];
+  const rows = [held.map(({ id }) => id), held.map(({ token }) => token), held.map(({ name }) => name)];
+  const values = [...rows, held.map(({ purpose }) => purpose), machine, schema, leaseMs];
   const kept = await database.query<{ id: string }>(keepThem, values);
   return held.filter(({ id }) => !kept.some((row) => row.id === id));
 }
@@ -103,13 +111,13 @@ export async function beginToLive(
   { machine, process, schema }: LiveWorker,
   leaseMs: number,
 ): Promise<boolean> {
-  await madeTables(database);
   return (await database.query(liveNow, [machine, process, leaseMs, schema])).length > 0;
 }
 
-/** Says that a worker lives on, for another lease. */
-export async function liveFurther(database: ClusterDatabase, process: string, leaseMs: number): Promise<void> {
-  await database.query(liveOn, [process, leaseMs]);
+/** Says that a worker lives on, for another lease. A database that has forgotten it hears of it anew. */
+export async function liveFurther(database: ClusterDatabase, worker: LiveWorker, leaseMs: number): Promise<void> {
+  const known = await database.query(liveOn, [worker.process, leaseMs]);
+  if (known.length === 0) await beginToLive(database, worker, leaseMs);
 }
 
 /** Says whether a worker can open projects. */

@@ -70,6 +70,7 @@ type Held = {
 export function openHoldings({ database, address, machine, schema, timing = clusterTiming }: HoldingsSetup): Holdings {
   const { leaseMs } = timing;
   const own = randomUUID();
+  const worker = { machine, process: own, schema };
   const { port1: port, port2 } = new MessageChannel();
   port.unref();
   const beat = new BigInt64Array(new SharedArrayBuffer(8));
@@ -79,7 +80,7 @@ export function openHoldings({ database, address, machine, schema, timing = clus
   let timer: NodeJS.Timeout | undefined;
   const start = (): void => {
     if (thread) return;
-    const workerData: BeatTask = { address, timing, beat, port: port2 };
+    const workerData: BeatTask = { address, timing, beat, port: port2, worker };
     thread = new Worker(new URL('./beat-thread.ts', import.meta.url), { workerData, transferList: [port2] });
     thread.unref();
     timer = setInterval(() => look(held), Math.min(1_000, leaseMs / 20));
@@ -102,7 +103,7 @@ export function openHoldings({ database, address, machine, schema, timing = clus
         await freeProject(database, { id, token }, isUnopened ? before : undefined);
       };
       held.projects.set(id, { token, lost, takenNs, release });
-      tell(held, { keep: id, token });
+      tell(held, { keep: { ...project, token, purpose } });
       const check = (): void => {
         look(held);
         lost.signal.throwIfAborted();
@@ -112,13 +113,13 @@ export function openHoldings({ database, address, machine, schema, timing = clus
     },
     want: (id, purpose) => wantProject(database, id, `${purpose} on ${machine}`),
     live: async () => {
-      if (!(await beginToLive(database, { machine, process: own, schema }, leaseMs)))
+      if (!(await beginToLive(database, worker, leaseMs)))
         throw new AppError(`another worker runs as the machine ${machine}`, {
           code: 'busy',
           hint: 'give each machine a name of its own, in cluster.machine',
         });
       start();
-      tell(held, { live: own });
+      tell(held, { live: true });
     },
     tellAble: (isAble) => tellAble(database, own, isAble),
     close: async () => {

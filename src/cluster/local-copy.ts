@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
 import { AppError } from '../core/errors.ts';
-import { makeFolder, readRegularFile } from '../core/folder.ts';
+import { makeFolder, readRegularFile, temporaryFolder } from '../core/folder.ts';
 
 const name = 'copy.json';
 
@@ -12,6 +12,8 @@ const LocalCopy = z.strictObject({
   /** The place of the state, and the machine whose copy this is. */
   location: z.string(),
   machine: z.string(),
+  /** The id of this copy, by which the ledger knows it. */
+  copy: z.string(),
   /** Whether the copy was fetched whole. One that is not, or that another machine has overtaken, is deleted. */
   isWhole: z.boolean(),
   /** The commits of which one stands in the bucket: the last that was seen there, then those that were tried since. */
@@ -38,6 +40,18 @@ export function readLocalCopy(dataDir: string): LocalCopy | undefined {
   }
 }
 
+/** What is noted of a copy that is held. Throws `busy` where it is gone. */
+export function localCopyOf(dataDir: string): LocalCopy {
+  const note = readLocalCopy(dataDir);
+  if (note) return note;
+  throw new AppError(`the data folder ${dataDir} is no copy any more`, { code: 'busy', hint: 'run the command again' });
+}
+
+/** Whether a data folder is a copy, or has what is left of one. */
+export function hasLocalCopy(dataDir: string): boolean {
+  return existsSync(join(dataDir, name));
+}
+
 /** Notes what a data folder is a copy of. */
 export function noteLocalCopy(dataDir: string, copy: LocalCopy): void {
   makeFolder(dataDir);
@@ -52,14 +66,19 @@ export function holdsProject(dataDir: string): boolean {
 const parts = ['snapshots', 'reports'];
 
 /**
- * Deletes the copy of a project in a data folder. What this program has not put there stays. The note goes last: after a kill,
- * the next call goes on.
+ * Deletes the copy of a project in a data folder. What this program has not put there stays, and so does the note: `forgetLocalCopy`
+ * removes it, once it is said that the copy is gone. After a kill, the next call goes on.
  */
-export function deleteLocalCopy(dataDir: string): void {
-  if (!existsSync(dataDir)) return;
+export function deleteLocalCopy(dataDir: string, note: LocalCopy): void {
+  noteLocalCopy(dataDir, { ...note, isWhole: false });
   const isOwn = (each: string): boolean =>
     [...parts, 'keys', 'ledger', 'restore.key', 'tmp'].includes(each) || each.startsWith('mirror.');
   for (const each of readdirSync(dataDir).filter(isOwn)) rmSync(join(dataDir, each), { recursive: true, force: true });
   syncToDisk(dataDir);
+}
+
+/** Removes the note of a copy that is deleted. */
+export function forgetLocalCopy(dataDir: string): void {
+  rmSync(temporaryFolder(dataDir), { recursive: true, force: true });
   rmSync(join(dataDir, name), { force: true });
 }

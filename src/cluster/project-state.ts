@@ -1,21 +1,23 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { openBucket, type Bucket, type Destination, type ObjectVersion } from '../bucket/bucket.ts';
 import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
-import { measureFile, sha256 } from '../core/digest.ts';
+import { measureFile } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import type { RemoteState } from '../job/job-context.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
-import { openLedger, readLedger, type EntryStore, type Ledger } from '../ledger/ledger.ts';
-import { compactTree } from '../ledger/merkle.ts';
+import { openLedger, type EntryStore, type Ledger } from '../ledger/ledger.ts';
 import { copyInto } from '../mirror/run-query.ts';
 import type { OutsideSigner } from '../ledger/outside-signer.ts';
 import { openDatabase, type Database } from '../mirror/database.ts';
 import { leaveQueue, readQueue, readLease, removeLease } from '../mirror/lease-rows.ts';
 import { archived, listBelow, packFiles, unpackFiles } from './archive.ts';
-import { draftPath, entryStore, keysFile, putId, stale, type StatePlace } from './entry-store.ts';
-import { deleteLocalCopy, holdsProject, noteLocalCopy, readLocalCopy, type LocalCopy } from './local-copy.ts';
+import { refuseCareless } from './careless-store.ts';
+import { beginLocalCopy, copyRecords, endLocalCopy, openSaidCopies, type Copy } from './copies.ts';
+import { draftPath, entryStore, keysFile, putId, stale, type StateEntries, type StatePlace } from './entry-store.ts';
+import { holdsProject, localCopyOf, noteLocalCopy, readLocalCopy } from './local-copy.ts';
+import { isOlderBucket, refuseForgetful, refuseOlder } from './older-bucket.ts';
 import { openSealed, sealFile } from './sealed-file.ts';
 import { waitingStore } from './waiting-store.ts';
 
@@ -40,14 +42,19 @@ export type ProjectState = Pick<RemoteState, 'commit'> & {
   /** Opens the ledger so that each entry is in the bucket first. Throws `busy` where another machine holds the project. */
   checked: (ledger: Ledger) => Ledger;
   store: EntryStore;
-  /** Deletes the copy. Its database must be closed; what was not committed is lost. */
-  discard: () => void;
+  /** Deletes the copy, and says so. Its database must be closed; what was not committed is lost. */
+  discard: () => Promise<void>;
+  /** The copies that the ledger knows of, beside this one. What is said of copies is appended first, and which are `forgotten`. */
+  otherCopies: (ledger: Ledger, forgotten?: readonly string[]) => Promise<OtherCopy[]>;
+  /** Those that it knew of when the state was opened. */
+  others: OtherCopy[];
   close: () => Promise<void>;
 };
 
+/** A copy that another machine has, or had on a disk that an operator has forgotten. */
+type OtherCopy = Copy & { isForgotten: boolean };
+
 const stateFile = 'project';
-/** Put to see what the store refuses; the next commit removes it. */
-const probeFile = 'probe';
 
 /**
  * Opens the state of a project, which the caller holds: a copy that no other machine has overtaken is used as it is; otherwise the
@@ -63,24 +70,36 @@ export async function openProjectState(
   const bucket = await openBucket(below(place, 'state'), { clock, retry, signal });
   const waiting = waitingStore(place);
   const store = entryStore({ ...setup, waiting });
+  const copies = await openSaidCopies(setup, { clock, retry, signal });
   const state: ProjectState = {
     checked: (ledger) => {
-      if (ledger.holders().at(-1)?.machine !== holder.machine) throw stale(setup);
+      if (ledger.holders().at(-1)?.copy !== localCopyOf(dataDir).copy) throw stale(setup);
       return ledger;
     },
     store,
     committedMs: () => Date.parse(readLocalCopy(dataDir)?.committedAt ?? isoTime(0)),
     commit: (db) => commitState(setup, { bucket, store }, db),
-    discard: () => deleteLocalCopy(dataDir),
+    discard: () => endLocalCopy(dataDir, copies),
+    otherCopies: async (ledger, forgotten = []) => {
+      const { said, remove } = await copies.read();
+      ledger.append(copyRecords(ledger.copies(), said, forgotten));
+      await remove();
+      return othersOf(ledger, dataDir);
+    },
+    others: [],
     close: async () => {
+      copies[Symbol.dispose]();
       bucket[Symbol.dispose]();
       await waiting.close();
     },
   };
   try {
-    if (await isCurrent(setup, { bucket, store })) return state;
-    deleteLocalCopy(dataDir);
+    const current = await openCurrent(setup, { bucket, store });
+    if (current) return { ...state, others: othersOf(current, dataDir) };
+    await endLocalCopy(dataDir, copies);
     await refuseCareless(bucket, dataDir);
+    const own = beginLocalCopy(setup);
+    await copies.say(own, 'begun');
     const found = await fetchState(setup, bucket);
     using whole = await openBucket(place, { clock, retry, signal });
     await store.fetchAhead(whole, readLedgerHead(ledgerFolder(dataDir))?.entries ?? 0, signal);
@@ -89,25 +108,26 @@ export async function openProjectState(
     const fetched = found.length > 0 ? open() : undefined;
     await fill({ isNew: found.length === 0, store });
     const ledger = fetched ?? open();
-    ledger.append([{ type: 'taken_over', ...holder }]);
+    ledger.append([{ type: 'taken_over', ...holder, copy: own.id }]);
+    const others = await state.otherCopies(ledger);
     // A holder that was killed may have left entries that nothing vouches for.
     ledger.checkpoint();
-    noteLocalCopy(dataDir, { ...noteOf(dataDir), isWhole: true, commits: found });
+    noteLocalCopy(dataDir, { ...localCopyOf(dataDir), isWhole: true, commits: found });
     using db = opened(dataDir, clock);
     await state.commit(db.db);
-    return state;
+    return { ...state, others };
   } catch (error) {
     await state.close();
     throw error;
   }
 }
 
-/** Whether the data folder is the newest copy of the state. Throws `usage` for one that is no copy of it. */
-async function isCurrent(setup: StateSetup, { bucket, store }: Parts): Promise<boolean> {
+/** The ledger of the data folder, where that is the newest copy of the state. Throws `usage` for one that is no copy of it. */
+async function openCurrent(setup: StateSetup, { bucket, store }: Parts): Promise<Ledger | undefined> {
   const { place, dataDir, holder, clock } = setup;
   const copy = readLocalCopy(dataDir);
   if (!copy) {
-    if (!holdsProject(dataDir)) return false;
+    if (!holdsProject(dataDir)) return undefined;
     throw new AppError(`the data folder ${dataDir} holds a project that is not in cluster.storage`, {
       code: 'usage',
       hint: 'move it there with `analytics-mirror cluster import`, or set another dataDir',
@@ -118,68 +138,31 @@ async function isCurrent(setup: StateSetup, { bucket, store }: Parts): Promise<b
       code: 'usage',
       hint: 'set another dataDir, or delete the folder',
     });
-  if (!copy.isWhole || copy.machine !== holder.machine) return false;
+  if (!copy.isWhole || copy.machine !== holder.machine) return undefined;
   const standing = await bucket.describe(stateFile);
   // A bucket that has lost the state gets it back from here. It may be in another store now.
   if (!standing) await refuseCareless(bucket, dataDir);
-  else if (!copy.commits.includes(standing.publisher ?? '')) {
-    refuseForgetful(dataDir, holder.machine, store);
-    return false;
+  else if (
+    !copy.commits.includes(standing.publisher ?? '') &&
+    !(await isOlderBucket(setup, { bucket, store }, standing.publisher ?? ''))
+  ) {
+    await refuseForgetful(setup, setup);
+    return undefined;
   }
   const ledger = openLedger(dataDir, clock, [], store);
-  return ledger.holders().at(-1)?.machine === holder.machine && refuseOlder(setup, ledger) === ledger;
+  return ledger.holders().at(-1)?.copy === copy.copy ? refuseOlder(setup, ledger) : undefined;
 }
 
-/** Refuses a bucket that was put back, ledger and all, to a time before the last commit: what has happened since would be undone. */
-function refuseOlder({ place, ledgerSize }: StateSetup, ledger: Ledger): Ledger {
-  const size = ledger.size();
-  if (size >= ledgerSize) return ledger;
-  throw new AppError(
-    `the bucket is older than what the database of the cluster knows: the ledger below ${place.location} has ${size} entries, and had ${ledgerSize}`,
-    { code: 'storage', hint: 'restore what was newest there; docs/cluster.md says what to do where that is lost' },
-  );
-}
+type Parts = { bucket: Bucket; store: StateEntries };
 
-/** Refuses to delete a copy for a bucket that was put back to a time before this machine held the project. */
-function refuseForgetful(dataDir: string, machine: string, store: EntryStore): void {
-  const ledger = readLedger(dataDir);
-  const last = ledger.holders().at(-1);
-  if (last?.machine !== machine) return;
-  const before = compactTree();
-  for (const leaf of ledger.lines.leaves(last.seq)) before.append(leaf);
-  if ([...(store.read(before) ?? [])].length > 0) return;
-  throw new AppError('the bucket knows less of the project than the copy of this machine', {
-    code: 'storage',
-    hint: `restore what is below cluster.storage; or delete the data folder ${dataDir}, which loses what only it has`,
-  });
-}
-
-type Parts = { bucket: Bucket; store: EntryStore };
-
-/** A store that takes what a condition forbids would let a holder that lost the project write over the next one's state. */
-async function refuseCareless(bucket: Bucket, dataDir: string): Promise<void> {
-  const from = draftPath(dataDir);
-  try {
-    writeFileSync(from, 'x', { mode: 0o600 });
-    const probe = { path: probeFile, from, bytes: 1, sha256: sha256('x') };
-    await bucket.put({ ...probe, over: null }, '');
-    const another = '"00000000000000000000000000000000"';
-    for (const over of [null, another])
-      if (await bucket.put({ ...probe, over }, ''))
-        throw new AppError(`the store of ${bucket.location} ignores the conditions of requests`, {
-          code: 'refused',
-          hint: 'use a store that keeps to If-Match and If-None-Match: else two machines would write over each other',
-        });
-  } finally {
-    rmSync(from, { force: true });
-  }
+function othersOf(ledger: Ledger, dataDir: string): OtherCopy[] {
+  const { copy } = localCopyOf(dataDir);
+  return [...ledger.copies()].flatMap(([id, known]) => (id === copy ? [] : [{ id, ...known }]));
 }
 
 /** Fetches mirror, ledger, keys and reports as they were committed last, then newer keys. Returns the commit; none where none was. */
-async function fetchState({ place, key, dataDir, holder, clock }: StateSetup, bucket: Bucket): Promise<string[]> {
+async function fetchState({ place, key, dataDir, clock }: StateSetup, bucket: Bucket): Promise<string[]> {
   const { location } = place;
-  const { machine } = holder;
-  noteLocalCopy(dataDir, { location, machine, isWhole: false, commits: [], committedAt: null, keys: null });
   const commits: string[] = [];
   for (const path of [stateFile, keysFile]) {
     const [from, clear] = [draftPath(dataDir), draftPath(dataDir)];
@@ -189,7 +172,7 @@ async function fetchState({ place, key, dataDir, holder, clock }: StateSetup, bu
       const seal = { key, about: `${location} ${path}` };
       await openSealed({ from, clear }, seal, (content) => unpackFiles(content, dataDir));
       if (path === stateFile) commits.push(fetched.publisher ?? '');
-      else noteLocalCopy(dataDir, { ...noteOf(dataDir), keys: { digest: '', id: fetched.publisher ?? '' } });
+      else noteLocalCopy(dataDir, { ...localCopyOf(dataDir), keys: { digest: '', id: fetched.publisher ?? '' } });
     } finally {
       for (const draft of [from, clear]) rmSync(draft, { force: true });
     }
@@ -219,9 +202,12 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
     const files = [{ path: 'mirror.db', from: mirror }, ...listBelow(dataDir, archived)];
     await sealFile(packFiles(files), sealed, { key, about: `${place.location} ${stateFile}` });
     const standing = await bucket.describe(stateFile);
-    const note = noteOf(dataDir);
-    // A bucket that has lost the state gets it back.
-    if (standing && !note.commits.includes(standing.publisher ?? '')) throw stale(setup);
+    // A bucket that has lost the state, or has an older one, gets it back.
+    if (standing && !localCopyOf(dataDir).commits.includes(standing.publisher ?? '')) {
+      if (!(await isOlderBucket(setup, { bucket, store }, standing.publisher ?? ''))) throw stale(setup);
+      store.keepKeys();
+    }
+    const note = localCopyOf(dataDir);
     noteLocalCopy(dataDir, { ...note, commits: [...note.commits, id] });
     const measured = await measureFile(sealed);
     check();
@@ -234,7 +220,7 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
         hint: 'see who else writes there, and what the store does with what it takes',
       });
     const committedAt = isoTime(clock.now());
-    noteLocalCopy(dataDir, { ...noteOf(dataDir), commits: [id], committedAt });
+    noteLocalCopy(dataDir, { ...localCopyOf(dataDir), commits: [id], committedAt });
     // The state is in the bucket even where this fails. The next commit notes the size too.
     await setup.noteLedgerSize(readLedgerHead(ledgerFolder(dataDir))?.entries ?? 0).catch(() => undefined);
   } finally {
@@ -273,10 +259,4 @@ function below(place: Destination, folder: string): Destination {
 function opened(dataDir: string, clock: Clock): { db: Database; [Symbol.dispose](): void } {
   const db = openDatabase(dataDir, clock);
   return { db, [Symbol.dispose]: () => void db.close() };
-}
-
-function noteOf(dataDir: string): LocalCopy {
-  const note = readLocalCopy(dataDir);
-  if (note) return note;
-  throw new AppError(`the data folder ${dataDir} is no copy any more`, { code: 'busy', hint: 'run the command again' });
 }

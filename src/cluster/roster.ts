@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
 import type { SharedProject } from './holding-rows.ts';
 import type { SeenMachine, SeenProject } from './share-plan.ts';
-import { isHeld, iso, madeTables } from './tables.ts';
+import { isHeld, iso } from './tables.ts';
 
 /** A project with its holder. Times are ISO 8601 UTC, by the database's clock. */
 type RosterProject = SeenProject & {
@@ -10,10 +10,12 @@ type RosterProject = SeenProject & {
   /** Whether its silence is announced. */
   isAnnounced: boolean;
 };
-/** A machine: whether its worker lives, and how many projects it holds or has copies of. */
+/** A copy, by its id, that a machine has left of a project that others hold. */
+type LeftCopy = { project: string; machine: string; copy: string };
+/** A machine: whether its worker lives, and how many projects it holds, and has left copies of. */
 type RosterMachine = SeenMachine & { isLive: boolean; projects: number; copies: number };
 /** The projects and machines of a cluster, by name, at a moment of the database's clock. */
-export type Roster = { at: string; projects: RosterProject[]; machines: RosterMachine[] };
+export type Roster = { at: string; projects: RosterProject[]; machines: RosterMachine[]; copies: LeftCopy[] };
 
 /**
  * Whether a project is silent: for three minutes, no holder has said anything of it, and its holder has not changed. A command says
@@ -40,6 +42,10 @@ const selectMachines = /*sql*/ `SELECT known.name, coalesce(machine.is_draining,
     LEFT JOIN (SELECT machine AS name, count(*)::int FROM analytics_mirror.copies WHERE NOT is_forgotten GROUP BY machine) AS copied USING (name)
   ORDER BY known.name`;
 
+const selectCopies = /*sql*/ `SELECT project.name AS project, copied.machine, copied.copy
+  FROM analytics_mirror.copies AS copied JOIN analytics_mirror.projects AS project ON project.id = copied.project
+  WHERE NOT copied.is_forgotten ORDER BY 1, 2, 3`;
+
 /** Why this program leaves a project alone whose schema it does not know; null where it knows it. */
 export function newerReason({ schema }: Pick<SeenProject, 'schema'>, known: number): string | null {
   return schema > known ? 'a newer version of analytics-mirror has written it' : null;
@@ -47,15 +53,14 @@ export function newerReason({ schema }: Pick<SeenProject, 'schema'>, known: numb
 
 /** Reads the projects and machines of a cluster. */
 export async function readRoster(database: ClusterDatabase): Promise<Roster> {
-  await madeTables(database);
   const [now] = await database.query<{ at: string }>(/*sql*/ `SELECT ${iso('clock_timestamp()')} AS at`, []);
   const projects = await database.query<RosterProject>(selectProjects, []);
-  return { at: now?.at ?? '', projects, machines: await database.query<RosterMachine>(selectMachines, []) };
+  const machines = await database.query<RosterMachine>(selectMachines, []);
+  return { at: now?.at ?? '', projects, machines, copies: await database.query<LeftCopy>(selectCopies, []) };
 }
 
 /** Writes the rows of projects that no machine has taken yet, so that they can be shared out. */
 export async function enrol(database: ClusterDatabase, projects: readonly SharedProject[]): Promise<void> {
-  await madeTables(database);
   await database.query(
     /*sql*/ `INSERT INTO analytics_mirror.projects (id, name) SELECT * FROM unnest($1::text[], $2::text[])
       ON CONFLICT (id) DO NOTHING`,
@@ -116,14 +121,16 @@ export type ClusterOrders = {
   pause: (name: string, isPaused: boolean) => Promise<void>;
   move: (name: string, machine: string) => Promise<void>;
   drain: (machine: string) => Promise<void>;
-  /** Declares that a machine and its disk are gone. Returns how many copies it had. Rejects with `busy` while it lives. */
-  forget: (machine: string) => Promise<number>;
+  /**
+   * Declares that a machine and its disk are gone, or the disk of one copy. Returns how many copies that were: their holders say so on
+   * the ledgers. Rejects with `busy` for a machine that lives.
+   */
+  forget: (machineOrCopy: string) => Promise<number>;
 };
 
 /** The orders of an operator, in the database. */
 export function clusterOrders(database: ClusterDatabase): ClusterOrders {
   const change = async (what: string, name: string, sql: string, values: readonly unknown[]): Promise<void> => {
-    await madeTables(database);
     if ((await database.query(`${sql} RETURNING 1 AS done`, values)).length > 0) return;
     throw new AppError(`the cluster has no ${what} ${name}`, {
       code: 'usage',
@@ -149,21 +156,19 @@ export function clusterOrders(database: ClusterDatabase): ClusterOrders {
         /*sql*/ `UPDATE analytics_mirror.machines SET is_draining = true WHERE name = $1 AND live_until > clock_timestamp()`,
         [machine],
       ),
-    forget: async (machine) => {
+    forget: async (name) => {
       const { machines } = await readRoster(database);
-      const found = machines.find(({ name }) => name === machine);
+      const found = machines.find((machine) => machine.name === name);
       if (found && (found.isLive || found.projects > 0))
-        throw new AppError(`the machine ${machine} lives`, {
+        throw new AppError(`the machine ${name} lives`, {
           code: 'busy',
-          hint: `stop it first, or drain it: \`analytics-mirror cluster drain ${machine}\``,
+          hint: 'stop it first; or name the copy whose disk is gone, as `analytics-mirror cluster list --json` lists it',
         });
-      if (!found)
-        await change('machine', machine, /*sql*/ `DELETE FROM analytics_mirror.machines WHERE name = $1`, [machine]);
-      await database.query(/*sql*/ `DELETE FROM analytics_mirror.machines WHERE name = $1`, [machine]);
-      const gone = await database.query(
-        /*sql*/ `UPDATE analytics_mirror.copies SET is_forgotten = true WHERE machine = $1 AND NOT is_forgotten RETURNING project`,
-        [machine],
-      );
+      const forgotten = /*sql*/ `UPDATE analytics_mirror.copies SET is_forgotten = true WHERE NOT is_forgotten AND $1 IN (machine, copy) RETURNING copy`;
+      const gone = await database.query(forgotten, [name]);
+      const remove = /*sql*/ `DELETE FROM analytics_mirror.machines WHERE name = $1`;
+      if (found || gone.length > 0) await database.query(remove, [name]);
+      else await change('machine or copy', name, remove, [name]);
       return gone.length;
     },
   };

@@ -1,14 +1,22 @@
-import type { ClusterDatabase } from './cluster-database.ts';
-
 /**
- * Which machine holds a project (`token` numbers the holdings), and what its holder says of it. `taken_at`: when the project was taken
+ * `request_times` and `request_pace` are the budget of a key. `projects`: which machine holds a project (`token` numbers the holdings), and what its holder says of it. `taken_at`: when the project was taken
  * last, or given up, or written down. `home`: the machine that an operator has named for it. `wanted_by`: the command that waits for
  * it, as long as it says so. `alerted_at`: since when it is announced that no machine works on it. `ledger_size`: how many entries its ledger had at the last commit. Of a
- * machine, `schema` is the newest that it knows, `is_able` whether it can open projects. All times are the database's.
+ * machine, `schema` is the newest that it knows, `is_able` whether it can open projects. `copies`: those that ledgers know of, beside the
+ * holders' own; an operator can forget one. All times are the database's.
  */
-const tables = /*sql*/ `
+export const tables = /*sql*/ `
   SELECT pg_advisory_xact_lock(hashtextextended('analytics-mirror', 0));
   CREATE SCHEMA IF NOT EXISTS analytics_mirror;
+  CREATE TABLE IF NOT EXISTS analytics_mirror.request_times (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    account text NOT NULL,
+    lane text NOT NULL,
+    ended_at_ms bigint NOT NULL,
+    under_way_ms bigint NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS request_times_by_end ON analytics_mirror.request_times (account, ended_at_ms);
+  CREATE TABLE IF NOT EXISTS analytics_mirror.request_pace (account text PRIMARY KEY, pace text NOT NULL);
   CREATE TABLE IF NOT EXISTS analytics_mirror.projects (
     id text PRIMARY KEY,
     name text NOT NULL,
@@ -37,38 +45,19 @@ const tables = /*sql*/ `
   );
   CREATE TABLE IF NOT EXISTS analytics_mirror.copies (
     project text NOT NULL,
+    copy text NOT NULL,
     machine text NOT NULL,
-    since timestamptz NOT NULL DEFAULT clock_timestamp(),
-    is_forgotten boolean NOT NULL DEFAULT false,
-    PRIMARY KEY (project, machine)
+    is_forgotten boolean NOT NULL,
+    PRIMARY KEY (project, copy)
   );
 `;
 
-/** Whether a process holds a row of `projects`. A time far ahead was written before the database's clock was set back. */
-export const isHeld = /*sql*/ `coalesce(held_until > clock_timestamp() AND held_until < clock_timestamp() + interval '10 minutes', false)`;
+/** Whether a process holds a row of `projects`, as a table of a statement is called. A time far ahead was written before the database's clock was set back. */
+export const isHeldIn = (table: string): string =>
+  /*sql*/ `coalesce(${table}.held_until > clock_timestamp() AND ${table}.held_until < clock_timestamp() + interval '10 minutes', false)`;
+/** The same, of the one table of a statement. */
+export const isHeld = isHeldIn('projects');
 
 /** A time as ISO 8601 UTC, with microseconds (US) or milliseconds (MS). */
 export const iso = (time: string, fraction: 'US' | 'MS' = 'US'): string =>
   /*sql*/ `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.${fraction}"Z"')`;
-
-const made = new WeakMap<ClusterDatabase, Promise<void>>();
-
-/** Makes the tables of the cluster where they are missing, once. A user who may not can use those that are there. */
-export function madeTables(database: ClusterDatabase): Promise<void> {
-  const making = made.get(database) ?? make(database);
-  made.set(database, making);
-  return making;
-}
-
-async function make(database: ClusterDatabase): Promise<void> {
-  try {
-    const [row] = await database.query<{ there: string | null }>(
-      /*sql*/ `SELECT to_regclass('analytics_mirror.copies') AS there`,
-      [],
-    );
-    if (row?.there === null) await database.script(tables);
-  } catch (error) {
-    made.delete(database);
-    throw error;
-  }
-}

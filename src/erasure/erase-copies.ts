@@ -39,13 +39,13 @@ export async function eraseCopies(context: JobContext): Promise<void> {
 
 /** Commits, and looks for copies elsewhere. What keeps them is why a request waits. */
 async function lookAtCopies(
-  { db, log, signal }: JobContext,
+  { db, ledger, log, signal }: JobContext,
   remote: RemoteState,
 ): Promise<{ reason: AttentionReason; until?: string | null } | { isForgotten: boolean }> {
   try {
     const { locked } = await remote.commit(db);
     if (locked.length > 0) return { reason: 'bucket_locked', until: lastEnd(locked) };
-    const { machines, isForgotten } = await remote.copiesElsewhere();
+    const { machines, isForgotten } = await remote.copiesElsewhere(ledger());
     if (machines.length === 0) return { isForgotten };
     log.warn({ machines: machines.length }, 'other machines may still have copies');
     return { reason: 'copy_elsewhere' };

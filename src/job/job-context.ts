@@ -56,8 +56,11 @@ export type RemoteState = {
    * own since.
    */
   commit: (db: Database) => Promise<{ removed: number; locked: { until: string | null; putAt: string }[] }>;
-  /** The other machines that may have a copy. `isForgotten`: whether an operator said so of one that has none any more. */
-  copiesElsewhere: () => Promise<{ machines: string[]; isForgotten: boolean }>;
+  /**
+   * The other machines that have a copy, as far as the ledger knows; what they have said of it since is appended first. `isForgotten`:
+   * whether an operator said of one that its disk is gone.
+   */
+  copiesElsewhere: (ledger: Ledger) => Promise<{ machines: string[]; isForgotten: boolean }>;
 };
 
 /** The context of a job that cannot work without the service. */

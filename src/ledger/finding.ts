@@ -21,6 +21,7 @@ const sentences: Readonly<Record<string, string>> = {
   verified_without_scan: 'the request counts as erased without a scan before it that found nothing',
   certified_without_target: 'the request was certified, and the ledger does not say how each of its targets ended',
   verified_without_control: 'a target counts as verified without a scan before it that found the person there',
+  copy_elsewhere: 'no other machine is said to have a copy, and the ledger knows one that did not go',
   certified_with_open_intent: 'the request was certified while an intent had no result yet',
   published_without_intent: 'the ledger says of a snapshot that another manifest stands than was about to',
   // keys

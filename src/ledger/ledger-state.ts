@@ -24,6 +24,9 @@ export function* checkedLines(lines: Iterable<Buffer>, from: number, taken: Writ
   }
 }
 
+/** A copy of the state on a machine of a cluster, which is not gone. `isForgotten`: an operator said that its disk is. */
+export type Copy = { machine: string; isForgotten: boolean };
+
 /** What the entries of a ledger come to. */
 export type LedgerState = {
   bytes: number;
@@ -34,7 +37,8 @@ export type LedgerState = {
   tree: CompactTree;
   publishedHeads: Map<number, string>;
   lines: LineIndex;
-  holders: { machine: string; seq: number }[];
+  holders: { machine: string; copy: string; seq: number }[];
+  copies: Map<string, Copy>;
   rotations: Rotation[];
   histories: Histories;
   bound: ReturnType<typeof collectBoundState>;
@@ -60,6 +64,7 @@ export function* readingState(folder: string): Generator<void, LedgerState> {
     publishedHeads: new Map(),
     lines: lineIndex(entriesPath(folder)),
     holders: [],
+    copies: new Map(),
     rotations: [],
     histories: collectHistories(),
     bound: collectBoundState(),
@@ -90,8 +95,22 @@ export function take(state: LedgerState, record: LedgerEntry, leaf: Buffer): voi
   if (isOfRequest(record)) state.requestEntries = state.tree.size();
   if (record.type === 'fenced') state.epoch = Math.max(state.epoch, record.epoch);
   if (record.type === 'published') state.publishedHeads.set(state.tree.size(), state.tree.rootHash().toString('hex'));
-  if (record.type === 'taken_over') state.holders.push({ machine: record.machine, seq: record.seq });
+  if (record.type === 'taken_over') {
+    const { machine, copy, seq } = record;
+    state.holders.push({ machine, copy, seq });
+  }
+  takeCopy(state.copies, record);
   if (record.type === 'key_rotated') state.rotations.push(record);
+}
+
+function takeCopy(copies: Map<string, Copy>, record: LedgerEntry): void {
+  if (record.type === 'taken_over' || record.type === 'copy_made')
+    copies.set(record.copy, { machine: record.machine, isForgotten: false });
+  else if (record.type === 'copy_gone') copies.delete(record.copy);
+  else if (record.type === 'copy_forgotten') {
+    const known = copies.get(record.copy);
+    if (known) copies.set(record.copy, { ...known, isForgotten: true });
+  }
 }
 
 function checkCheckpoint(folder: string, tree: CompactTree): void {

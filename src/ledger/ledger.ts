@@ -13,6 +13,7 @@ import {
   readLedgerLines,
   readState,
   take,
+  type Copy,
   type LedgerState,
   type Written,
 } from './ledger-state.ts';
@@ -52,8 +53,10 @@ export type LedgerReader = {
   head(): TreeHead;
   /** The root hash after each publication, by the size of the ledger then, in order. */
   publishedHeads: ReadonlyMap<number, string>;
-  /** The machines that took the project over, in order, and the numbers of those entries. */
-  holders(): readonly { machine: string; seq: number }[];
+  /** The machines that took the project over, in order, with their copies, and the numbers of those entries. */
+  holders(): readonly { machine: string; copy: string; seq: number }[];
+  /** The copies on machines that did not go, by their ids. */
+  copies(): ReadonlyMap<string, Copy>;
   /** The entries that changed the signing key. */
   rotations(): readonly Rotation[];
   /** Where the lines lie, and what they hash to: all that a proof of an entry needs, so that it does not read the ledger again. */
@@ -203,6 +206,7 @@ function readerOf(folder: string, state: LedgerState): LedgerReader {
     head: () => headOf(state),
     publishedHeads: state.publishedHeads,
     holders: () => state.holders,
+    copies: () => state.copies,
     rotations: () => state.rotations,
     lines: state.lines,
     histories: state.histories,

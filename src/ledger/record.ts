@@ -22,6 +22,8 @@ const uuid = z.guid().lowercase();
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().min(0);
 const ifTrue = z.literal(true).optional();
+/** A copy of a project's state on a machine of a cluster: random, and another one each time that a copy is made. */
+const CopyId = z.string().regex(/^[0-9a-f]{32}$/);
 
 /** A time that there is, in UTC, to the millisecond. */
 export const Time = z
@@ -168,8 +170,14 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     new_key: hex,
     signature: z.string().regex(/^[0-9a-f]{128}$/),
   }),
-  /** From here on this machine holds the project, and has the one copy of its data folder. `token` fences the one before. */
-  z.strictObject({ type: z.literal('taken_over'), machine: MachineName, token: count }),
+  /** From here on this machine holds the project, and has a copy of its state. `token` fences the one before. */
+  z.strictObject({ type: z.literal('taken_over'), machine: MachineName, token: count, copy: CopyId }),
+  /** A machine began to make a copy, and did not take over. */
+  z.strictObject({ type: z.literal('copy_made'), machine: MachineName, copy: CopyId }),
+  /** The machine that had a copy has deleted it. */
+  z.strictObject({ type: z.literal('copy_gone'), copy: CopyId }),
+  /** An operator said that a copy is gone, with its disk. */
+  z.strictObject({ type: z.literal('copy_forgotten'), copy: CopyId }),
 ]);
 export type LedgerRecord = z.infer<typeof LedgerRecord>;
 

@@ -198,7 +198,7 @@ const advice: Readonly<Record<RequestReason, string>> = {
     'the bucket refuses to be listed, written or emptied, or an earlier one still holds files. `doctor` says what is missing. Mend it, and reconcile again',
   bucket_locked: 'a lock keeps old versions in the bucket. `doctor` says until when. The program tries again',
   copy_elsewhere:
-    'a machine of the cluster may still have a copy. `cluster` names it. Start it, so that it deletes its copy; or `cluster forget` it, if it is gone for good',
+    'a machine of the cluster may still have a copy. `cluster list` names it. Start it, so that it deletes its copy; or `cluster forget` it, if it is gone for good',
   shared_identifier:
     'a living person shares something with this person. `erase approve` erases the rest and leaves the shared part to the other person',
   several_persons:

@@ -2,64 +2,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { runCli, startCli, type Ended, type Running } from '../cli/run-cli.ts';
-import { openWorkspace, unlimited, type Workspace } from '../cli/workspace.ts';
-import { storeKeys } from '../bucket/real-store.ts';
-import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { freshDatabase } from './cluster-world.ts';
-import { clusterKey, openStoreWorld, type StoreWorld } from './store-world.ts';
-
-/** Runs a command on a machine of a cluster, in a folder of its own, and expects an exit code. */
-type Machines = (machine: string, args: readonly string[], code?: number) => Promise<{ json: unknown; ended: Ended }>;
-
-async function openMachines(
-  workspace: Workspace,
-  world: StoreWorld,
-): Promise<{
-  on: Machines;
-  startOn: (machine: string, args: readonly string[]) => Running;
-  folderOf: (machine: string) => string;
-}> {
-  const folder = freshFolder();
-  const database = await freshDatabase();
-  const folderOf = (machine: string): string => join(folder, machine);
-  return {
-    folderOf,
-    startOn: (machine, args) => {
-      const { command, env } = commandOn(machine, args);
-      return startCli(command, { env, timeoutMs: 300_000 });
-    },
-    on: async (machine, args, code = 0) => {
-      const { command, env } = commandOn(machine, args);
-      const ended = await runCli(command, { env, timeoutMs: 300_000 });
-      expect(
-        ended.code,
-        `${args.join(' ')} on ${machine}: ${ended.stdout.slice(-1500)}${ended.stderr.slice(-3000)}`,
-      ).toBe(code);
-      return { json: JSON.parse(ended.stdout) as unknown, ended };
-    },
-  };
-
-  function commandOn(machine: string, args: readonly string[]): { command: string[]; env: Record<string, string> } {
-    const set = [
-      `cluster.storage=s3://state/cluster`,
-      `cluster.s3.endpoint=${world.place.endpoint}`,
-      'cluster.s3.region=us-east-1',
-      'cluster.s3.forcePathStyle=true',
-      'deletions.confirmAfterSeconds=0',
-      'export.partRows=50',
-    ].flatMap((setting) => ['--set', setting]);
-    const env = {
-      ...workspace.env,
-      ...storeKeys,
-      MIRROR_DATA_DIR: folderOf(machine),
-      MIRROR_CLUSTER_MACHINE: machine,
-      MIRROR_CLUSTER_DATABASE: database,
-      MIRROR_CLUSTER_KEY: clusterKey.toString('hex'),
-    };
-    return { command: [...args, '--json', ...unlimited, ...set], env };
-  }
-}
+import { openWorkspace, unlimited } from '../cli/workspace.ts';
+import { openMachines } from './open-machines.ts';
+import { openStoreWorld } from './store-world.ts';
 
 it('a person is erased by several machines in turn: the ledger, the certificate and the bucket say so', async () => {
   const world = await openStoreWorld();

@@ -1,34 +1,13 @@
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  ListObjectsV2Command,
-  ListObjectVersionsCommand,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
-import { expect, it } from 'vitest';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { endOvertaken } from '../../src/cluster/held-project.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
-import { hold, machineOf, openStoreWorld, type Machine, type StoreWorld } from './store-world.ts';
+import { keepBucket } from './keep-bucket.ts';
+import { hold, machineOf, openStoreWorld, type Machine } from './store-world.ts';
 
-const Bucket = 'state';
 const drill = { type: 'drill', outcome: 'passed', steps: 1, report: 'a'.repeat(64) } as const;
 const older = { code: 'storage', message: /the bucket is older than what the database of the cluster knows/ };
-
-/** All objects of a bucket as they are now. Returns what puts the bucket back to them. */
-async function keep({ client }: StoreWorld): Promise<() => Promise<void>> {
-  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket }));
-  const objects = await Promise.all(
-    Contents.map(async ({ Key }) => {
-      const { Body, Metadata } = await client.send(new GetObjectCommand({ Bucket, Key }));
-      return { Key, Body: (await Body?.transformToByteArray()) ?? '', Metadata: Metadata ?? {} };
-    }),
-  );
-  return async () => {
-    const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket }));
-    for (const { Key, VersionId } of [...Versions, ...DeleteMarkers])
-      await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
-    for (const object of objects) await client.send(new PutObjectCommand({ Bucket, ...object }));
-  };
-}
 
 /** Machines of one cluster, whose database knows the length of the ledger. */
 async function openCluster() {
@@ -48,7 +27,7 @@ it('a bucket that was put back as a whole is refused, and left as it is; an empt
   const { world, machine, forget, known } = await openCluster();
   const first = machine('one');
   const a = await hold(first);
-  const putBack = await keep(world);
+  const putBack = await keepBucket(world);
   await a.close();
   const b = await hold(machine('two'));
   b.ledger().append([drill]);
@@ -58,7 +37,7 @@ it('a bucket that was put back as a whole is refused, and left as it is; an empt
   await putBack();
   // What is put to see what the store refuses is nobody's state.
   const keys = async (): Promise<string[]> =>
-    (await world.everything()).map(({ key }) => key).filter((key) => !key.endsWith('/probe'));
+    (await world.everything()).map(({ key }) => key).filter((key) => !/\/(?:probe$|copies\/)/.test(key));
   const before = await keys();
   // One without a copy, and the one whose copy is that of the older time.
   await expect(hold(machine('three'))).rejects.toMatchObject(older);
@@ -67,13 +46,63 @@ it('a bucket that was put back as a whole is refused, and left as it is; an empt
   forget();
   const fourth = machine('four');
   await hold(fourth);
-  expect(readLedger(fourth.dataDir).size()).toBe(2);
+  // It says of the third machine that it had begun a copy.
+  expect(readLedger(fourth.dataDir).size()).toBe(3);
 });
 
 it('an empty bucket is not taken for a new project where the database knows an older one', async () => {
   const { world, machine } = await openCluster();
-  const putBack = await keep(world);
+  const putBack = await keepBucket(world);
   await (await hold(machine('one'))).close();
   await putBack();
   await expect(hold(machine('two'))).rejects.toMatchObject(older);
+});
+
+describe('a bucket of yesterday, under a holder that has all of today', () => {
+  /** A machine that holds the project, with an entry that the bucket has lost. */
+  async function openYesterday() {
+    const { world, machine, forget } = await openCluster();
+    const one = machine('one');
+    const a = await hold(one);
+    const putBack = await keepBucket(world);
+    a.ledger().append([drill]);
+    await a.state.commit(a.db);
+    await putBack();
+    const words = (dataDir: string): string[] => [...readLedger(dataDir).entries()].map(({ type }) => type);
+    return { world, machine, forget, one, a, words };
+  }
+
+  it.each(['goes on', 'starts again'])('is brought up to it when that %s', async (how) => {
+    const { machine, one, a, words } = await openYesterday();
+    if (how === 'goes on') a.ledger().append([drill]);
+    else await a.close();
+    const held = how === 'goes on' ? a : await hold(one);
+    await held.state.commit(held.db);
+    await held.close();
+    const two = machine('two');
+    await hold(two);
+    const drills = how === 'goes on' ? ['drill', 'drill'] : ['drill'];
+    expect(words(two.dataDir)).toEqual(['taken_over', ...drills, 'taken_over']);
+  });
+
+  it('stays where another machine has taken it over: the newer copy ends with busy, and is not deleted', async () => {
+    const { machine, forget, one, a } = await openYesterday();
+    forget();
+    await (await hold(machine('two'))).close();
+    const forgetful = { code: 'storage', message: /knows less of the project than the copy of this machine/ };
+    await expect(endOvertaken(one, one)).rejects.toMatchObject(forgetful);
+    await expect(hold(one)).rejects.toMatchObject(forgetful);
+    await expect(a.state.commit(a.db)).rejects.toMatchObject({ code: 'busy' });
+  });
+});
+
+it('a copy that another machine has overtaken is deleted, and said to be gone', async () => {
+  const { world, machine } = await openCluster();
+  const one = machine('one');
+  await (await hold(one)).close();
+  const two = await hold(machine('two'));
+  await endOvertaken(one, one);
+  expect(existsSync(join(one.dataDir, 'copy.json'))).toBe(false);
+  expect(await two.state.otherCopies(two.ledger())).toEqual([]);
+  expect(await world.everything(/copies/)).toEqual([]);
 });

@@ -1,6 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ClusterDatabase } from '../../src/cluster/cluster-database.ts';
-import { openCopies } from '../../src/cluster/copies.ts';
 import {
   beginToLive,
   freeProject,
@@ -10,6 +9,7 @@ import {
   takeProject,
   tellAble,
   wantProject,
+  type HeldRow,
   type SharedProject,
 } from '../../src/cluster/holding-rows.ts';
 import type { Holding, Holdings } from '../../src/cluster/holdings.ts';
@@ -73,7 +73,6 @@ export function fleetTime(startMs: number): FleetTime {
     clock,
     database: (real) => ({
       ...real,
-      script: (sql) => counted(() => real.script(sql)),
       query: (sql, values) =>
         counted(() => real.query(sql.replaceAll('clock_timestamp()', `to_timestamp(${nowMs / 1000})`), values)),
     }),
@@ -175,7 +174,7 @@ export function startMachine(
     },
   };
   const { holdings, looks } = virtualHoldings(name, { clock, database });
-  const copies = openCopies(database);
+  const copies = new Set<string>();
   const log = createLogger({ level: 'silent', isTerminal: false });
   let shown: readonly ProjectState[] = [];
   const alerts: string[] = [];
@@ -208,17 +207,18 @@ export function startMachine(
         hold: async () => {
           const holding = await holdings.take(project, 'worker');
           held.set(id, holding);
-          await copies.note(id, name);
+          copies.add(id);
           await clock.sleep(1000);
           return { work, ...holding };
         },
         giveUp: async () => {
           await clock.sleep(1000);
-          await copies.forget(id, name);
+          copies.delete(id);
           await letGo();
         },
         lose: letGo,
-        clear: () => copies.forget(id, name),
+        clear: () => Promise.resolve(void copies.delete(id)),
+        hasCopy: () => copies.has(id),
       };
     }),
   });
@@ -251,7 +251,8 @@ function virtualHoldings(
   machine: string,
   { clock, database }: { clock: Clock; database: ClusterDatabase },
 ): { holdings: Holdings; looks: () => void } {
-  const held = new Map<string, { token: number; lost: AbortController; sinceMs: number }>();
+  const held = new Map<string, HeldRow & { lost: AbortController; sinceMs: number }>();
+  const worker = { machine, process: machine, schema: 1 };
   const ending = new AbortController();
   let beatAtMs = 0;
   const lose = (id: string): void => {
@@ -264,10 +265,9 @@ function virtualHoldings(
   const beat = async (): Promise<void> => {
     while (!ending.signal.aborted) {
       const began = clock.now();
-      const own = [...held].map(([id, { token }]) => ({ id, token }));
-      for (const { id, token } of await keepProjects(database, own, leaseMs))
+      for (const { id, token } of await keepProjects(database, [...held.values()], worker, leaseMs))
         if (held.get(id)?.token === token) lose(id);
-      await liveFurther(database, machine, leaseMs);
+      await liveFurther(database, worker, leaseMs);
       beatAtMs = began;
       await clock.sleep(beatMs, ending.signal).catch(() => undefined);
     }
@@ -283,7 +283,7 @@ function virtualHoldings(
         if (taken === null) throw new AppError('another machine holds it', { code: 'busy' });
         const { token } = taken;
         const lost = new AbortController();
-        held.set(id, { token, lost, sinceMs });
+        held.set(id, { ...project, purpose, token, lost, sinceMs });
         const release = async (): Promise<void> => {
           if (held.get(id)?.token !== token) return;
           held.delete(id);
@@ -295,7 +295,7 @@ function virtualHoldings(
       tellAble: (isAble) => tellAble(database, machine, isAble),
       want: (id, purpose) => wantProject(database, id, `${purpose} on ${machine}`),
       live: async () => {
-        if (!(await beginToLive(database, { machine, process: machine, schema: 1 }, leaseMs)))
+        if (!(await beginToLive(database, worker, leaseMs)))
           throw new AppError(`another worker runs as the machine ${machine} at ${isoTime(clock.now())}`, {
             code: 'busy',
           });

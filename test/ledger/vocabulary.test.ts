@@ -102,7 +102,10 @@ const records: LedgerRecord[] = [
     { type: 'differs', part, items: 1 },
     { type: 'mended', part, items: 1 },
   ]),
-  { type: 'taken_over', machine: `a${'.-9z'.repeat(15)}bc`, token: 1 },
+  { type: 'taken_over', machine: `a${'.-9z'.repeat(15)}bc`, token: 1, copy: hash.slice(32) },
+  { type: 'copy_made', machine: 'pod-7', copy: hash.slice(32) },
+  { type: 'copy_forgotten', copy: hash.slice(32) },
+  { type: 'copy_gone', copy: hash.slice(32) },
   { type: 'result', requests, target: 'copies', result: 'absent', assurance: 'observed', machines: ['0', 'pod-7'] },
   { type: 'key_rotated', old_key: hash, new_key: hash, signature: hash + hash },
 ];

@@ -122,6 +122,9 @@ const vectors: Vector[] = [
     change: (folder) => appendPublications(folder, 'b'.repeat(64)),
     nowMs: inTheNextYear,
   },
+  { name: 'copies', change: (folder) => appendCopies(folder, 'copy_gone'), nowMs: inTheNextYear },
+  { name: 'copy-elsewhere', change: (folder) => appendCopies(folder), nowMs: inTheNextYear },
+  { name: 'copy-forgotten', change: (folder) => appendCopies(folder, 'copy_forgotten'), nowMs: inTheNextYear },
   { name: 'acknowledged', change: appendConsumers, nowMs: inTheNextYear },
   { name: 'acknowledged-too-early', change: (folder) => appendConsumers(folder, 4), nowMs: inTheNextYear },
   {
@@ -190,6 +193,27 @@ function appendConsumers(folder: string, at = Infinity): void {
     folder,
     life.toSpliced(at, 0, { type: 'acknowledged', ...about, consumer: 'warehouse', note: 'e'.repeat(64) }),
   );
+}
+
+/** A second request, of a project that two machines had; said of the first one's copy is only what is given. */
+function appendCopies(folder: string, said?: 'copy_gone' | 'copy_forgotten'): void {
+  const [one, two] = ['1'.repeat(32), '2'.repeat(32)];
+  const requests = [requestId(2)];
+  const life = lifeOf(2, 2).flat();
+  const copies: LedgerRecord = {
+    type: 'result',
+    requests,
+    target: 'copies',
+    result: 'absent',
+    assurance: 'observed',
+    machines: ['two'],
+  };
+  append(folder, [
+    { type: 'taken_over', machine: 'one', token: 1, copy: one },
+    { type: 'taken_over', machine: 'two', token: 2, copy: two },
+    ...(said ? [{ type: said, copy: one } as const] : []),
+    ...life.flatMap((record): LedgerRecord[] => (record.type === 'locally_verified' ? [record, copies] : [record])),
+  ]);
 }
 
 /** The life of a snapshot, whose second manifest is said to stand as `manifest`. */

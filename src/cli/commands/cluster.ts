@@ -65,10 +65,12 @@ Examples:
   forget: {
     about: ['machine'],
     help: `
-Say this only of a machine whose disk is gone for good: certificates stop waiting for the copies on it.
+Say this only of a disk that is gone for good: certificates stop waiting for the copies on it. Of a machine that goes on with a
+new disk, name the copy that was on the old one.
 
 Examples:
-  analytics-mirror cluster forget mirror-2`,
+  analytics-mirror cluster forget mirror-2
+  analytics-mirror cluster forget 9f3c2e5d70b14a6f8e21c0d9b7a65432`,
     give: async ({ forget }, machine = '') =>
       `${machine} is forgotten, with ${countedText(await forget(machine), 'copy', 'copies')}`,
   },
@@ -137,8 +139,9 @@ function rankOf({ isSilent, holder, isPaused, wantedBy }: Roster['projects'][num
   return [isSilent, holder === null && !isPaused, wantedBy !== null, isPaused, true].indexOf(true);
 }
 
-function rosterResult({ projects: all, ...roster }: Roster, text: string): CommandResult {
+function rosterResult({ projects: all, copies: left, ...roster }: Roster, text: string): CommandResult {
   const { machines } = roster;
+  const copies = left.filter(({ project, machine }) => project.includes(text) || machine === text);
   const known = schemaVersion();
   const projects = all
     .filter(({ name, holder }) => name.includes(text) || holder === text)
@@ -168,7 +171,14 @@ function rosterResult({ projects: all, ...roster }: Roster, text: string): Comma
       ].join(', '),
     ]),
   );
+  const copyTable = formatTable(
+    ['copy left', 'of project', 'on'],
+    copies.map(({ copy, project, machine }) => [copy, project, machine]),
+  );
   const free = projects.filter(({ holder, isPaused }) => holder === null && !isPaused).length;
   const sum = `${countedText(projects.length, 'project')}, ${countedText(machines.filter(({ isLive }) => isLive).length, 'machine')} alive${free === 0 ? '' : `, ${countedText(free, 'project')} on no machine`}\n`;
-  return { json: { ...roster, projects }, text: [machineTable, projectTable, sum].join('\n') };
+  return {
+    json: { ...roster, projects, copies },
+    text: [machineTable, projectTable, ...(copies.length > 0 ? [copyTable] : []), sum].join('\n'),
+  };
 }

@@ -119,7 +119,7 @@ export async function runWorker(
 /** A project of the worker as one that it takes from a cluster and gives up again. */
 function sharable(
   app: App,
-  { project, lose, clear }: NonNullable<App['shared']>,
+  { project, lose, clear, hasCopy }: NonNullable<App['shared']>,
   work: WorkerProject,
 ): SharableProject {
   const { name, service, dataDir } = work;
@@ -134,6 +134,7 @@ function sharable(
     giveUp: app.giveUp,
     lose,
     clear,
+    hasCopy,
   };
 }
 

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { stopAll } from './cluster-workers.ts';
+import { run } from './cluster-world.ts';
+import { openFaultWorld } from './fault-world.ts';
+import { keepBucket } from './keep-bucket.ts';
+
+test('workers live on where Postgres comes back empty, where the bucket is one of yesterday, and where both are', async () => {
+  const world = await openFaultWorld({ others: ['blog', 'club', 'desk'] });
+  const { worker, until, store, address, isDone, ask, assertWhole } = world;
+  const workers = [worker('one'), worker('two')];
+  const isShared = (held: Record<string, string | null>): boolean =>
+    Object.values(held).length === 4 &&
+    ['one', 'two'].every((name) => Object.values(held).filter((each) => each === name).length === 2);
+  const isErased = (): boolean => isDone('one') || isDone('two');
+  await until('shared', (_roster, held) => isShared(held));
+  await ask();
+  await until('all is erased', isErased);
+  const loseDatabase = (): Promise<unknown> => run(address, 'DROP SCHEMA analytics_mirror CASCADE');
+  for (const lose of ['database', 'bucket', 'both']) {
+    const putBack = await keepBucket(store);
+    await ask();
+    await until(`all is erased before ${lose}`, isErased);
+    if (lose !== 'database') await putBack();
+    if (lose !== 'bucket') await loseDatabase();
+    await until(
+      `shared after ${lose}`,
+      ({ machines }, held) => isShared(held) && machines.filter(({ isLive }) => isLive).length === 2,
+    );
+    await ask();
+    await until(`all is erased after ${lose}`, isErased);
+  }
+  await stopAll(workers);
+  await assertWhole(['one', 'two']);
+  expect(workers.map(({ child }) => child.exitCode)).toEqual([0, 0]);
+}, 900_000);
