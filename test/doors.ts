@@ -232,7 +232,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   erasure: 10_350,
   operate: 8_600,
   anchor: 350,
-  cluster: 2_900,
+  cluster: 3_000,
   sandbox: 4_400,
   program: 5_050,
 };

@@ -50,7 +50,7 @@ export async function refuseForgetful(
   const ledger = readLedger(dataDir);
   if (!note?.isWhole || ledger.holders().at(-1)?.copy !== note.copy) return;
   using bucket = await openBucket(place, tools);
-  const behind = { size: ledger.size, rootHash: () => Buffer.from(ledger.head().rootHash, 'hex') };
+  const behind = { size: () => ledger.size(), rootHash: () => Buffer.from(ledger.head().rootHash, 'hex') };
   if (await hasAppend(bucket, { place, key, dataDir }, behind)) return;
   throw new AppError('the bucket knows less of the project than the copy of this machine', {
     code: 'storage',
