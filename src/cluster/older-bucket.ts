@@ -13,10 +13,7 @@ export function refuseOlder(
   if (size >= ledgerSize) return ledger;
   throw new AppError(
     `the bucket is older than what the database of the cluster knows: the ledger below ${place.location} has ${size} entries, and had ${ledgerSize}`,
-    {
-      code: 'storage',
-      hint: 'restore what was newest there; docs/cluster.md says what to do where that is lost',
-    },
+    { code: 'storage', hint: 'restore what was newest there; docs/cluster.md says what to do where that is lost' },
   );
 }
 
