@@ -132,7 +132,7 @@ export const evidenceWords: Readonly<Record<Evidence, { name: string; means: str
   verified: {
     name: 'Verified',
     means:
-      'A separate search had found the person before. Afterwards it read the stored bytes again and found nothing.',
+      'A search before had found the person in one file at least. Afterwards another read all stored bytes and found nothing.',
   },
 };
 
