@@ -94,7 +94,7 @@ export function copyRecords(
 export function beginLocalCopy({ place, dataDir, holder }: Pick<StatePlace, 'place' | 'dataDir' | 'holder'>): Copy {
   const copy = { id: randomBytes(16).toString('hex'), machine: holder.machine };
   const note = { location: place.location, machine: copy.machine, copy: copy.id, isWhole: false };
-  noteLocalCopy(dataDir, { ...note, commits: [], committedAt: null, keys: null });
+  noteLocalCopy(dataDir, { ...note, commits: [], committedAt: null, change: 0, keys: null });
   return copy;
 }
 

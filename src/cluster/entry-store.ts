@@ -112,19 +112,17 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
       }
     },
     isPartOf: (ledger) => {
-      const { lines } = ledger;
-      const size = ledger.size();
       let last = 'ledger/';
       for (let more: string | undefined = last; more !== undefined; more = waiting.pathsAfter(last, pathsAtOnce).at(-1))
         last = more;
       const seq = Number(/(\d+)\.jsonl$/.exec(last)?.[1]);
-      if (!(seq < size)) return false;
+      if (!(seq < ledger.size())) return false;
       const before = compactTree();
-      for (const leaf of lines.leaves(seq)) before.append(leaf);
+      for (const leaf of ledger.lines.leaves(seq)) before.append(leaf);
       const kept = draftPath(dataDir);
       if (!waiting.fetch(last, kept)) return false;
       // Its mark is over all entries before it, too.
-      const own = lines.leaves(size).slice(seq);
+      const own = ledger.lines.leaves(ledger.size()).slice(seq);
       const stands = genuineOnce(kept, parts.key, placeBehind(before));
       return stands?.every((line, at) => own[at]?.equals(leafHash(line)) === true) === true;
     },

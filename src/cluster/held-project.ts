@@ -39,6 +39,9 @@ export type HeldProject = {
   giveUp: () => Promise<void>;
 };
 
+/** A state in which nothing has changed but runs and passes is put there so often. */
+const idleMs = 24 * 3_600_000;
+
 /** Takes a project for a worker or a command, and makes the data folder its newest state. Rejects as the two steps do. */
 export async function holdProject(
   { holdings, database, key }: SharedStorage,
@@ -94,7 +97,11 @@ export async function holdProject(
       check,
       state: {
         // What a command has changed is put there at once: its copy does not stay.
-        isCommitDue: () => (copy.isFresh && purpose !== 'worker') || clock.now() - state.committedMs() >= commitMs,
+        isCommitDue: (db) => {
+          const agoMs = clock.now() - state.committedMs();
+          const isOld = agoMs >= commitMs && (agoMs >= idleMs || !state.isCommitted(db));
+          return isOld || (copy.isFresh && purpose !== 'worker');
+        },
         commit: state.commit,
         copiesElsewhere: async (ledger) => {
           const others = await state.otherCopies(ledger, await forgottenCopies(database, project.id));

@@ -19,6 +19,8 @@ const LocalCopy = z.strictObject({
   /** The commits of which one stands in the bucket: the last that was seen there, then those that were tried since. */
   commits: z.array(z.string()),
   committedAt: z.string().nullable(),
+  /** The newest change of the lists that was committed then. */
+  change: z.number(),
   /** Of the keys that were put there last, and which put that was. */
   keys: z.strictObject({ digest: z.string(), id: z.string() }).nullable(),
 });

@@ -8,6 +8,7 @@ import type { RemoteState } from '../job/job-context.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { openLedger, type EntryStore, type Ledger } from '../ledger/ledger.ts';
+import { newestNumber } from '../mirror/feeds.ts';
 import { copyInto } from '../mirror/run-query.ts';
 import type { OutsideSigner } from '../ledger/outside-signer.ts';
 import { openDatabase, type Database } from '../mirror/database.ts';
@@ -39,6 +40,8 @@ type Committed = Awaited<ReturnType<RemoteState['commit']>>;
 export type ProjectState = Pick<RemoteState, 'commit'> & {
   /** When the state was put into the bucket last, in milliseconds since 1970. */
   committedMs: () => number;
+  /** Whether the state in the bucket has every change of the lists. */
+  isCommitted: (db: Database) => boolean;
   /** Opens the ledger so that each entry is in the bucket first. Throws `busy` where another machine holds the project. */
   checked: (ledger: Ledger) => Ledger;
   store: EntryStore;
@@ -78,6 +81,7 @@ export async function openProjectState(
     },
     store,
     committedMs: () => Date.parse(readLocalCopy(dataDir)?.committedAt ?? isoTime(0)),
+    isCommitted: (db) => readLocalCopy(dataDir)?.change === newestNumber(db),
     commit: (db) => commitState(setup, { bucket, store }, db),
     discard: () => endLocalCopy(dataDir, copies),
     otherCopies: async (ledger, forgotten = []) => {
@@ -198,6 +202,7 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
   const [mirror, sealed] = [draftPath(dataDir), draftPath(dataDir)];
   const id = putId(holder);
   try {
+    const change = newestNumber(db);
     await copyInto(db, mirror, signal);
     const files = [{ path: 'mirror.db', from: mirror }, ...listBelow(dataDir, archived)];
     await sealFile(packFiles(files), sealed, { key, about: `${place.location} ${stateFile}` });
@@ -220,7 +225,7 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
         hint: 'see who else writes there, and what the store does with what it takes',
       });
     const committedAt = isoTime(clock.now());
-    noteLocalCopy(dataDir, { ...localCopyOf(dataDir), commits: [id], committedAt });
+    noteLocalCopy(dataDir, { ...localCopyOf(dataDir), commits: [id], committedAt, change });
     // The state is in the bucket even where this fails. The next commit notes the size too.
     await setup.noteLedgerSize(readLedgerHead(ledgerFolder(dataDir))?.entries ?? 0).catch(() => undefined);
   } finally {

@@ -49,7 +49,7 @@ type Turn = {
 /** The state of a project in a place that other machines reach, which this machine holds for them. Call it under the lease only. */
 export type RemoteState = {
   /** Whether what a job has changed is to be put there at once: the last commit was long ago, or the copy does not stay. */
-  isCommitDue: () => boolean;
+  isCommitDue: (db: Database) => boolean;
   /**
    * Puts the mirror and the files beside it there, and removes every older version. Returns how many, and the
    * locks of those that stay. Nothing else may write to the data folder meanwhile. Throws `busy` where another machine has put its

@@ -46,7 +46,7 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   const about = { kind: 'internal', attributes: { 'analytics_mirror.job': job } } as const;
   const commit = async (): Promise<void> => {
     const { remote } = context;
-    if (remote && lease.isHeld() && (remote.isCommitDue() || ledger.hasGrown())) await remote.commit(db);
+    if (remote && lease.isHeld() && (remote.isCommitDue(db) || ledger.hasGrown())) await remote.commit(db);
   };
   try {
     const result = await tracer

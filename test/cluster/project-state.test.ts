@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { StateSetup } from '../../src/cluster/project-state.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
+import { startRun } from '../../src/mirror/runs.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 import { hold, machineOf, openStoreWorld, type Held, type Machine, type StoreWorld } from './store-world.ts';
 
@@ -79,6 +80,25 @@ describe('the state of a project in a bucket', () => {
     await expect(a.state.commit(a.db)).rejects.toThrow('lost');
     expect(opened.size()).toBe(1);
     expect(await world.everything()).toHaveLength(before);
+  });
+
+  it('knows whether a list has changed since the last commit: runs and passes alone are no reason for one', async () => {
+    const world = await openStoreWorld();
+    const machine = machineOf(world, 'one');
+    const a = await hold(machine);
+    expect(a.state.isCommitted(a.db)).toBe(true);
+    startRun(a.db, 'full', '2026-11-26T12:00:00.000Z');
+    expect(a.state.isCommitted(a.db)).toBe(true);
+    const change = `INSERT INTO changes (dataset, key, op, at) VALUES ('persons', 'p', 'upsert', '2026-11-26T12:00:00.000Z')`;
+    a.db.exec(change);
+    expect(a.state.isCommitted(a.db)).toBe(false);
+    await a.state.commit(a.db);
+    expect(a.state.isCommitted(a.db)).toBe(true);
+    await a.close();
+    const again = await hold({ ...machine, holder: { machine: 'one', token: 2 } });
+    expect(again.state.isCommitted(again.db)).toBe(true);
+    again.db.exec(change);
+    expect(again.state.isCommitted(again.db)).toBe(false);
   });
 
   it('uses a copy as it is after a restart, with what was not committed', async () => {

@@ -16,11 +16,18 @@ test('workers live on where Postgres comes back empty, where the bucket is one o
   await ask();
   await until('all is erased', isErased);
   const loseDatabase = (): Promise<unknown> => run(address, 'DROP SCHEMA analytics_mirror CASCADE');
+  /** Nobody reads or writes the bucket meanwhile: it is of one moment. */
+  const whileStopped = async <T>(act: () => Promise<T>): Promise<T> => {
+    for (const { child } of workers) child.kill('SIGSTOP');
+    const done = await act();
+    for (const { child } of workers) child.kill('SIGCONT');
+    return done;
+  };
   for (const lose of ['database', 'bucket', 'both']) {
-    const putBack = await keepBucket(store);
+    const putBack = await whileStopped(() => keepBucket(store));
     await ask();
     await until(`all is erased before ${lose}`, isErased);
-    if (lose !== 'database') await putBack();
+    if (lose !== 'database') await whileStopped(putBack);
     if (lose !== 'bucket') await loseDatabase();
     await until(
       `shared after ${lose}`,
