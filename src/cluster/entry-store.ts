@@ -115,7 +115,7 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
       let last = 'ledger/';
       for (let more: string | undefined = last; more !== undefined; more = waiting.pathsAfter(last, pathsAtOnce).at(-1))
         last = more;
-      const seq = Number(/(\d+)\.jsonl$/.exec(last)?.[1]);
+      const seq = Number(/^ledger\/(\d{1,15})\.jsonl$/.exec(last)?.[1]);
       if (!(seq < ledger.size())) return false;
       const before = compactTree();
       for (const leaf of ledger.lines.leaves(seq)) before.append(leaf);

@@ -4,7 +4,7 @@ import type { JobContext } from '../job/job-context.ts';
 import { expireDeletionFeed } from '../mirror/feeds.ts';
 import { destroyWords, listRequests, hasBox, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { isUpstream } from '../ledger/target.ts';
-import { listTargets } from '../mirror/erasure-targets.ts';
+import { listOpenTargets, listTargets } from '../mirror/erasure-targets.ts';
 import { purgeOwed } from '../mirror/purge.ts';
 import { transact } from '../mirror/transact.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
@@ -44,7 +44,11 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   const sealing = listRequests(db, 'open').filter(({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id));
   transact(db, () => sealing.forEach(({ id }) => destroyWords(db, id)));
   // A reader that holds the old pages only delays this: the purge stays owed, and the next reconciliation tries again.
-  if (await purgeOwed(db, clock, signal)) {
+  // One that this run has waited for already is not waited for again.
+  const isHeld = listOpenTargets(db).some(
+    ({ reason, requestId }) => reason === 'reader_holds_wal' && hasBox(db, requestId),
+  );
+  if (!isHeld && (await purgeOwed(db, clock, signal))) {
     await eachTogether(context, sealing, (own, { id, generation }) =>
       record(own, { type: 'sealed', request: id, generation }),
     );
