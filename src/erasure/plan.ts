@@ -7,7 +7,7 @@ import { fullsWithDeltas } from '../snapshot/current-snapshots.ts';
 import { currentIds } from '../snapshot/manifest.ts';
 import { countExpiredDeletions, publishedBefore, type FeedEnd } from '../mirror/feeds.ts';
 import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
-import { readServiceClock } from '../mirror/service-clock.ts';
+import { agreedMs } from '../mirror/service-clock.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
 import { decideRequests, type DecidedRequest } from './fence/decide.ts';
 import type { Decision } from './fence/fence-plan.ts';
@@ -49,8 +49,7 @@ export type PlannedErasure = { plan: ErasurePlan; decided: DecidedRequest[] };
  * such a time nothing leaves them.
  */
 export function feedBegin({ db, settings }: Pick<JobContext, 'db' | 'settings'>): string {
-  const agreedAt = readServiceClock(db)?.agreedAt ?? isoTime(0);
-  return isoTime(Date.parse(agreedAt) - settings.erasure.feedRetentionDays * 86_400_000);
+  return isoTime(agreedMs(db) - settings.erasure.feedRetentionDays * 86_400_000);
 }
 
 /**

@@ -8,7 +8,7 @@ import { identityOf, nobody, type Identity } from '../contract/identity.ts';
 import { findRequest, type ErasureRequest, updateRequest } from '../mirror/erasure-requests.ts';
 import type { Database } from '../mirror/database.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
-import { readServiceClock } from '../mirror/service-clock.ts';
+import { agreedMs } from '../mirror/service-clock.ts';
 import { findPersons, findRecordings } from '../mirror/sightings.ts';
 import {
   authorisationMac,
@@ -138,7 +138,7 @@ function receive(context: ReceiveContext, origin: Origin, box: Box, { basis, by,
   const { db, settings, clock } = context;
   const id = randomUUID();
   // A clock that was set back would make it late at once.
-  const nowMs = Math.max(clock.now(), Date.parse(readServiceClock(db)?.agreedAt ?? isoTime(0)));
+  const nowMs = Math.max(clock.now(), agreedMs(db));
   together(context, (own) => {
     record(own, {
       type: 'received',

@@ -4,7 +4,7 @@ import { shrinkHeap } from '../core/heap.ts';
 import { isMirrored, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 import { hasChange, newestNumber, noteFeedPublished, renumberFeeds } from '../mirror/feeds.ts';
 import { readEpoch, whileEpoch } from '../mirror/fence.ts';
-import { readServiceClock } from '../mirror/service-clock.ts';
+import { agreedMs } from '../mirror/service-clock.ts';
 import { atOneMoment, withSnapshotSource } from '../mirror/snapshot-source.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import { stageDataset, type StagedSnapshot } from './export-dataset.ts';
@@ -92,7 +92,7 @@ async function exportMoment(context: ExportContext, task: MirrorExportTask): Pro
 function noteFeed({ db, published, clock }: ExportContext): void {
   const [snapshotId] = currentIds(published.readCurrent(), 'deletions');
   if (snapshotId === undefined) return;
-  const atMs = Math.max(clock.now(), Date.parse(readServiceClock(db)?.agreedAt ?? isoTime(0)));
+  const atMs = Math.max(clock.now(), agreedMs(db));
   noteFeedPublished(db, published.readManifest({ dataset: 'deletions', snapshotId }).seq, isoTime(atMs));
 }
 

@@ -15,6 +15,11 @@ export function readServiceClock(db: Database): ServiceClock | undefined {
   return db.prepare<[], ServiceClock>(sql).get();
 }
 
+/** The newest time, in milliseconds since 1970, at which both clocks agreed; 0 before any. */
+export function agreedMs(db: Database): number {
+  return Date.parse(readServiceClock(db)?.agreedAt ?? isoTime(0));
+}
+
 /** Notes how the clocks stand. Does nothing where no answer has told a time. */
 export function noteServiceClock(db: Database, { earliestMs, aheadMs }: Present, lookedAt: string): void {
   if (aheadMs === null) return;

@@ -2,16 +2,10 @@ import { systemClock } from '../../src/core/clock.ts';
 import { openTransport } from '../../src/client/transport.ts';
 import { postWebhook } from '../../src/client/webhook.ts';
 import { openTracer } from '../../src/log/open-tracer.ts';
+import { limits } from './child-limits.ts';
 
 // Everything that this program sends, once, to the address given.
 const origin = process.argv[2] ?? '';
-const limits = {
-  connectTimeoutMs: 5000,
-  headersTimeoutMs: 5000,
-  bodyTimeoutMs: 5000,
-  totalTimeoutMs: 9000,
-  bodyBytesMax: 1000,
-};
 const transport = openTransport(origin, 'key', 1, limits);
 await transport.send({ method: 'GET', path: '/service' });
 await transport.close();

@@ -1,16 +1,10 @@
 import { openTransport } from '../../src/client/transport.ts';
 import { postWebhook } from '../../src/client/webhook.ts';
 import { systemClock } from '../../src/core/clock.ts';
+import { limits } from './child-limits.ts';
 
 // Asks the service and posts to the webhook, once each. Prints `done`, or what went wrong.
 const origin = process.argv[2] ?? '';
-const limits = {
-  connectTimeoutMs: 5000,
-  headersTimeoutMs: 5000,
-  bodyTimeoutMs: 5000,
-  totalTimeoutMs: 9000,
-  bodyBytesMax: 1000,
-};
 try {
   const transport = openTransport(origin, 'key', 1, limits);
   await transport.send({ method: 'GET', path: '/service' });
