@@ -77,7 +77,7 @@ function homeIn(
     hasCopy: () => hasLocalCopy(dataDir),
     take: async (purpose, how = 'to write', more = {}) => {
       if (how === 'to read' && readLocalCopy(dataDir)?.isWhole) return null;
-      return (held ??= await takeProject(storage, { ...setup, purpose, ...more }));
+      return (held ??= await takeProject(storage, { ...setup, purpose, how, ...more }));
     },
     contextOf: (context, open) => {
       if (!held) throw new Error('a job of a project that is not held');
@@ -100,21 +100,28 @@ function homeIn(
   };
 }
 
+const readThere = 'run the command on that machine; or add --wait, and the project is fetched here, and given back';
+
 /** What holds a project loads much: only for those who need it. */
 const loadHolding = () => import('./held-project.ts');
 
-/** Takes a project, and asks its holder for it for a while. */
+/**
+ * Takes a project, and asks its holder for it for a while. Who only reads asks for nothing: the holder has what is to be read, and a
+ * project that changes hands is fetched whole, twice.
+ */
 async function takeProject(
   storage: SharedStorage,
   {
     project,
     purpose,
+    how,
     importFrom,
     signal,
     wait,
     ...more
   }: HomeSetup & { project: SharedProject; settings: Settings; place: Destination } & {
     purpose: string;
+    how: 'to write' | 'to read';
     importFrom?: string;
     signal?: AbortSignal;
   },
@@ -127,6 +134,7 @@ async function takeProject(
       return await holdProject(storage, { project, purpose, importFrom }, more);
     } catch (error) {
       const isBusy = error instanceof AppError && error.code === 'busy';
+      if (isBusy && how === 'to read' && !wait) throw new AppError(error.message, { code: 'busy', hint: readThere });
       if (!isBusy || purpose === 'worker' || clock.now() >= untilMs) throw error;
     }
     await storage.holdings.want(project.id, purpose);

@@ -39,6 +39,13 @@ test('workers share projects, give them to commands and newcomers, take over wha
   expect((await on('three', ['status', '--project', 'p1'])).stdout).toMatch(
     /^p1 is held by (?:one|two) \(worker\) since .*\n.*\n(?:ATTENTION: .*\n {2}.*\n)*\nrun does/,
   );
+  // Who only reads elsewhere is told where to, and the project stays where it is.
+  const listedElsewhere = await on('three', ['erase', 'list', '--project', 'p1']);
+  expect(listedElsewhere).toMatchObject({
+    code: 5,
+    stderr: expect.stringMatching(/(?:one|two) holds it \(worker\)\n.*that machine/),
+  });
+  expect(copyOf('three', 'p1')).toBe(false);
   // A command elsewhere works on a project that a worker holds, and the worker takes it back.
   const synced = await on('three', ['sync', '--project', 'p0', '--wait', '--json']);
   expect(synced).toMatchObject({ code: 0 });
