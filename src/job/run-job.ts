@@ -9,6 +9,7 @@ import type { LeaseHolder } from '../mirror/lease-rows.ts';
 import { finishRun, startRun, type RunOutcome } from '../mirror/runs.ts';
 import { noteServiceClock } from '../mirror/service-clock.ts';
 import { boundFiles } from './bound-files.ts';
+import { givenUpUntold } from './given-up.ts';
 import type { JobContext } from './job-context.ts';
 import { waitForLease, type Lease } from './lease.ts';
 import { removeLeftDrills } from './left-drills.ts';
@@ -54,6 +55,7 @@ export async function runJob<Context extends JobContext, Result extends JobResul
         recordRun(own, { job, set, away }, async () => {
           removeLeftDrills(context.settings.dataDir);
           await ledger.openFirst();
+          const givenUp = givenUpUntold(db, ledger.open());
           const result = await work(own).catch((error: unknown) => {
             try {
               ledger.sign();
@@ -63,7 +65,7 @@ export async function runJob<Context extends JobContext, Result extends JobResul
             throw error;
           });
           ledger.sign();
-          return result;
+          return givenUp.length === 0 ? result : toldOf(givenUp, result, context);
         }),
       )
       .catch(async (error: unknown) => {
@@ -77,6 +79,12 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   } finally {
     lease.release();
   }
+}
+
+/** Tells of requests that a run before this one has given up, and was killed. What is done is held then. */
+function toldOf<Result extends JobResult>(requests: string[], result: Result, { log }: JobContext): Result {
+  log.warn({ requests }, 'a run that was killed gave these requests up; add them again');
+  return { ...result, outcome: result.outcome === 'done' ? 'held' : result.outcome };
 }
 
 /** Takes the lease. A guest waits for its turn for a bounded time, and any run as long as it takes where the context says so. */

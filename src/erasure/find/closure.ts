@@ -81,8 +81,7 @@ export function closeIdentity<Seen extends Sighting>(
   isUnasked = false,
 ): Closure<Seen> {
   const search = { ...beginSearch(start, seenWith, isUnasked), ...others };
-  // An integer id is never given to a second person: where the search begins with it and with no person, it names the subject,
-  // even if the person has come back under another uuid since. An id that rows show on the way names nobody.
+  // Where the search begins with an integer id and with no person, whoever has it is the subject.
   if (start.person_uuid.length === 0)
     for (const sighting of start.person_id.flatMap((value) => seenWith({ kind: 'person_id', value })))
       if (sighting.person_uuid !== null) learn(search, { kind: 'person_uuid', value: sighting.person_uuid });
@@ -161,6 +160,8 @@ function follow<Seen extends Sighting>(search: Search<Seen>, lead: Identifier): 
   const { own, naming, anonymous } = search;
   for (const sighting of search.seenWith(lead)) {
     const { person_uuid: uuid } = sighting;
+    // A service that was restored gives integer ids again: on the way, an id tells nothing of a row that shows another person.
+    if (lead.kind === 'person_id' && uuid !== null && !search.known.person_uuid.has(uuid)) continue;
     if (isLeft(search, sighting)) naming.add(sighting);
     else if (own.has(sighting) && !(anonymous.has(sighting) && lead.kind !== 'recording_id')) continue;
     else if (uuid !== null && isOther(search, uuid)) takeOfOther(search, sighting, uuid);

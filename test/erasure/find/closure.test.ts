@@ -62,6 +62,12 @@ describe('a subject is known by all that was ever seen together', () => {
     expect(closed.identity.person_uuid).toEqual(['u0', 'u1']);
   });
 
+  it('but nobody else who has its integer id: a service that was restored gives ids again', () => {
+    const rows = [person('1', 'u1', ['a'], '25'), person('gone', 'u2', ['b'], '25')];
+    const { identity, own } = close({ person_uuid: ['u1'] }, rows);
+    expect([own, identity.person_uuid, identity.distinct_id]).toEqual([['1'], ['u1'], ['a']]);
+  });
+
   it('but no recording that is another’s now, where nobody has asked for it', () => {
     const rows = [recording('r', 'loser', ['b']), { ...recording('now', 'survivor', ['b']), recording_id: 'r' }];
     const others = living({ survivor: ['a', 'b'] });
