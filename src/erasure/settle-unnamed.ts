@@ -1,7 +1,8 @@
 import { provedGone } from './acknowledge.ts';
 import { identityOf } from '../contract/identity.ts';
 import type { JobContext } from '../job/job-context.ts';
-import { hasBox, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { hasBox } from '../mirror/request-box.ts';
 import { findFencedIdentifiers } from '../mirror/fence.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
 import { findFencedInFiles } from './bound/find-in-files.ts';

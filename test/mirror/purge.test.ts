@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import type { Database } from '../../src/mirror/database.ts';
-import { addBoxPart, changeRequest, insertRequest, readBox, readBoxPart } from '../../src/mirror/erasure-requests.ts';
+import { changeRequest, insertRequest } from '../../src/mirror/erasure-requests.ts';
+import { addBoxPart, readBox, readBoxPart } from '../../src/mirror/request-box.ts';
 import { markPurgeOwed, purgeOwed } from '../../src/mirror/purge.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 

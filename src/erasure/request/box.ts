@@ -5,16 +5,15 @@ import { AppError } from '../../core/errors.ts';
 import { pausing } from '../../core/pausing.ts';
 import { decryptText, textDecryption, textEncryption } from '../../core/secret-key.ts';
 import type { Database } from '../../mirror/database.ts';
+import { listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import {
   addBoxPart,
-  listRequests,
   readBox,
   readBoxPart,
   readHolders,
   readListedAgain,
   removeBoxParts,
-  type ErasureRequest,
-} from '../../mirror/erasure-requests.ts';
+} from '../../mirror/request-box.ts';
 import { boxKeyName } from '../../mirror/fence.ts';
 import {
   identifierKinds,

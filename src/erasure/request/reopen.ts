@@ -1,7 +1,8 @@
 import type { JobContext } from '../../job/job-context.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { nobody, unionOf, type Identity } from '../../contract/identity.ts';
-import { findRequest, hasBox, listRequests, updateRequest } from '../../mirror/erasure-requests.ts';
+import { findRequest, listRequests, updateRequest } from '../../mirror/erasure-requests.ts';
+import { hasBox } from '../../mirror/request-box.ts';
 import { hasFence } from '../../mirror/fence.ts';
 import { boxOf, closeBox, listedIdentity, newBox } from './box.ts';
 import { listTargets } from '../../mirror/erasure-targets.ts';

@@ -1,6 +1,7 @@
 import { nobody } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import { listRequests, hasBox } from '../../mirror/erasure-requests.ts';
+import { listRequests } from '../../mirror/erasure-requests.ts';
+import { hasBox } from '../../mirror/request-box.ts';
 import { openSubjects, type GivenIdentifier } from '../request/box.ts';
 import { reopenRequest, reopenUnnamed } from '../request/reopen.ts';
 import { together } from '../request/together.ts';

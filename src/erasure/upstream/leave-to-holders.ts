@@ -1,4 +1,5 @@
-import { noteHolders, updateRequest } from '../../mirror/erasure-requests.ts';
+import { updateRequest } from '../../mirror/erasure-requests.ts';
+import { noteHolders } from '../../mirror/request-box.ts';
 import { boxOf, closeBox, holdersOf, type BoxContext } from '../request/box.ts';
 import { note, type RequestRef } from '../request/target-journal.ts';
 import { openTarget } from './context.ts';

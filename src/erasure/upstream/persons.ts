@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { assertNever, type AppError } from '../../core/errors.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
-import { noteHolders } from '../../mirror/erasure-requests.ts';
+import { noteHolders } from '../../mirror/request-box.ts';
 import { note, settle } from '../request/target-journal.ts';
 import { together } from '../request/together.ts';
 import type { Subject } from '../request/box.ts';

@@ -14,7 +14,8 @@ import {
   subjectMac,
   type Box,
 } from '../../../src/erasure/request/box.ts';
-import { insertRequest, readBox, updateRequest } from '../../../src/mirror/erasure-requests.ts';
+import { insertRequest, updateRequest } from '../../../src/mirror/erasure-requests.ts';
+import { readBox } from '../../../src/mirror/request-box.ts';
 import { freshFolder, openTestMirror } from '../../mirror/open-test-mirror.ts';
 
 const id = randomUUID();
