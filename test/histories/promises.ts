@@ -172,7 +172,10 @@ function keysOf({ persons, recordings }: Record<'persons' | 'recordings', Readon
   return JSON.stringify([[...persons.keys()].toSorted(), [...recordings.keys()].toSorted()]);
 }
 
-/** An erasure changes no published row of anybody else: who lives at the service and is asked out by nobody is published as before. */
+/**
+ * An erasure changes no published row of anybody else: who lives at the service and is asked out by nobody is published as before. Who
+ * came back after a deletion by others is no longer the one who was published.
+ */
 async function othersStay(world: World): Promise<void> {
   const { lake, service, machine } = world;
   const before = lake.loaded;
@@ -184,6 +187,7 @@ async function othersStay(world: World): Promise<void> {
       service.state.persons.has(uuid) &&
       !service.away.has(uuid) &&
       !world.isAskedOut(uuid) &&
+      !world.departed.includes(uuid) &&
       now.persons.get(uuid) !== row
     )
       throw new Fault(`reconcile has changed what is published of somebody else: ${row} is ${now.persons.get(uuid)}`);
