@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { datasets, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';
+import { knownAs, type KnownAs } from './known-as.ts';
 import { seenPass, seenRows } from './seen.ts';
 import { columnsAs } from './tables.ts';
 
@@ -123,16 +124,16 @@ export function countSuspects(db: Database): Record<PagedDataset, number> {
   return Object.fromEntries(counts) as Record<PagedDataset, number>;
 }
 
-/** The keys of the first rows of a held plan (uuids of persons, ids of recordings), sorted. */
-export function listHeldKeys(
+/** The first rows of a held plan, by their keys (uuids of persons, ids of recordings). */
+export function listHeldRows(
   db: Database,
   { plan, dataset }: Pick<HeldPlan, 'plan' | 'dataset'>,
   most: number,
-): string[] {
+): KnownAs[] {
   const { key } = datasets[dataset];
-  const sql = /*sql*/ `SELECT ${key} FROM suspects JOIN ${dataset} USING (row_key)
+  const sql = /*sql*/ `SELECT ${key} AS key, ${knownAs[dataset]} AS known FROM suspects JOIN ${dataset} USING (row_key)
     WHERE dataset = ? AND plan = ? ORDER BY 1 LIMIT ?`;
-  return db.prepare<[string, string, number], string>(sql).pluck().all(dataset, plan, most);
+  return db.prepare<[string, string, number], KnownAs>(sql).all(dataset, plan, most);
 }
 
 /** Lets the rows of a held plan go on. Returns whether there is such a plan. */

@@ -25,7 +25,7 @@ import {
   type Living,
   type Run,
 } from '../mirror/runs.ts';
-import { countSuspects, listHeldKeys, listHeldPlans } from '../mirror/suspects.ts';
+import { countSuspects, listHeldPlans, listHeldRows } from '../mirror/suspects.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 import { gatherRequests } from './gather-requests.ts';
@@ -123,7 +123,7 @@ export function gatherContent(
     suspects: countSuspects(db),
     passes,
     held: listHeldPlans(db).map((plan) =>
-      Object.assign(plan, { keys: namesHeld ? listHeldKeys(db, plan, heldShown) : [] }),
+      Object.assign(plan, { keys: namesHeld ? listHeldRows(db, plan, heldShown).map(({ key }) => key) : [] }),
     ),
     minutes: {
       general: requestsByMinute(db, 'general', atMs),

@@ -4,7 +4,7 @@ import { forProject } from '../config/projects.ts';
 import { countedText, minuteText } from '../core/words.ts';
 import { serviceCauses } from '../job/service-cause.ts';
 import { isHere } from '../job/worker-state.ts';
-import type { Overview, ProjectOverview } from './overview.ts';
+import type { Overview, ProjectContent, ProjectOverview } from './overview.ts';
 
 /** The state of things in one word; `new` before anything was mirrored. */
 export type Tone = 'well' | 'new' | 'attention' | 'broken';
@@ -105,6 +105,26 @@ function mergeAlike(reasons: readonly Reason[], areMany: boolean): Reason[] {
   });
 }
 
+/** The commands that show what waits for approval, and those for yes and for no. `general`: where nothing is known to wait any more. */
+function heldTodo({ openRequests, held }: ProjectContent, general: string): string {
+  const command = (words: string): string => `\`analytics-mirror ${words}\``;
+  const [request, ...others] = openRequests.filter(({ state }) => state === 'held');
+  const id = request?.id.slice(0, 8);
+  const more = others.length > 0 ? ` (and ${countedText(others.length, 'other')}: ${command('erase list')})` : '';
+  const texts = [
+    ...(id === undefined
+      ? []
+      : [
+          `${command(`erase show ${id}`)} shows whom${more}. Yes: ${command(`erase approve ${id}`)}. No: ${command(`erase cancel ${id}`)}.`,
+        ]),
+    ...held.map(
+      ({ plan, dataset }) =>
+        `${command('reconcile --dry-run')} shows which ${dataset}. Yes: ${command(`reconcile --approve ${plan}`)}. No: leave it, nothing of them is deleted.`,
+    ),
+  ];
+  return texts.length === 0 ? general : texts.join(' ');
+}
+
 function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview): Reason[] {
   const reasons: Reason[] = [];
   const add = ([tone, title, section]: readonly [Tone, string, Section], message: string, todo: string): void =>
@@ -113,7 +133,7 @@ function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview): R
   const caused = new Set(causes.flatMap((cause) => cause.jobs));
   for (const { kind, job, message, todo } of alerts) {
     const isTold = causes.some((cause) => cause.kind === kind) || (job !== null && caused.has(job));
-    if (!isTold) add(shownAs(kind), message, todo);
+    if (!isTold) add(shownAs(kind), message, kind === 'held' && content ? heldTodo(content, todo) : todo);
   }
   // The page itself has found this: the worker has not looked again yet.
   if (problem !== null && !alerts.some(({ kind }) => kind === 'unopened'))

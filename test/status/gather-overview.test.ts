@@ -1,5 +1,5 @@
 import { readPace } from '../../src/client/pace.ts';
-import { holdSuspects } from '../../src/mirror/suspects.ts';
+import { holdSuspects, listHeldRows } from '../../src/mirror/suspects.ts';
 import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
@@ -359,4 +359,12 @@ test('the rows of a held plan are named only where the page asks for a token', a
   };
   expect(await keysWith(true)).toEqual([['u1', 'u3']]);
   expect(await keysWith(false)).toEqual([[]]);
+  db.prepare(
+    /*sql*/ `UPDATE persons SET name = 'Ann', properties = '{"email":"ann@x.example"}' WHERE uuid = 'u1'`,
+  ).run();
+  db.prepare(/*sql*/ `UPDATE persons SET distinct_ids = '["device-7"]' WHERE uuid = 'u3'`).run();
+  expect(listHeldRows(db, plan, 20)).toEqual([
+    { key: 'u1', known: 'Ann, ann@x.example' },
+    { key: 'u3', known: 'device-7' },
+  ]);
 });

@@ -22,6 +22,19 @@ test.each([
   expect(judge(worlds[name])).toMatchObject({ tone, sentence });
 });
 
+test('what waits for approval has the commands for whom, for yes and for no', () => {
+  const [held] = worlds.held.projects;
+  if (!held?.content) throw new Error('a world without a project');
+  const [{ todo } = { todo: '' }] = judgeProject(held, worlds.held.at).reasons;
+  const [{ id } = { id: '' }] = held.content.openRequests;
+  const [{ plan } = { plan: '' }] = held.content.held;
+  const named = (text: string): string =>
+    text.replaceAll(id.slice(0, 8), 'ID').replaceAll(plan, 'PLAN').replaceAll(` --project ${held.name}`, '');
+  expect(named(todo)).toBe(
+    '`analytics-mirror erase show ID` shows whom (and 1 other: `analytics-mirror erase list`). Yes: `analytics-mirror erase approve ID`. No: `analytics-mirror erase cancel ID`. `analytics-mirror reconcile --dry-run` shows which persons. Yes: `analytics-mirror reconcile --approve PLAN`. No: leave it, nothing of them is deleted.',
+  );
+});
+
 test('the worst comes first, whichever project it is in', () => {
   const [well] = worlds.fresh.projects;
   const [held] = worlds.held.projects;

@@ -8,6 +8,7 @@ import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
+import type { Database } from '../../mirror/database.ts';
 import { heldText } from '../held-text.ts';
 import { formatTable } from '../table.ts';
 import { recordedText } from './erase-amend.ts';
@@ -65,13 +66,13 @@ Examples:
       const written = receipts.map((path) => `receipt written to ${path}\n`).join('');
       return {
         json: { requests, receipts, basis: { given: basis, recorded: basisCode(basis) } },
-        text: `${addedTable(requests)}${recordedText(basis)}${written}`,
+        text: `${addedTable(requests, app.databaseReadOnly())}${recordedText(basis)}${written}`,
       };
     },
   };
 }
 
-function addedTable(requests: readonly AddedRequest[]): string {
+function addedTable(requests: readonly AddedRequest[], db: Database): string {
   const table = formatTable(
     [{ right: 'line' }, 'named by', 'request', 'state', 'persons', 'recordings', 'files'],
     requests.map((request) => [
@@ -84,6 +85,6 @@ function addedTable(requests: readonly AddedRequest[]): string {
       request.files,
     ]),
   );
-  const held = requests.map((request) => heldText(`line ${request.line}`, request)).join('');
+  const held = requests.map((request) => heldText(`line ${request.line}`, request, db)).join('');
   return `${table}${held}\nNo person is erased yet: analytics-mirror reconcile --dry-run shows what would be done, reconcile does it.\n`;
 }

@@ -95,6 +95,13 @@ function todoOf(request: ErasureRequest): string | null {
   return todoText(request) ?? (endedStates.includes(request.state) ? null : nextText(request.state));
 }
 
+/** The commands between which an operator chooses for a held request. */
+function choiceText({ id, state }: ErasureRequest): string {
+  return state === 'held'
+    ? `yes: analytics-mirror erase approve ${id.slice(0, 8)}\nno:  analytics-mirror erase cancel ${id.slice(0, 8)}\n`
+    : '';
+}
+
 function defineShow(command: Command): CommandAction {
   command.argument('<id>', "the request's id, or its first characters");
   return {
@@ -130,7 +137,9 @@ function defineShow(command: Command): CommandAction {
         ),
         ...(todoOf(request) === null
           ? []
-          : [`what to do: ${todoOf(request)}\n${request.reason === null ? '' : heldText('the request', held)}`]),
+          : [
+              `what to do: ${todoOf(request)}\n${request.reason === null ? '' : heldText('the request', held, db)}${choiceText(request)}`,
+            ]),
         targets.length === 0 ? 'no targets yet\n' : targetTable(targets),
         ...(acknowledgements.length === 0 ? [] : [consumerTable(acknowledgements)]),
         formatTable(

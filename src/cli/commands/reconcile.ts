@@ -10,7 +10,8 @@ import { clockFix } from '../../config/alert-kinds.ts';
 import { readTarget, type FixedTarget } from '../../ledger/target.ts';
 import { targetText } from '../../ledger/vocabulary-words.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
-import { listHeldPlans, type HeldPlan } from '../../mirror/suspects.ts';
+import type { KnownAs } from '../../mirror/known-as.ts';
+import { listHeldPlans, listHeldRows, type HeldPlan } from '../../mirror/suspects.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import { listedAgainTexts } from '../../status/listed-again.ts';
 import {
@@ -23,7 +24,7 @@ import { absenceText, heldPlanText } from '../sync-text.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { bucketJson, bucketPlanText, bucketText, catalogJson, catalogText } from '../bucket-text.ts';
 import { exitCodes, presentError } from '../errors.ts';
-import { heldText } from '../held-text.ts';
+import { heldText, rowsText } from '../held-text.ts';
 import { formatTable } from '../table.ts';
 
 type ReconcileFlags = { dryRun?: boolean; approve?: string };
@@ -55,7 +56,7 @@ Examples:
         const published = publishedFilesIn(settings.dataDir);
         const { signal } = context;
         const { plan } = await planReconcile({ db, published, settings, clock, service, signal });
-        const held = listHeldPlans(db);
+        const held = listHeldPlans(db).map((plan) => Object.assign(plan, { held: listHeldRows(db, plan, plan.rows) }));
         const differs = (await findDifferencesIn(settings.dataDir, db)).map(({ sentence }) => sentence);
         const toBeMended = differs.map((sentence) => `to be mended: ${sentence}\n`).join('');
         const rewritten = plan.erasure.files.map(({ file }) => file.replace('snapshot:', ''));
@@ -71,7 +72,11 @@ Examples:
       const { maxRequestDays } = app.settings.erasure;
       const db = app.databaseReadOnly();
       const holders = listRequests(db, 'open').map((request) =>
-        heldText(`request ${request.id} needs attention`, heldBecauseOf({ db, settings: app.settings }, request)),
+        heldText(
+          `request ${request.id} needs attention: it`,
+          heldBecauseOf({ db, settings: app.settings }, request),
+          db,
+        ),
       );
       const places = { bucket: bucketJson(result.bucket), catalog: catalogJson(result.catalog) };
       return {
@@ -88,12 +93,13 @@ function asAppError(error: unknown): AppError {
   throw error;
 }
 
-function planText({ absence, erasure }: ReconcilePlan, held: readonly HeldPlan[]): string {
+/** `held`: with the rows that each plan holds. */
+function planText({ absence, erasure }: ReconcilePlan, held: readonly (HeldPlan & { held: KnownAs[] })[]): string {
   const table = formatTable(
     ['no longer listed', 'to be asked for', 'too early', 'held', 'plan'],
     absence.map(({ dataset, ask, wait, hold }) => [dataset, ask, wait, hold?.rows ?? 0, hold?.plan ?? '']),
   );
-  return `${erasurePlanText(erasure)}${table}${held.map(heldPlanText).join('')}`;
+  return `${erasurePlanText(erasure)}${table}${held.map((plan) => `${heldPlanText(plan)}${rowsText(plan.held, plan.rows)}`).join('')}`;
 }
 
 function erasurePlanText({ requests, files, searched, upstream, feedExpires }: ErasurePlan): string {

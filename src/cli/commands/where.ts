@@ -8,6 +8,7 @@ import { whereIs, type Whereabouts } from '../../erasure/find/where.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
+import type { Database } from '../../mirror/database.ts';
 import { heldText } from '../held-text.ts';
 import { formatTable } from '../table.ts';
 
@@ -45,13 +46,13 @@ Examples:
       const written = [file, page].filter((one) => one !== undefined);
       return {
         json: { ...whereabouts, exported: file ?? null, page: page ?? null },
-        text: whereText(whereabouts, written),
+        text: whereText(whereabouts, written, app.databaseReadOnly()),
       };
     },
   };
 }
 
-function whereText(whereabouts: Whereabouts, written: readonly string[]): string {
+function whereText(whereabouts: Whereabouts, written: readonly string[], db: Database): string {
   const { places, requests, erasedBy, isShared, searched } = whereabouts;
   return [
     places.length === 0
@@ -71,7 +72,7 @@ function whereText(whereabouts: Whereabouts, written: readonly string[]): string
         ]),
     ...(erasedBy === null ? [] : [`\nthe person was erased before, by request ${erasedBy}\n`]),
     ...(isShared ? ['\nan identifier of this person also belongs to a living person\n'] : []),
-    heldText('the identifiers', whereabouts),
+    heldText('what was given', whereabouts, db),
     `\nsearched the mirror and ${countText(searched.files)} published files\n`,
     ...written.map((file) => `all of it is written to ${file}\n`),
   ].join('');
