@@ -89,7 +89,10 @@ export async function addRequests(
     return { line: index + 1, kind: identifier.kind, id, isKnown };
   };
   const received = await eachTogether(context, given, receiveOne);
-  const { decided, searched } = await decideRequests(context, new Set(received.map(({ id }) => id)));
+  const idsOf = (which: typeof received): Set<string> => new Set(which.map(({ id }) => id));
+  // Who asks once more means whoever the identifier names now.
+  const anew = idsOf(received.filter(({ isKnown }) => isKnown));
+  const { decided, searched } = await decideRequests(context, idsOf(received), anew);
   onReceived();
   await recordDecisions(context, decided, searched.files);
   const scopes = new Map(decided.map(({ request, scope }) => [request.id, scope]));

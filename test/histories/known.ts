@@ -34,6 +34,12 @@ export const known: Readonly<Record<string, Move[]>> = {
     { do: 'pass', days: 8 },
     { do: 'event', who: 1, lateHours: 0 },
   ],
+  'whoever has signed up with an address since it was asked for was not asked for by asking again': [
+    { do: 'request', who: 0, by: 'email', kill: null },
+    { do: 'sign up again', who: 0 },
+    { do: 'request', who: 0, by: 'email', kill: null },
+    reconcile,
+  ],
   'a run was killed when it gave a request up, and nobody was told': [
     { do: 'request', who: 3, by: 'distinct_id', kill: { at: 'http', nth: 4, moment: 'before' } },
     { do: 'lose', part: 'mirror' },

@@ -12,15 +12,24 @@ import type { Database } from '../../mirror/database.ts';
 import { planFence, type Decision } from './fence-plan.ts';
 
 /** A request that is not fenced yet, where its subject was found, and what was decided about it. */
-export type DecidedRequest = { request: ErasureRequest; box: Box; scope: Scope; decision: Decision };
+export type DecidedRequest = {
+  request: ErasureRequest;
+  box: Box;
+  scope: Scope;
+  decision: Decision;
+  /** Whether the service has said only now how it shows the subject. */
+  isNewlyShown: boolean;
+};
 
 /**
  * Finds the subjects of the open requests that are not fenced yet, in the mirror, in every published file and, where there
- * is one, at the service, and decides which of these requests go on. Changes nothing. `only`: the ids of those that count.
+ * is one, at the service, and decides which of these requests go on. Changes nothing. `only`: the ids of those that count. `anew`: of
+ * those for which the service is asked once more.
  */
 export async function decideRequests(
   context: ScopeContext,
   only?: ReadonlySet<string>,
+  anew: ReadonlySet<string> = new Set(),
 ): Promise<{ decided: DecidedRequest[]; searched: Scopes['searched'] }> {
   const found = await openBoxes(context, ({ id, fencedAt }) => fencedAt === null && (only?.has(id) ?? true));
   // A person whose own request does not go on is a living person to the others.
@@ -32,12 +41,12 @@ export async function decideRequests(
         id,
         given,
         identity,
-        shown: scopedAt === null ? null : (shown ?? null),
+        shown: scopedAt === null || anew.has(id) ? null : (shown ?? null),
         isStaying: staying.has(id),
         isUnasked: origin === 'upstream',
       })),
     );
-    const decided = decideAll(context, found, scopes);
+    const decided = decideAll(context, found, scopes, anew);
     const going = new Set(decided.filter(isGoing).flatMap(({ scope }) => scope.identity.person_uuid));
     const more = decided.filter(
       (each) =>
@@ -56,6 +65,7 @@ function decideAll(
   { db, settings }: ScopeContext,
   found: readonly Pick<DecidedRequest, 'request' | 'box'>[],
   scopes: Scopes['scopes'],
+  anew: ReadonlySet<string>,
 ): DecidedRequest[] {
   const candidates = found.flatMap((each) => {
     const scope = scopes.get(each.request.id);
@@ -80,7 +90,11 @@ function decideAll(
   );
   return candidates.flatMap((candidate, index) => {
     const decision = decisions[index];
-    return decision ? [{ ...candidate, decision }] : [];
+    const { request, box, scope } = candidate;
+    const isFirst = request.scopedAt === null || box.shown === undefined;
+    return decision
+      ? [{ ...candidate, decision, isNewlyShown: isFirst || (anew.has(request.id) && scope.isAsked) }]
+      : [];
   });
 }
 
@@ -103,7 +117,7 @@ export async function recordDecisions(
 
 function recordDecision(
   context: JobContext,
-  { request, box, scope, decision }: DecidedRequest,
+  { request, box, scope, decision, isNewlyShown }: DecidedRequest,
   searchedFiles: number,
 ): void {
   const { db, clock } = context;
@@ -111,17 +125,17 @@ function recordDecision(
   noteWait({ db, clock }, id, decision.decision === 'wait' ? scope.waitsFor : null);
   if (decision.decision === 'wait') return;
   const about = { request: id, generation };
-  const isNew = request.scopedAt === null;
   const { personsNamed, sharedWith } = scope;
   const identity = unionOf([box.identity, scope.start]);
-  const isAsked = !isNew && box.shown !== undefined;
-  const known = { ...box, ...(isAsked ? {} : { identity, shown: scope.shown }), personsNamed, sharedWith };
+  const known = { ...box, ...(isNewlyShown ? { identity, shown: scope.shown } : {}), personsNamed, sharedWith };
   // A request that is held no more has been found anew.
-  if (isNew || (request.state === 'held' && decision.decision === 'fence')) record(context, scopedRecord(about, scope));
+  if (isNewlyShown || (request.state === 'held' && decision.decision === 'fence'))
+    record(context, scopedRecord(about, scope));
   switch (decision.decision) {
     case 'hold': {
       const { reason } = decision;
-      if (request.heldAt === null || request.reason !== reason) record(context, { type: 'held', ...about, reason });
+      if (isNewlyShown || request.heldAt === null || request.reason !== reason)
+        record(context, { type: 'held', ...about, reason });
       // The operator who decides has to know how much was found, and of which persons.
       updateRequest(db, id, { ...countsOf(scope), box: closeBox(context, id, known) });
       return;
@@ -132,7 +146,7 @@ function recordDecision(
       updateRequest(db, id, { erasedBy: erasedBy(db, id, scope.start), searchedFiles });
       return;
     case 'fence':
-      if (!isAsked) updateRequest(db, id, { box: closeBox(context, id, known) });
+      if (isNewlyShown) updateRequest(db, id, { box: closeBox(context, id, known) });
       return;
     default:
       assertNever(decision);
