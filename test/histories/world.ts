@@ -38,7 +38,7 @@ export type World = {
   words: Word[];
   /** Every distinct id that a device has ever had. */
   distinctIds: string[];
-  /** Who has come by an event that was sent late, by distinct id and uuid: shown as older than it is. */
+  /** Who is shown as older than it is, by distinct id and uuid: who came by an event that was sent late, or was merged with an older one. */
   late: Set<string>;
   deletions: (Deletion & { isAsked: boolean })[];
   /** Copies of the service's rows, and what was done to the machine's folder from outside. */
@@ -170,6 +170,9 @@ export function sendEvent(world: World, distinctId: string, lateMs: number): Per
 export function merge(world: World, loser: Person, survivor: Person): void {
   if (loser === survivor) return;
   world.service.state.persons.delete(loser.uuid);
+  // It is shown as older than it is.
+  if (loser.createdAtMs < survivor.createdAtMs)
+    for (const name of [survivor.uuid, ...survivor.distinctIds]) world.late.add(name);
   survivor.distinctIds.push(...loser.distinctIds);
   survivor.createdAtMs = Math.min(survivor.createdAtMs, loser.createdAtMs);
   world.truth.join(loser.uuid, survivor.uuid);
