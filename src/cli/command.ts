@@ -25,9 +25,15 @@ export type CommandContext = {
 /** The result of a command: one object for programs, and the same as text for people. */
 export type CommandResult = { json: object; text: string };
 
-/** What a command does, with the program or by itself, and what its help says last. Both get the arguments, then the options. */
+/**
+ * What a command does, with the program or by itself, and what its help says last. Both get the arguments, then the options. `runAll`:
+ * what it does where several projects are configured and none is named.
+ */
 export type CommandAction = { help: string } & (
-  | { run: (app: App, ...given: never[]) => Promise<CommandResult> | CommandResult }
+  | {
+      run: (app: App, ...given: never[]) => Promise<CommandResult> | CommandResult;
+      runAll?: (apps: readonly App[], ...given: never[]) => Promise<CommandResult>;
+    }
   | { act: (...given: never[]) => Promise<void> }
 );
 

@@ -226,9 +226,19 @@ function addAction(context: CommandContext, command: Command, action: CommandAct
     .action(async (...given: unknown[]) => {
       if ('act' in action) return action.act(...(given as never[]));
       // Help, and the errors of a wrong command line, need no program.
-      const { createApp } = await import('../app/app.ts');
+      const { createApp, createProjectApps } = await import('../app/app.ts');
       const options = command.optsWithGlobals<GlobalOptions>();
-      const app = createApp({ ...context, wait: options.wait }, settingsFlags(options, context.environment));
+      const surroundings = { ...context, wait: options.wait };
+      const flags = settingsFlags(options, context.environment);
+      if (action.runAll && options.project === undefined) {
+        const { apps } = createProjectApps(surroundings, flags);
+        try {
+          if (apps.length > 1) return printResult(context, command, await action.runAll(apps, ...(given as never[])));
+        } finally {
+          for (const app of apps.toReversed()) await app.close();
+        }
+      }
+      const app = createApp(surroundings, flags);
       return withApp(app, async () => {
         const { json, text } = await action.run(app, ...(given as never[]));
         // What these two print are data.

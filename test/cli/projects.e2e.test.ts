@@ -1,8 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { runCli } from './run-cli.ts';
+import { jsonOf, runCli } from './run-cli.ts';
 
 it('a command that is suggested names the project, as the command line did, and nothing else is changed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'analytics-mirror-'));
@@ -15,4 +15,23 @@ it('a command that is suggested names the project, as the command line did, and 
   const other = join(folder, 'one.yaml');
   writeFileSync(other, `dataDir: ${join(folder, 'data')}\n`);
   expect((await runCli(['status', '--config', other])).stderr).toContain('run `analytics-mirror sync` first');
+});
+
+it('status of all projects answers first, and has the worst first', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'analytics-mirror-'));
+  const config = join(folder, 'projects.yaml');
+  // A folder that others can read is refused.
+  mkdirSync(join(folder, 'blog'));
+  writeFileSync(join(folder, 'blog', 'mirror.db'), '');
+  chmodSync(join(folder, 'blog'), 0o755);
+  writeFileSync(config, `dataDir: ${folder}\nprojects:\n  - name: shop\n  - name: blog\n`);
+  const all = await runCli(['status', '--config', config, '--check']);
+  expect(all.code).toBe(4);
+  expect(all.stdout).toMatch(/^The data folder cannot be read\n\nATTENTION: blog: .*\n {2}.*--project blog doctor/);
+  expect(all.stdout).toMatch(/\nblog .*\nshop +Nothing is mirrored yet/);
+  const { projects } = jsonOf(await runCli(['status', '--json', '--config', config])) as { projects: object[] };
+  expect(projects).toMatchObject([
+    { project: 'blog', tone: 'broken' },
+    { project: 'shop', tone: 'new', problem: null },
+  ]);
 });

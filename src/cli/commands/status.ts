@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { learntText, pauseText } from '../../client/budget-standing.ts';
 import { isoTime } from '../../core/clock.ts';
@@ -15,6 +16,7 @@ import { judgeProject, type Verdict } from '../../status/verdict.ts';
 import { readProjectState } from '../../worker/read-project.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
+import { statusOfAll } from '../status-of-all.ts';
 import { standingText } from '../bucket-text.ts';
 import { exitCodes } from '../errors.ts';
 import { heldPlanText, passTable } from '../sync-text.ts';
@@ -24,22 +26,44 @@ const watchEveryMs = 2_000;
 const clearedScreen = '\u001B[H\u001B[2J';
 const runsShown = 5;
 
+type StatusFlags = { watch?: boolean; check?: boolean };
+
 /** Defines `status`: shows the state of the mirror, its snapshots and runs. */
 export function define(command: Command, context: CommandContext): CommandAction {
   const { stdout, signal } = context;
+  const judged = (check: boolean | undefined, isWell: boolean): void => {
+    if (check === true && !isWell) context.setExitCode(exitCodes.incomplete);
+  };
+  /** Shows it again and again where that is asked for, until the signal. */
+  const show = async (
+    watch: boolean | undefined,
+    look: () => Promise<CommandResult> | CommandResult,
+  ): Promise<void> => {
+    if (watch !== true || command.optsWithGlobals<GlobalOptions>().json === true) return;
+    while (!signal.aborted) {
+      stdout.write(`${clearedScreen}${printableLines((await look()).text)}`);
+      await delay(watchEveryMs, undefined, { signal }).catch(() => undefined);
+    }
+  };
   command
     .option('--watch', 'show it again every two seconds, until Ctrl-C')
     .option('--check', 'end with 4 where something needs a person, for a monitor');
   return {
-    help: '\nIts first line answers whether all is well. What needs a person comes next, with what to do about it.\nExit codes with --check: 0 all is well, 4 something needs a person.\n\nExamples:\n  analytics-mirror status\n  analytics-mirror status --watch\n  analytics-mirror status --check --json',
-    run: async (app, { watch, check }: { watch?: boolean; check?: boolean }) => {
-      const judged = (isWell: boolean): void => {
-        if (check === true && !isWell) context.setExitCode(exitCodes.incomplete);
+    help: '\nIts first line answers whether all is well. What needs a person comes next, with what to do about it.\nWhere several projects are configured and none is named, it\nshows all, the worst first.\nExit codes with --check: 0 all is well, 4 something needs a person.\n\nExamples:\n  analytics-mirror status\n  analytics-mirror status --watch\n  analytics-mirror status --check --json',
+    runAll: async (apps, { watch, check }: StatusFlags) => {
+      const look = async (): Promise<CommandResult> => {
+        const { isWell, ...result } = await statusOfAll(apps);
+        judged(check, isWell);
+        return result;
       };
+      await show(watch, look);
+      return look();
+    },
+    run: async (app, { watch, check }: StatusFlags) => {
       const { settings, clock, clusterDatabase, shared } = app;
       if (clusterDatabase && shared && !existsSync(databasePath(settings.dataDir))) {
         const report = await reportElsewhere(clusterDatabase, shared.project);
-        judged(report.said !== null && report.said.alerts.length === 0);
+        judged(check, report.said !== null && report.said.alerts.length === 0);
         return { json: report, text: elsewhereText(report) };
       }
       const db = app.databaseReadOnly();
@@ -49,7 +73,7 @@ export function define(command: Command, context: CommandContext): CommandAction
         const { jobs, condition, ...state } = readProjectState(db, app, atMs);
         const content = gatherContent(db, settings, { jobs, atMs, namesHeld: false });
         const verdict = judgeProject({ ...state, jobs, condition, content }, at);
-        judged(verdict.reasons.length === 0);
+        judged(check, verdict.reasons.length === 0);
         return {
           json: {
             dataDir: state.dataDir,
@@ -68,12 +92,7 @@ export function define(command: Command, context: CommandContext): CommandAction
           text: contentText(state.dataDir, content, verdict) + scheduleText(jobs, at),
         };
       };
-      const isShown = watch === true && command.optsWithGlobals<GlobalOptions>().json !== true;
-      if (isShown)
-        while (!signal.aborted) {
-          stdout.write(`${clearedScreen}${printableLines(look().text)}`);
-          await clock.sleep(watchEveryMs, signal).catch(() => undefined);
-        }
+      await show(watch, look);
       return look();
     },
   };
@@ -96,13 +115,14 @@ function attentionText({ message, todo }: { message: string; todo: string }): st
 
 function contentText(
   dataDir: string,
-  { rows, suspects, held, passes, snapshots, buckets, erasure, runs, lease, budget }: ProjectContent,
+  { lists, rows, suspects, held, passes, snapshots, buckets, erasure, runs, lease, budget }: ProjectContent,
   { sentence, reasons }: Verdict,
 ): string {
   const awaited = Object.entries(suspects).filter(([, count]) => count > 0);
   const sections = [
     `${sentence}\nmirror in ${dataDir}\n`,
     ...(reasons.length === 0 ? [] : [reasons.map(attentionText).join('')]),
+    freshnessTable(lists),
     formatTable(['table', 'rows'], Object.entries(rows)),
     passes.length === 0 ? 'no pass yet: run `analytics-mirror sync`\n' : passTable(passes),
     ...(awaited.length === 0
@@ -122,6 +142,19 @@ function contentText(
     ...learntText(budget).map((text) => `${text}\n`),
   ];
   return sections.join('\n');
+}
+
+/** How old the mirror is, list by list. */
+function freshnessTable(lists: ProjectContent['lists']): string {
+  return formatTable(
+    ['list', 'is', 'complete as of', 'last looked at'],
+    lists.map(({ dataset, state, completeAsOf, lookedAt }) => [
+      dataset,
+      state === 'never' ? 'never complete' : state,
+      completeAsOf === null ? '' : secondText(completeAsOf),
+      lookedAt === null ? '' : secondText(lookedAt),
+    ]),
+  );
 }
 
 /** The states of the erasure requests; nothing where there never was one. */

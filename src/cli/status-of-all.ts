@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import type { App } from '../app/app.ts';
+import { reportElsewhere } from '../cluster/report-elsewhere.ts';
+import { isoTime } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { refuseHiddenFolder } from '../core/folder.ts';
+import { secondText } from '../core/words.ts';
+import { databasePath } from '../mirror/database.ts';
+import { gatherContent } from '../status/gather-overview.ts';
+import type { ListFreshness, ProjectOverview } from '../status/overview.ts';
+import { compareTones, judge, judgeProject, type Reason, type Tone } from '../status/verdict.ts';
+import { readProjectState } from '../worker/read-project.ts';
+import type { CommandResult } from './command.ts';
+import { formatTable } from './table.ts';
+
+/** How a project is, in one sentence. `problem`: why its folder cannot be read; null where it can. */
+type Standing = { project: string; tone: Tone; sentence: string; problem: string | null; lists: ListFreshness[] };
+
+/** How all projects are, the worst first, and whether nobody has to do anything. A project that cannot be read is one of them. */
+export async function statusOfAll(apps: readonly App[]): Promise<CommandResult & { isWell: boolean }> {
+  const projects: ProjectOverview[] = [];
+  for (const app of apps) projects.push(await overviewOf(app));
+  const at = isoTime(apps[0]?.clock.now() ?? 0);
+  const { sentence, reasons } = judge({ at, projects });
+  const standings = projects
+    .map((project): Standing => {
+      const { tone, sentence: own } = judgeProject(project, at);
+      const { name, problem, content } = project;
+      return { project: name, tone, sentence: own, problem, lists: content?.lists ?? [] };
+    })
+    .toSorted((a, b) => compareTones(a.tone, b.tone));
+  return {
+    isWell: reasons.length === 0,
+    json: { at, sentence, reasons, projects: standings },
+    text: [
+      `${sentence}\n`,
+      ...(reasons.length === 0 ? [] : [reasons.map(reasonText).join('')]),
+      formatTable(
+        ['project', 'is', 'complete as of'],
+        standings.map((one) => [one.project, one.problem ?? one.sentence, asOfText(one.lists)]),
+      ),
+      'more of one: analytics-mirror status --project NAME\n',
+    ].join('\n'),
+  };
+}
+
+/** The state of a project by its folder or, where another machine of a cluster holds it, by what that one has said. */
+async function overviewOf(app: App): Promise<ProjectOverview> {
+  const { name, settings, clusterDatabase, shared, clock } = app;
+  const { service, dataDir } = settings;
+  const nothing = { jobs: [], condition: null, alerts: [], problem: null, content: null };
+  const known = { name, service: { baseUrl: service.baseUrl, projectId: service.projectId }, dataDir, ...nothing };
+  try {
+    refuseHiddenFolder(dataDir);
+    if (existsSync(databasePath(dataDir))) {
+      const [db, atMs] = [app.databaseReadOnly(), clock.now()];
+      const state = readProjectState(db, app, atMs);
+      return { ...state, content: gatherContent(db, settings, { jobs: state.jobs, atMs, namesHeld: false }) };
+    }
+    if (!clusterDatabase || !shared) return known;
+    const { said } = await reportElsewhere(clusterDatabase, shared.project);
+    return { ...known, ...said, content: null };
+  } catch (error) {
+    if (error instanceof AppError) return { ...known, problem: error.message };
+    throw error;
+  }
+}
+
+function reasonText({ message, todo, projects }: Reason): string {
+  return `ATTENTION: ${projects.join(', ')}: ${message}\n  ${todo}\n`;
+}
+
+/** Since when the mirror may be older than the service: the oldest of the lists' last complete passes. */
+function asOfText(lists: readonly ListFreshness[]): string {
+  const times = lists.map(({ completeAsOf }) => completeAsOf);
+  const [oldest] = times.filter((time) => time !== null).toSorted();
+  return times.includes(null) ? 'never' : oldest === undefined ? '' : secondText(oldest);
+}
