@@ -37,7 +37,10 @@ describe.concurrent('help', () => {
 
 describe.concurrent('text for people', () => {
   it.each([
-    ['status', /^All is well\nmirror in .*\n\ntable +rows\npersons +120\n[\s\S]*persons full +complete[\s\S]*\bdone\b/],
+    [
+      'status',
+      /^All is well\nmirror in .*\n\nlist +is +complete as of .*\n(?:.+\n)+\ntable +rows\npersons +120\n[\s\S]*persons full +complete[\s\S]*\bdone\b/,
+    ],
     ['doctor', /^state +check +found\n(ok .*\n)+$/],
     ['config print', /^dataDir: .*\nservice:\n[\s\S]*\n# API key: set\n$/],
     ['call persons.list --param limit=1', /^\{\n {2}"count": 120,\n[\s\S]*\n\}\n$/],
