@@ -35,7 +35,7 @@ await runProgram(process.argv.slice(2), {
   environment: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
-  isTerminal: process.stderr.isTTY,
+  isTerminal: process.stderr.isTTY && process.env['TERM'] !== 'dumb',
   // A terminal can be resized, and a serial line says 0.
   get terminalColumns() {
     return process.stderr.columns || 80;

@@ -2,30 +2,49 @@ import type { OnProgress } from '../job/job-context.ts';
 import type { CommandContext } from './command.ts';
 import { countText, durationText, secondText } from '../core/words.ts';
 
-/** What a part has of the budget: the requests that it may make now, null without a limit; and the pause that the service asked for. */
-export type BudgetLook = { requestsLeft: number | null; pausedUntil: string | null };
+/**
+ * What a part has of the budget: the requests that it may make now, null without a limit; until when it waits for the next one, and why;
+ * null where it does not wait.
+ */
+export type BudgetLook = {
+  requestsLeft: number | null;
+  waits: { until: string; why: 'the budget' | 'the service (429)' } | null;
+};
 
-/** The progress of a job. `total` is null where it is unknown. */
-export type ProgressState = BudgetLook & { label: string; done: number; total: number | null; elapsedMs: number };
+/** The progress of a job, of which `before` rows were done when it began. `total` is null where it is unknown. */
+export type ProgressState = BudgetLook & {
+  label: string;
+  done: number;
+  before: number;
+  total: number | null;
+  elapsedMs: number;
+};
 
-const unlimited: BudgetLook = { requestsLeft: null, pausedUntil: null };
+const unlimited: BudgetLook = { requestsLeft: null, waits: null };
 const redrawMs = 100;
 /** A job that waits reports nothing: its line is drawn anew so often. */
 const redrawWaitingMs = 1000;
 const barWidth = 24;
+/** A narrower terminal shows the numbers alone. */
+const barFromColumns = 80;
 
-/** The line that shows the progress: bar, counts, rate, requests left in the budget, time left. */
-export function progressLine({ label, done, total, elapsedMs, requestsLeft, pausedUntil }: ProgressState): string {
-  if (pausedUntil !== null) return `${label}  ${countText(done)} rows  waits until ${secondText(pausedUntil)} (429)`;
-  const perSecond = elapsedMs > 0 ? (done * 1000) / elapsedMs : 0;
+/** The line that shows the progress: bar, counts, rate, requests left in the budget, time left; or what is waited for. */
+export function progressLine(
+  { label, done, before, total, elapsedMs, requestsLeft, waits }: ProgressState,
+  columns = barFromColumns,
+): string {
+  const counted =
+    total === null || total <= 0 ? `${countText(done)} rows` : `${countText(done)} of ${countText(total)}`;
+  if (waits !== null) return `${label}  waits for ${waits.why} until ${secondText(waits.until)}  ${counted}`;
+  const perSecond = elapsedMs > 0 ? ((done - before) * 1000) / elapsedMs : 0;
   const rate = `${countText(Math.round(perSecond))}/s`;
   const budget = requestsLeft === null ? '' : `  ${countText(requestsLeft)} requests free`;
-  if (total === null || total <= 0) return `${label}  ${countText(done)} rows  ${rate}${budget}`;
+  if (total === null || total <= 0) return `${label}  ${counted}  ${rate}${budget}`;
   const share = Math.min(1, done / total);
   const filled = Math.round(share * barWidth);
-  const bar = '█'.repeat(filled) + '░'.repeat(barWidth - filled);
+  const bar = columns < barFromColumns ? '' : `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)}  `;
   const left = perSecond > 0 ? `  ${durationText((Math.max(0, total - done) * 1000) / perSecond)} left` : '';
-  return `${label}  ${bar}  ${countText(done)} of ${countText(total)}  ${rate}${budget}${left}`;
+  return `${label}  ${bar}${counted}  ${rate}${budget}${left}`;
 }
 
 /** Shows a job's progress on a terminal. `look`: what a part has of the budget. */
@@ -36,7 +55,7 @@ export async function reportProgress<T, Part extends string>(
   look: (part: Part) => Promise<BudgetLook> = () => Promise.resolve(unlimited),
 ): Promise<T> {
   if (!context.isTerminal) return work(() => undefined);
-  let current: { part: Part | null; startedAt: number } = { part: null, startedAt: 0 };
+  let current: { part: Part | null; startedAt: number; before: number } = { part: null, startedAt: 0, before: 0 };
   let drawnAt = 0;
   let budget = unlimited;
   let latest: { done: number; total: number | null } = { done: 0, total: null };
@@ -49,14 +68,16 @@ export async function reportProgress<T, Part extends string>(
       if (part === current.part) budget = seen;
     };
     void look(part).then(show, () => show(unlimited));
-    const elapsedMs = now - current.startedAt;
-    const line = progressLine({ label: `${job} ${part}`, done, total, elapsedMs, ...budget });
+    const { startedAt, before } = current;
+    const state = { label: `${job} ${part}`, done, before, total, elapsedMs: now - startedAt, ...budget };
+    const line = progressLine(state, context.terminalColumns);
     context.stderr.write(`\r\u001B[2K${line.slice(0, context.terminalColumns - 1)}`);
   };
   const onProgress: OnProgress<Part> = (part, done, total) => {
     const now = performance.now();
     if (part !== current.part) {
-      current = { part, startedAt: now };
+      // A pass that goes on has rows from before.
+      current = { part, startedAt: now, before: done };
       budget = unlimited;
     } else if (now - drawnAt < redrawMs) return;
     draw(part, { done, total });

@@ -84,7 +84,7 @@ export function createBudget(
 }
 
 /** The log names a wait for the budget from this length on. */
-const longWaitMs = 60_000;
+const longWaitMs = 10_000;
 
 /** A request that may start, and by when: the times of others count on it. */
 type Begun = { end: EndRequest; byMs: number };

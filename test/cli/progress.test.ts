@@ -5,27 +5,27 @@ import type { OnProgress } from '../../src/job/job-context.ts';
 
 test.for([
   [
-    { label: 'persons', done: 500, total: 1000, elapsedMs: 1000, requestsLeft: null, pausedUntil: null },
+    { label: 'persons', done: 500, total: 1000, before: 0, elapsedMs: 1000, requestsLeft: null, waits: null },
     'persons  ████████████░░░░░░░░░░░░  500 of 1,000  500/s  1 s left',
   ],
   [
-    { label: 'persons', done: 0, total: 1000, elapsedMs: 0, requestsLeft: null, pausedUntil: null },
+    { label: 'persons', done: 0, total: 1000, before: 0, elapsedMs: 0, requestsLeft: null, waits: null },
     'persons  ░░░░░░░░░░░░░░░░░░░░░░░░  0 of 1,000  0/s',
   ],
   [
-    { label: 'persons', done: 1200, total: 1000, elapsedMs: 2000, requestsLeft: null, pausedUntil: null },
+    { label: 'persons', done: 1200, total: 1000, before: 0, elapsedMs: 2000, requestsLeft: null, waits: null },
     'persons  ████████████████████████  1,200 of 1,000  600/s  0 s left',
   ],
   [
-    { label: 'persons', done: 1200, total: null, elapsedMs: 2000, requestsLeft: null, pausedUntil: null },
+    { label: 'persons', done: 1200, total: null, before: 0, elapsedMs: 2000, requestsLeft: null, waits: null },
     'persons  1,200 rows  600/s',
   ],
   [
-    { label: 'persons', done: 500, total: 1000, elapsedMs: 1000, requestsLeft: 1180, pausedUntil: null },
+    { label: 'persons', done: 500, total: 1000, before: 0, elapsedMs: 1000, requestsLeft: 1180, waits: null },
     'persons  ████████████░░░░░░░░░░░░  500 of 1,000  500/s  1,180 requests free  1 s left',
   ],
   [
-    { label: 'persons', done: 1200, total: null, elapsedMs: 2000, requestsLeft: 0, pausedUntil: null },
+    { label: 'persons', done: 1200, total: null, before: 0, elapsedMs: 2000, requestsLeft: 0, waits: null },
     'persons  1,200 rows  600/s  0 requests free',
   ],
   [
@@ -33,18 +33,24 @@ test.for([
       label: 'sync persons',
       done: 1200,
       total: 9000,
+      before: 0,
       elapsedMs: 2000,
       requestsLeft: 0,
-      pausedUntil: '2026-01-01T00:36:42.000Z',
+      waits: { until: '2026-01-01T00:36:42.000Z', why: 'the service (429)' },
     },
-    'sync persons  1,200 rows  waits until 2026-01-01 00:36:42 UTC (429)',
+    'sync persons  waits for the service (429) until 2026-01-01 00:36:42 UTC  1,200 of 9,000',
   ],
   [
-    { label: 'persons', done: 0, total: 0, elapsedMs: 5, requestsLeft: null, pausedUntil: null },
+    { label: 'persons', done: 17_500, total: 20_000, before: 17_000, elapsedMs: 1000, requestsLeft: null, waits: null },
+    'persons  █████████████████████░░░  17,500 of 20,000  500/s  5 s left',
+  ],
+  [
+    { label: 'persons', done: 0, total: 0, before: 0, elapsedMs: 5, requestsLeft: null, waits: null },
     'persons  0 rows  0/s',
   ],
 ] as const)('%j', ([state, line]) => {
   expect(progressLine(state)).toBe(line);
+  expect(progressLine(state, 40)).toBe(line.replace(/[█░]+ {2}/, ''));
 });
 
 /** A context whose standard error is kept. */
@@ -105,10 +111,7 @@ test('what is left of the budget is asked for by the part that is under way', as
     onProgress('persons', 0, null);
     onProgress('recordings', 0, null);
   };
-  await reportProgress(context, 'sync', work, async (part) => ({
-    requestsLeft: left[part] ?? null,
-    pausedUntil: null,
-  }));
+  await reportProgress(context, 'sync', work, async (part) => ({ requestsLeft: left[part] ?? null, waits: null }));
   expect(written.slice(0, 3)).toEqual([
     `${clearLine}sync persons  0 rows  0/s`,
     `${clearLine}sync persons  0 rows  0/s  7 requests free`,
@@ -124,9 +127,11 @@ test('while a job waits and reports nothing, its line says for what and until wh
     onProgress('persons', 1200, 9000);
     await vi.advanceTimersByTimeAsync(2500);
   };
-  const paused = { requestsLeft: 0, pausedUntil: '2026-01-01T00:36:42.000Z' };
-  await reportProgress(context, 'sync', work, () => Promise.resolve(paused));
-  expect(written.at(-2)).toBe(`${clearLine}sync persons  1,200 rows  waits until 2026-01-01 00:36:42 UTC (429)`);
+  const waits = { until: '2026-01-01T00:36:42.000Z', why: 'the budget' } as const;
+  await reportProgress(context, 'sync', work, () => Promise.resolve({ requestsLeft: 0, waits }));
+  expect(written.at(-2)).toBe(
+    `${clearLine}sync persons  waits for the budget until 2026-01-01 00:36:42 UTC  1,200 of 9,00`,
+  );
 });
 
 test('a line never fills the terminal, and is cleared when the work fails', async () => {

@@ -1,14 +1,16 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app/app.ts';
+import type { Budget } from '../../client/budget.ts';
+import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
-import { datasets, mirroredDatasets, pagedDatasets, type MirroredDataset } from '../../contract/datasets.ts';
+import { datasets, mirroredDatasets, pagedDatasets, type Lane, type MirroredDataset } from '../../contract/datasets.ts';
 import type { OnProgress } from '../../job/job-context.ts';
 import { passModes, type PassMode } from '../../mirror/passes.ts';
 import { runSyncJob, type SyncJob, type SyncJobResult } from '../../worker/sync-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { absenceText, passTable } from '../sync-text.ts';
-import { reportProgress } from '../progress.ts';
+import { reportProgress, type BudgetLook } from '../progress.ts';
 
 type SyncFlags = { mode: PassMode; resume?: boolean; fresh?: boolean };
 
@@ -62,10 +64,16 @@ Examples:
 export function syncNow(app: App, context: CommandContext, job: SyncJob): Promise<SyncJobResult> {
   const work = (onProgress: OnProgress<MirroredDataset>): Promise<SyncJobResult> =>
     runSyncJob(app.serviceContext(context.signal), { ...job, onProgress });
-  return reportProgress(context, 'sync', work, async (dataset) => ({
-    requestsLeft: await app.budget.left(datasets[dataset].lane),
-    pausedUntil: (await app.budget.standing()).pausedUntil,
-  }));
+  return reportProgress(context, 'sync', work, (dataset) => lookAtBudget(app.budget, datasets[dataset].lane));
+}
+
+async function lookAtBudget(budget: Budget, lane: Lane): Promise<BudgetLook> {
+  const { pausedUntil } = await budget.standing();
+  const usedUpUntilMs = await budget.usedUpUntilMs(lane);
+  const requestsLeft = await budget.left(lane);
+  if (pausedUntil !== null) return { requestsLeft, waits: { until: pausedUntil, why: 'the service (429)' } };
+  if (usedUpUntilMs === null) return { requestsLeft, waits: null };
+  return { requestsLeft, waits: { until: isoTime(usedUpUntilMs), why: 'the budget' } };
 }
 
 function defaultDatasets({ settings }: App): readonly MirroredDataset[] {
