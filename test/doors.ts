@@ -236,5 +236,5 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   anchor: 350,
   cluster: 3_050,
   sandbox: 4_400,
-  program: 5_250,
+  program: 5_300,
 };

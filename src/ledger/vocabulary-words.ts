@@ -1,4 +1,4 @@
-import { codeText, countText } from '../core/words.ts';
+import { codeText, countText, minuteText } from '../core/words.ts';
 import { isFile, type FixedTarget, type Target } from './target.ts';
 import type {
   bases,
@@ -236,8 +236,8 @@ export function todoText({
   return waitsFor === null ? null : waits[waitsFor];
 }
 
-/** What an open request does next by itself. */
-export function nextText(state: RequestState): string {
-  if (state === 'awaiting_upstream') return 'the service carries out the deletion; nothing is to be done until then';
-  return 'the next reconciliation goes on with it';
+/** What an open request does next by itself. `waitsUntil`: when the next of what is left is due; null where something is due now. */
+export function nextText(waitsUntil: string | null): string {
+  if (waitsUntil === null) return 'the next reconciliation goes on with it';
+  return `nothing; it waits for the service, which is asked again from ${minuteText(waitsUntil)}`;
 }

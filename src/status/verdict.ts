@@ -1,7 +1,7 @@
 import { alertTable, type AlertKind, type Section } from '../config/alert-kinds.ts';
 import { datasets } from '../contract/datasets.ts';
 import { forProject } from '../config/projects.ts';
-import { countedText, minuteText } from '../core/words.ts';
+import { countText, countedText, durationText, minuteText } from '../core/words.ts';
 import { serviceCauses } from '../job/service-cause.ts';
 import { isHere } from '../job/worker-state.ts';
 import type { Overview, ProjectContent, ProjectOverview } from './overview.ts';
@@ -42,7 +42,7 @@ export function judge({ at, projects }: Pick<Overview, 'at' | 'projects'>): Verd
       : project.jobs.every(({ lastSuccessAt }) => lastSuccessAt === null),
   );
   const tone = worst?.tone ?? (isNew ? 'new' : 'well');
-  return { tone, sentence: sentenceOf(tone, reasons), reasons };
+  return { tone, sentence: tone === 'new' ? newText(projects, at) : sentenceOf(reasons), reasons };
 }
 
 /** Judges one project at a time (ISO 8601 UTC). */
@@ -50,9 +50,20 @@ export function judgeProject(project: ProjectOverview, at: string): Verdict {
   return judge({ at, projects: [project] });
 }
 
-function sentenceOf(tone: Tone, reasons: readonly Reason[]): string {
+/** What is to be seen before a first pass has ended: how far it is, and how long it takes at this pace. */
+function newText(projects: readonly ProjectOverview[], at: string): string {
+  const pass = projects.flatMap(({ content }) => content?.passes ?? []).find(({ verdict }) => verdict === 'running');
+  if (!pass) return 'Nothing is mirrored yet';
+  const { dataset, countReported, rowsDistinct, startedAt } = pass;
+  const under = `The first pass over ${dataset} is under way: ${countText(rowsDistinct)}`;
+  if (countReported === null || rowsDistinct === 0) return `${under} rows`;
+  const tookMs = Date.parse(at) - Date.parse(startedAt);
+  const leftMs = (tookMs * Math.max(0, countReported - rowsDistinct)) / rowsDistinct;
+  return `${under} of about ${countText(countReported)} rows, ${durationText(leftMs)} left at this pace`;
+}
+
+function sentenceOf(reasons: readonly Reason[]): string {
   const [first, ...more] = reasons;
-  if (tone === 'new') return 'Nothing is mirrored yet';
   if (!first) return 'All is well';
   const { title, projects } = first;
   const told = projects.length > namedMax ? `${title} (${countedText(projects.length, 'project')})` : title;

@@ -12,6 +12,7 @@ import {
   refusalReasons,
   targetResults,
 } from '../../src/ledger/vocabulary.ts';
+import { nextText } from '../../src/ledger/vocabulary-words.ts';
 import { join } from 'node:path';
 import { verify } from '../../docs/verifier/verify.mjs';
 import { expect, test } from 'vitest';
@@ -168,4 +169,11 @@ test('and so does its description', () => {
     ...publicationCauses,
   ])
     expect(format).toContain(`\`${word}\``);
+});
+
+test('an open request says what it does next by itself, and when', () => {
+  expect(nextText(null)).toBe('the next reconciliation goes on with it');
+  expect(nextText('2026-11-30T05:00:00.000Z')).toBe(
+    'nothing; it waits for the service, which is asked again from 2026-11-30 05:00 UTC',
+  );
 });

@@ -3,6 +3,7 @@ import { alertKinds } from '../../src/config/alert-kinds.ts';
 import { forProject } from '../../src/config/projects.ts';
 import { readinessOf } from '../../src/status/verdict.ts';
 import { judge, judgeProject } from '../../src/status/verdict.ts';
+import type { ProjectContent } from '../../src/status/overview.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
 import { thousandProjects, worlds } from './worlds.ts';
 
@@ -20,6 +21,23 @@ test.each([
   ['cluster', 'broken', 'No machine is at work'],
 ] as const)('%s is judged %s: %s', (name, tone, sentence) => {
   expect(judge(worlds[name])).toMatchObject({ tone, sentence });
+});
+
+test('a first pass under way says how far it is', () => {
+  const [project] = worlds.fresh.projects;
+  const [pass] = project?.content?.passes ?? [];
+  if (!project?.content || !pass) throw new Error('a world without a pass');
+  const startedAt = new Date(Date.parse(worlds.fresh.at) - 20_000).toISOString();
+  const lists = project.content.lists.map((list) => ({ ...list, state: 'never' as const }));
+  const sentenceWith = (countReported: number | null): string => {
+    const own = { ...pass, dataset: 'persons' as const, verdict: 'running' as const, startedAt, countReported };
+    const content = { ...project.content, lists, passes: [{ ...own, rowsDistinct: 2000 }] } as ProjectContent;
+    return judgeProject({ ...project, alerts: [], content }, worlds.fresh.at).sentence;
+  };
+  expect(sentenceWith(6000)).toBe(
+    'The first pass over persons is under way: 2,000 of about 6,000 rows, 40 s left at this pace',
+  );
+  expect(sentenceWith(null)).toBe('The first pass over persons is under way: 2,000 rows');
 });
 
 test('what waits for approval has the commands for whom, for yes and for no', () => {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { codeText, countText, secondText } from '../../core/words.ts';
+import { isoTime } from '../../core/clock.ts';
+import { codeText, countedText, countText, secondText } from '../../core/words.ts';
 import { acknowledgementsOf, type Acknowledgement } from '../../erasure/acknowledge.ts';
 import { believed } from '../../erasure/projection.ts';
 import { requireRequest } from '../../erasure/receive.ts';
@@ -22,6 +23,7 @@ import {
   statusText,
   targetText,
 } from '../../ledger/vocabulary-words.ts';
+import type { Database } from '../../mirror/database.ts';
 import { endedStates, finalStates, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts';
 import { readFenceUse } from '../../mirror/fence.ts';
@@ -40,6 +42,7 @@ function defineList(command: Command): CommandAction {
     help: '\nExamples:\n  analytics-mirror erase list\n  analytics-mirror erase list --all --json',
     run: (app, { all }: { all?: boolean }) => {
       const db = app.databaseReadOnly();
+      const now = isoTime(app.clock.now());
       const { histories } = readLedger(app.settings.dataDir);
       const known = listRequests(db, 'all').map((request) => believed(db, request, histories.of(request.id)));
       const requests = known.filter(({ state }) => all === true || !finalStates.includes(state));
@@ -53,7 +56,7 @@ function defineList(command: Command): CommandAction {
       };
       return {
         json: {
-          requests: requests.map((one) => ({ ...one, todo: todoOf(one), unacknowledgedBy: silentOf(one) })),
+          requests: requests.map((one) => ({ ...one, todo: todoOf(db, one, now), unacknowledgedBy: silentOf(one) })),
           states,
         },
         text: requests.length === 0 ? noneText(states) : requestTable(requests),
@@ -90,9 +93,16 @@ function stateCell({ state, reason, waitsFor, waitsSince, erasedBy }: ErasureReq
   return code === null ? stateText(state) : `${stateText(state)}: ${codeText(code)}${since}${earlier}`;
 }
 
-/** What is to be done about a request; null where it has ended for no reason that needs an operator. */
-function todoOf(request: ErasureRequest): string | null {
-  return todoText(request) ?? (endedStates.includes(request.state) ? null : nextText(request.state));
+/** What is to be done about a request at a time (ISO 8601 UTC); null where it has ended for no reason that needs an operator. */
+function todoOf(db: Database, request: ErasureRequest, now: string): string | null {
+  const todo = todoText(request);
+  if (todo !== null || endedStates.includes(request.state)) return todo;
+  const left = listTargets(db, request.id).filter(({ status }) => status !== 'done');
+  const due = left.map(
+    ({ target, notBefore }) => (target === 'upstream.events' ? request.eventsExpectedBy : notBefore) ?? '',
+  );
+  const [next = ''] = due.toSorted();
+  return nextText(next > now ? next : null);
 }
 
 /** The commands between which an operator chooses for a held request. */
@@ -116,6 +126,7 @@ function defineShow(command: Command): CommandAction {
       const history = histories.of(request.id);
       const acknowledgements = history ? acknowledgementsOf(history, app.settings.export.consumers) : [];
       const ledger = [...reader.entries()].filter((entry) => requestsOf(entry).includes(request.id));
+      const todo = todoOf(db, request, isoTime(app.clock.now()));
       const text = [
         `request ${request.id}, generation ${request.generation}\n`,
         formatTable(
@@ -130,15 +141,22 @@ function defineShow(command: Command): CommandAction {
               : [['service batch by', secondText(request.eventsExpectedBy)] as const]),
             [
               'found',
-              `${request.persons ?? 0} persons, ${request.distinctIds ?? 0} distinct ids, ${request.recordings ?? 0} recordings`,
+              [
+                countedText(request.persons ?? 0, 'person'),
+                countedText(request.distinctIds ?? 0, 'distinct id'),
+                countedText(request.recordings ?? 0, 'recording'),
+              ].join(', '),
             ],
-            ['kept out since', `${countText(fence.hits)} times, ${countText(fence.recreated)} of them created again`],
+            [
+              'kept out since',
+              `${countedText(fence.hits, 'time')}, ${countText(fence.recreated)} of them created again`,
+            ],
           ],
         ),
-        ...(todoOf(request) === null
+        ...(todo === null
           ? []
           : [
-              `what to do: ${todoOf(request)}\n${request.reason === null ? '' : heldText('the request', held, db)}${choiceText(request)}`,
+              `what to do: ${todo}\n${request.reason === null ? '' : heldText('the request', held, db)}${choiceText(request)}`,
             ]),
         targets.length === 0 ? 'no targets yet\n' : targetTable(targets),
         ...(acknowledgements.length === 0 ? [] : [consumerTable(acknowledgements)]),
@@ -149,7 +167,7 @@ function defineShow(command: Command): CommandAction {
       ].join('\n');
       return {
         json: {
-          request: { ...request, todo: todoOf(request) },
+          request: { ...request, todo },
           ...held,
           targets: targets.map(spelled),
           acknowledgements,

@@ -181,7 +181,7 @@ function erasureText(erasure: ErasureResult, maxRequestDays: number): string {
     [erasure.held, 'held for your approval: `erase list` says why'],
     [erasure.residue, 'with something left: `erase scan` says where'],
     [erasure.attention, 'call for attention: `erase list` says why'],
-    [erasure.waiting, 'go on at the next reconciliation'],
+    [erasure.waiting, 'go on by themselves: `erase show` says when'],
   ];
   const done = lines.filter(([count]) => count > 0);
   return formatTable(['erasure', ''], done);
