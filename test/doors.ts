@@ -232,7 +232,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   mirror: 6_900,
   publish: 5_550,
   erasure: 10_350,
-  operate: 8_650,
+  operate: 8_700,
   anchor: 350,
   cluster: 3_050,
   sandbox: 4_400,

@@ -32,7 +32,7 @@ import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { problemSentence, verifySnapshots } from '../snapshot/verify.ts';
 
 /** What the checks work with. Each function throws an `AppError` when it fails. */
-export type DoctorParts = ServiceParts & {
+export type DoctorParts = Omit<ServiceParts, 'isErasing'> & {
   openReader: () => Database;
   /** The keys that sign the ledger from outside of the data folder. */
   signers: () => readonly OutsideSigner[];
@@ -51,6 +51,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
   let known: LedgerReader | undefined;
   let isAnswering = false;
   const ledger = (): LedgerReader => (known ??= readLedger(dataDir));
+  const isErasing = (): boolean => hasMirror && listRequests(openReader(), 'open').length > 0;
   return [
     configurationFound(settings),
     await attempt('data folder', () => folderUse(dataDir)),
@@ -75,7 +76,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
       : []),
     ...(await checkBuckets(attempt, settings, hasMirror ? openReader : null, signal)),
     await attempt('budget', async () => budgetFound(await parts.budget.standing(), settings.budget)),
-    ...(await examineService(attempt, parts).then((found) => {
+    ...(await examineService(attempt, { ...parts, isErasing }).then((found) => {
       isAnswering = found.some(({ state }) => state === 'ok');
       return found;
     })),

@@ -6,26 +6,29 @@ import type { Found } from './check.ts';
 /**
  * Asks whether the key may delete persons, and changes nothing: no person has the id, and the change is empty. A live service
  * refuses a change without `properties` before it looks the person up. Where that does not tell, it asks for the deletion of an
- * empty list of persons, which a service that knows the call refuses as wrong input.
+ * empty list of persons, which a service that knows the call refuses as wrong input. `isErasing`: a key that may not is at fault; else
+ * somebody may only want to mirror.
  */
-export function askToDelete(service: Service, signal: AbortSignal): Promise<Found> {
+export function askToDelete(service: Service, signal: AbortSignal, isErasing: boolean): Promise<Found> {
   const change = { params: { id: 0 }, body: { properties: {} }, signal };
   return askToChange({
     dataset: 'persons',
     scope: 'person:write',
     lost: 'this key cannot delete persons: erasures will be refused',
+    isNeeded: isErasing,
     change: () => service.call('persons.update', change),
     changeInstead: () => service.call('persons.bulk_delete', { body: { ids: [] }, signal }),
   });
 }
 
 /** Asks whether the key may change playlists, and changes nothing: the change is empty, and there is no such playlist. */
-export function askToChangePlaylists(service: Service, signal: AbortSignal): Promise<Found> {
+export function askToChangePlaylists(service: Service, signal: AbortSignal, isErasing: boolean): Promise<Found> {
   const params = { short_id: 'no-such-playlist' };
   return askToChange({
     dataset: 'playlists',
     scope: 'session_recording_playlist:write',
     lost: 'this key cannot change playlists: an erasure may not be able to take recordings out of them',
+    isNeeded: isErasing,
     change: () => service.call('playlists.update', { params, body: {}, signal }),
   });
 }
@@ -35,12 +38,22 @@ type EmptyChange = {
   dataset: string;
   scope: Scope;
   lost: string;
+  isNeeded: boolean;
   change: () => Promise<unknown>;
   changeInstead?: () => Promise<unknown>;
 };
 
 /** Sends a change that can change nothing: a key without the scope gets a 403, any other key a 404. */
-async function askToChange({ dataset, scope, lost, change, changeInstead }: EmptyChange): Promise<Found> {
+async function askToChange(asked: EmptyChange): Promise<Found> {
+  try {
+    return await mayChange(asked);
+  } catch (error) {
+    if (asked.isNeeded || !(error instanceof AppError) || error.status !== 403) throw error;
+    return { state: 'warning', detail: error.message, ...(error.hint === undefined ? {} : { fix: error.hint }) };
+  }
+}
+
+async function mayChange({ dataset, scope, lost, change, changeInstead }: EmptyChange): Promise<Found> {
   const may = `the key may change ${dataset} (${scope})`;
   const refusal = await refusalOf(change, lost);
   // A 404 in other words is a proxy's that lets no such change through.
@@ -61,7 +74,8 @@ async function refusalOf(change: () => Promise<unknown>, lost: string): Promise<
     return undefined;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    if (error.status === 403) throw new AppError(`${lost} (${error.message})`, { code: 'refused', hint: error.hint });
+    if (error.status === 403)
+      throw new AppError(`${lost} (${error.message})`, { code: 'refused', status: 403, hint: error.hint });
     if (error.code !== 'rejected') throw error;
     return error;
   }

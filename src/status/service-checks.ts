@@ -19,13 +19,15 @@ export type ServiceParts = {
   /** Whether an answer of the service has declared its address deprecated. */
   deprecation: () => Deprecation | null;
   budget: Pick<Budget, 'usedUpUntilMs' | 'standing'>;
+  /** Whether an erasure request is open. */
+  isErasing: () => boolean;
   signal: AbortSignal;
 };
 
 /** Asks the service what the jobs will ask it for. */
 export async function examineService(
   attempt: Attempt,
-  { settings, openService, deprecation, budget, signal }: ServiceParts,
+  { settings, openService, deprecation, budget, isErasing, signal }: ServiceParts,
 ): Promise<Check[]> {
   const first = { limit: 1, offset: 0 };
   /** Does not wait for the budget: that may take an hour, and it says nothing about the service. */
@@ -58,7 +60,9 @@ export async function examineService(
     await openService().call('recordings.list', { query: first, extraQuery, signal });
     return 'answers; the key may read recordings (session_recording:read)';
   });
-  const deleting = await ask('service: deleting persons', 'general', () => askToDelete(openService(), signal));
+  const deleting = await ask('service: deleting persons', 'general', () =>
+    askToDelete(openService(), signal, isErasing()),
+  );
   const findings = [persons, projects, recordings, deleting];
   const deprecated = deprecation();
   if (deprecated) findings.push(deprecationFinding(deprecated, settings.service.pathPrefix));
@@ -69,7 +73,9 @@ export async function examineService(
   }
   if (settings.playlists.shortIds.length > 0)
     findings.push(
-      await ask('service: changing playlists', 'general', () => askToChangePlaylists(openService(), signal)),
+      await ask('service: changing playlists', 'general', () =>
+        askToChangePlaylists(openService(), signal, isErasing()),
+      ),
     );
   return findings;
 }
