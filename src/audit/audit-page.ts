@@ -117,10 +117,19 @@ footer { padding-block: 2rem 3rem; color: var(--soft); font-size: .88rem; }
 }
 `;
 
-const styleHash = createHash('sha256').update(pageStyle).digest('base64');
+/** Each printed sheet says which page of what it is. A title has no quotes and no backslash. */
+function sheetStyle(title: string): string {
+  return `
+@page { @bottom-left { content: '${title.replaceAll(/['"\\<\n]/gu, '')}'; font: 7.5pt system-ui, sans-serif; color: #525d6d; }
+  @bottom-right { content: 'page ' counter(page) ' of ' counter(pages); font: 7.5pt system-ui, sans-serif; color: #525d6d; } }
+`;
+}
 
 /** Allows the page's own style and nothing else: no script, no request, no form. */
-const pagePolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'`;
+function policyOf(style: string): string {
+  const hash = createHash('sha256').update(style).digest('base64');
+  return `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
+}
 
 /** A whole page: one file that loads nothing from elsewhere. */
 export function renderPage(page: {
@@ -131,17 +140,18 @@ export function renderPage(page: {
   content: Markup;
   footer: string;
 }): string {
+  const style = pageStyle + sheetStyle(page.title);
   return textOf(
     html`<!doctype html>
       <html lang="en">
         <head>
           <meta charset="utf-8" />
-          <meta http-equiv="Content-Security-Policy" content="${raw(pagePolicy)}" />
+          <meta http-equiv="Content-Security-Policy" content="${raw(policyOf(style))}" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="referrer" content="no-referrer" />
           <meta name="generator" content="analytics-mirror ${packageJson.version}" />
           <title>${page.title}</title>
-          ${raw(`<style>${pageStyle}</style>`)}
+          ${raw(`<style>${style}</style>`)}
         </head>
         <body>
           <a class="skip" href="#content">Skip to the content</a>

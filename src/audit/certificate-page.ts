@@ -21,14 +21,20 @@ export type IssuedCertificate = {
 };
 
 /**
- * A certificate as a page to read and to print on one or two sheets of A4. What it does not prove comes first. The page carries
- * its `bundle`, so that the file that a person reads is the file that a machine checks.
+ * A certificate as a page to read and to print on one or two sheets of A4: what was done, what was not reached, how sure that is, and
+ * what no certificate proves. The page carries its `bundle`, so that the file that a person reads is the file that a machine checks.
  */
 export function certificatePage({ certificate, sha256, entry, later }: IssuedCertificate, bundle: string): string {
   const { request, days, is_late: isLate, due_at: dueAt } = certificate;
   const words = certificateWords(certificate);
   const isOf = (evidence: Evidence): boolean => certificate.targets.some((target) => evidenceOf(target) === evidence);
   const weakest = evidences.find(isOf) ?? 'not_reached';
+  const isNotReached = ({ target }: NotProven): boolean =>
+    certificate.targets.some((end) => end.target === target && evidenceOf(end) === 'not_reached');
+  const [notReached, limits] = [
+    words.notProven.filter(isNotReached),
+    words.notProven.filter((one) => !isNotReached(one)),
+  ];
   return renderPage({
     kind: 'Certificate of erasure',
     title: `Request ${request}`,
@@ -47,20 +53,18 @@ export function certificatePage({ certificate, sha256, entry, later }: IssuedCer
               >`
         }.
       </p>`,
-    content: html`<section class="panel weak" aria-labelledby="weakest">
-        <h2 id="weakest">Weakest evidence: ${evidenceWords[weakest].name.toLowerCase()}</h2>
-        <p>${evidenceWords[weakest].means}</p>
-        <p>This holds for: ${weakestTargets(certificate, weakest)}.</p>
-      </section>
-      ${notProvenPanel(words.notProven)}
-      <section aria-labelledby="targets">
-        <h2 id="targets">The targets, weakest first</h2>
+    content: html`<section aria-labelledby="targets">
+        <h2 id="targets">What was done, target by target</h2>
         ${targetTable(certificate)}
-        <p class="soft">
-          ${evidences
-            .filter(isOf)
-            .map((evidence) => html`<b>${evidenceWords[evidence].name}:</b> ${evidenceWords[evidence].means} `)}
+      </section>
+      ${notReachedPanel(notReached)}
+      <section aria-labelledby="sure">
+        <h2 id="sure">How sure this is</h2>
+        <p>
+          Weakest evidence: <b>${evidenceWords[weakest].name.toLowerCase()}</b>. This holds for:
+          ${weakestTargets(certificate, weakest)}.
         </p>
+        ${factList(evidences.filter(isOf).map((evidence) => [evidenceWords[evidence].name, evidenceWords[evidence].means]))}
       </section>
       <section aria-labelledby="proof">
         <h2 id="proof">How the erasure here was proved</h2>
@@ -72,8 +76,8 @@ export function certificatePage({ certificate, sha256, entry, later }: IssuedCer
           when the service sends the person again under one of them.
         </p>
       </section>
-      ${factsSection(certificate)} ${statements(certificate, words.statements)} ${consumers(certificate)}
-      ${checkSection({ certificate, sha256, entry })} ${dataBlock(bundle)}`,
+      ${limitsPanel(limits)} ${factsSection(certificate)} ${statements(certificate, words.statements)}
+      ${consumers(certificate)} ${checkSection({ certificate, sha256, entry })} ${dataBlock(bundle)}`,
     footer:
       'This page names no person; whoever has the receipt of the request can tell whose it is. It was made by analytics-mirror from the certificate and the ledger.',
   });
@@ -215,18 +219,31 @@ function untilText({ until }: NotProven): Markup {
   return until === null ? html`` : html` <b>Until ${minuteText(until)}.</b>`;
 }
 
-/** Targets of which the same is said share an item. */
-function notProvenPanel(notProven: readonly NotProven[]): Markup {
-  const items = [...Map.groupBy(notProven, ({ says }) => says)];
-  return html`<section class="panel weak" aria-labelledby="not-proven">
-    <h2 id="not-proven">Not proven</h2>
-    <ul>
-      ${items.map(([says, about]) => {
-        const names = new Set(about.flatMap(({ target }) => (target === null ? [] : [nameOf(target)])));
-        return html`<li>
-          ${names.size === 0 ? '' : html`<b>${[...names].join('; ')}.</b> `}${says}${about.map(untilText)}
-        </li>`;
-      })}
-    </ul>
+/** What was left as it was, or in part; nothing where all was reached. */
+function notReachedPanel(notReached: readonly NotProven[]): Markup {
+  if (notReached.length === 0) return html``;
+  return html`<section class="panel weak" aria-labelledby="not-reached">
+    <h2 id="not-reached">Not reached</h2>
+    ${sayings(notReached)}
   </section>`;
+}
+
+function limitsPanel(limits: readonly NotProven[]): Markup {
+  return html`<section class="panel" aria-labelledby="limits">
+    <h2 id="limits">Limits: what this does not prove</h2>
+    ${sayings(limits)}
+  </section>`;
+}
+
+/** Targets of which the same is said share an item. */
+function sayings(notProven: readonly NotProven[]): Markup {
+  const items = [...Map.groupBy(notProven, ({ says }) => says)];
+  return html`<ul>
+    ${items.map(([says, about]) => {
+      const names = new Set(about.flatMap(({ target }) => (target === null ? [] : [nameOf(target)])));
+      return html`<li>
+        ${names.size === 0 ? '' : html`<b>${[...names].join('; ')}.</b> `}${says}${about.map(untilText)}
+      </li>`;
+    })}
+  </ul>`;
 }

@@ -8,7 +8,11 @@ import { table, type Markup } from '../markup/markup.ts';
 
 /** The targets of a certificate. Files of one dataset with the same result share a row; the certificate itself lists each file. */
 export function targetTable({ targets }: Certificate): Markup {
-  const groups = Map.groupBy(targets, ({ target, result, assurance }) => `${nameOf(target)} ${result} ${assurance}`);
+  // A certificate has the weakest first. Whoever reads it wants to know first what was done.
+  const groups = Map.groupBy(
+    targets.toReversed(),
+    ({ target, result, assurance }) => `${nameOf(target)} ${result} ${assurance}`,
+  );
   const rows = [...groups.values()].flatMap((ends) => {
     const [end] = ends;
     if (!end) return [];

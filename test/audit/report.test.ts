@@ -342,14 +342,22 @@ describe('pages', () => {
     expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&quot;x&quot;');
   });
 
-  it('of a certificate have its summary, its weakest evidence and what it does not prove before anything else', () => {
+  it('of a certificate say what was done, then what was not, then how sure that is, and have the limits last', () => {
     const { dataDir } = archiveOf(1);
     const ledger = readLedger(dataDir);
     const found = findCertificate({ dataDir, ...issuing }, ledger.entries(), requestId(1).slice(0, 8));
     const page = certificatePage(found, bundleText(dataDir, ledger, found));
     checkPage(page);
     const titles = [...page.matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, title]) => title);
-    expect(titles.slice(0, 2)).toEqual(['Weakest evidence: not reached', 'Not proven']);
+    expect(titles.slice(0, 5)).toEqual([
+      'What was done, target by target',
+      'Not reached',
+      'How sure this is',
+      'How the erasure here was proved',
+      'Limits: what this does not prove',
+    ]);
+    // On paper each sheet says which it is.
+    expect(page).toContain(`content: 'Request ${requestId(1)}'`);
     for (const { says } of certificateWords(found.certificate).notProven)
       expect(page).toContain(says.replaceAll("'", '&#39;'));
     expect(page).toContain(found.sha256);

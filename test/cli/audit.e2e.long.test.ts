@@ -69,7 +69,7 @@ it('a request goes from its receipt to its certificate', async () => {
   expect(sha256(bytes)).toBe(digest);
   const printed = await workspace.run(['audit', 'certificate', request, '--format', 'json']);
   expect(printed.stdout).toBe(bytes);
-  expect(readFileSync(String(file), 'utf8')).toContain('<h2 id="not-proven">');
+  expect(readFileSync(String(file), 'utf8')).toContain('<h2 id="limits">');
 });
 
 it('its receipt shows whom it is about, to its holder only', async () => {
