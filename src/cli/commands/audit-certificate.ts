@@ -3,6 +3,7 @@ import { Option, type Command } from 'commander';
 import { reportsFolder } from '../../core/folder.ts';
 import { bundleText } from '../../audit/bundle.ts';
 import { certificatePage } from '../../audit/certificate-page.ts';
+import { letterLanguages, letterText, type LetterLanguage } from '../../audit/letter.ts';
 import { findCertificate, refuseSuperseded, supersededHelp } from '../../audit/issued-certificates.ts';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { secondText } from '../../core/words.ts';
@@ -15,30 +16,40 @@ import { evidenceWords, targetText } from '../../ledger/vocabulary-words.ts';
 import type { CommandAction } from '../command.ts';
 import { formatTable } from '../table.ts';
 
-type CertificateFlags = { format: 'html' | 'json'; out?: string; superseded?: boolean };
+type CertificateFlags = {
+  format: 'html' | 'json' | 'letter';
+  language: LetterLanguage;
+  out?: string;
+  superseded?: boolean;
+};
 
 /** Defines `audit certificate`: shows one certificate. */
 export function define(command: Command): CommandAction {
   command
     .argument('<id>', "the request's id, or its first characters")
     .addOption(
-      new Option('--format <format>', 'a page, or the exact bytes of the certificate')
-        .choices(['html', 'json'])
+      new Option('--format <format>', 'a page, the exact bytes of the certificate, or a letter to the person')
+        .choices(['html', 'json', 'letter'])
         .default('html'),
     )
-    .option('--out <file>', 'the file to write; without it a page goes to reports/, JSON to standard output')
+    .addOption(new Option('--language <code>', 'of the letter').choices(letterLanguages).default('en'))
+    .option('--out <file>', 'the file to write; without it a page goes to reports/, all else to standard output')
     .option('--superseded', supersededHelp);
   return {
     help: `
+A letter names nobody: fill in what stands in [brackets].
+
 Examples:
   analytics-mirror audit certificate 3f2a
+  analytics-mirror audit certificate 3f2a --format letter --language de --out letter.txt
   analytics-mirror audit certificate 3f2a --format json --out certificate.json`,
-    run: ({ settings }, id: string, { format, out, superseded }: CertificateFlags) => {
+    run: ({ settings }, id: string, { format, language, out, superseded }: CertificateFlags) => {
       const { dataDir } = settings;
       const ledger = readLedger(dataDir);
       const found = findCertificate(settings, ledger.entries(), id);
       refuseSuperseded(dataDir, found, superseded);
-      const { certificate, sha256, entry, later, text } = found;
+      const { certificate, sha256, entry, later } = found;
+      const text = format === 'letter' ? letterText(found, language) : found.text;
       const name = `certificate-${certificate.request}-g${certificate.generation}.html`;
       const file = format === 'html' ? (out ?? join(reportsFolder(dataDir), name)) : out;
       if (file !== undefined)

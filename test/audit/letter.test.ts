@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { letterText } from '../../src/audit/letter.ts';
+import { letterLanguages, letterWords } from '../../src/audit/letter-words.ts';
+import type { Certificate } from '../../src/erasure/proof/certificate.ts';
+
+const golden = JSON.parse(readFileSync('test/golden/certificate.json', 'utf8')) as Certificate;
+const sha256 = 'a'.repeat(64);
+/** The results that the verifier allows beside each target at the service. */
+const allowed = Object.fromEntries(
+  [...readFileSync('docs/verifier/verify.mjs', 'utf8').matchAll(/'upstream\.(\w+)':\s+'([^']+)'/g)].map(
+    ([, target = '', results = '']) => [target, results.split(' ').filter((result) => result !== 'not_applicable')],
+  ),
+);
+
+test.each(letterLanguages)('a letter in %s has a sentence for whatever a certificate can say', (language) => {
+  const words = letterWords[language];
+  for (const target of ['person', 'events', 'recordings'] as const) {
+    expect(allowed[target]?.length).toBeGreaterThan(2);
+    expect(Object.keys(words[target]).toSorted()).toEqual(allowed[target]?.toSorted());
+  }
+  const text = letterText({ certificate: golden, sha256 }, language);
+  expect(text).toContain(golden.request);
+  expect(text).toContain(sha256);
+  for (const { target, result } of golden.targets)
+    if (target === 'upstream.events') expect(text).toContain(words.events[result]);
+  // The other languages say the same with as many lines.
+  expect(text.split('\n')).toHaveLength(letterText({ certificate: golden, sha256 }, 'en').split('\n').length);
+});
+
+test('a letter says no more than the certificate: what is late, what was only observed, what a lock keeps', () => {
+  const english = letterWords.en;
+  const letterOf = (change: Partial<Certificate>): string =>
+    letterText({ certificate: { ...golden, ...change }, sha256 }, 'en');
+  expect(letterOf({})).not.toContain('longer than the law allows');
+  expect(letterOf({ is_late: true })).toContain('longer than the law allows');
+  const seen = golden.targets.map((end) =>
+    end.target === 'mirror' ? { ...end, assurance: 'observed' as const } : end,
+  );
+  expect(letterOf({ targets: seen })).toContain('nothing of you is stored');
+  const [first] = golden.targets;
+  if (!first) throw new Error('a certificate without targets');
+  const locked = [...golden.targets, { ...first, target: 'bucket' as const, result: 'locked' as const }];
+  const elsewhere = {
+    ...first,
+    target: 'copies' as const,
+    result: 'absent' as const,
+    assurance: 'not_verifiable' as const,
+  };
+  expect(letterOf({ targets: [...golden.targets, elsewhere] })).toContain(english.copies);
+  expect(letterOf({ targets: locked })).toContain(english.bucket.locked);
+  const consumers = [
+    { consumer: 'warehouse', acknowledged_at: '2026-11-02T00:00:00.000Z' },
+    { consumer: 'crm', acknowledged_at: null },
+  ];
+  expect(letterOf({ consumers })).toContain(
+    '- warehouse: has told us that it did (recorded on November 2, 2026)\n- crm: has not told us yet that it did\n',
+  );
+  expect(letterOf({ basis: 'consumer_request' })).toContain('California');
+  expect(() => letterOf({ origin: 'upstream' })).toThrow('nobody asked for it');
+});
