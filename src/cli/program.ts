@@ -138,6 +138,7 @@ Examples:
     holds: 'to read',
     does: 'forecast the requests and the time that a full pass over each list costs under the budget',
   },
+  backup: { holds: 'to read', does: 'copy mirror, ledger, keys and reports to another folder' },
   query: { holds: 'to read', does: 'run a SELECT statement on the mirror' },
   doctor: { does: 'check configuration, key, scopes, disk, database and published files' },
   config: { does: 'show the configuration', file: null },

@@ -295,6 +295,12 @@ it('audit anchor: an authority and a witness vouch for the ledger, and an audito
   await run('audit anchor', given);
 });
 
+it('backup: a copy lies beside the data folder, and can be read', async () => {
+  const { folder, entries } = await json('backup', ['--to', join(workspace.folder, 'backups')]);
+  expect(entries).toBeGreaterThan(0);
+  expect(await json('query', ['SELECT count(*) FROM persons', '--data-dir', String(folder)])).toHaveProperty('rows');
+});
+
 it('completion: every shell gets every command', async () => {
   for (const shell of ['bash', 'zsh', 'fish']) expect((await run('completion', [shell])).stdout).toContain('reconcile');
   // As a file in `fpath`, zsh runs it as the function of the first Tab, which has to complete too.

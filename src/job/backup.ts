@@ -1,0 +1,112 @@
+import { chmodSync, cpSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { draftLivesMs, syncToDisk } from '../core/atomic-file.ts';
+import { isoTime, type Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { makeFolder, namesIn } from '../core/folder.ts';
+import { explainStorageError } from '../core/storage-error.ts';
+import { readLedger } from '../ledger/ledger.ts';
+import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
+import { readTakenEntries } from '../mirror/erasure-requests.ts';
+
+/** A backup: its folder, its bytes, the entries of its ledger, and how many older ones were removed for it. */
+export type Backup = { folder: string; bytes: number; entries: number; removed: number };
+
+/**
+ * What is copied, in this order: what is signed is never older than what it signs, and the ledger is never older than the mirror, so
+ * that jobs may go on. Published files are made again, and older ones hold people who were erased since; `restore.key` is in the mirror.
+ */
+const copied = [
+  'ledger/time-stamps',
+  'ledger/checkpoints',
+  'ledger/entries.jsonl',
+  'ledger/public-keys.txt',
+  'keys',
+  'reports',
+];
+
+const backupName = /^\d{8}T\d{6}Z$/;
+const unfinished = '.unfinished';
+
+/**
+ * Copies what a data folder has to `to`, into a folder that is named after the time, and looks at the copy. `keep`: so many of these stay;
+ * older ones are removed. A kill leaves a folder that says that it is unfinished, which a later call removes. Throws `usage` for a
+ * place in the data folder, where scans would find the copied people, and `storage` where the copy cannot be made or read.
+ */
+export function backUp(
+  db: Database,
+  { dataDir, to, keep, clock }: { dataDir: string; to: string; keep: number; clock: Clock },
+): Backup {
+  if (!relative(resolve(dataDir), resolve(to)).startsWith('..'))
+    throw new AppError(`${to} is in the data folder, where an erasure would find the people in the copy`, {
+      code: 'usage',
+      hint: 'name a folder outside, on another disk at best',
+    });
+  const name = isoTime(clock.now()).replaceAll(/[-:]|\.\d+/gu, '');
+  const [folder, draft] = [join(to, name), join(to, `${name}${unfinished}`)];
+  try {
+    makeFolder(to);
+    removeUnfinished(to, clock.now() - draftLivesMs);
+    if (existsSync(folder))
+      throw new AppError(`${folder} is there already`, { code: 'storage', hint: 'try again in a second' });
+    makeFolder(draft);
+    makeFolder(join(draft, 'ledger'));
+    const mirror = databasePath(draft);
+    // Live rows only: a copy of pages would take freed ones along.
+    db.prepare(/*sql*/ `VACUUM INTO ?`).run(mirror);
+    chmodSync(mirror, 0o600);
+    for (const part of copied)
+      if (existsSync(join(dataDir, part))) cpSync(join(dataDir, part), join(draft, part), { recursive: true });
+    const entries = lookAt(draft);
+    const files = filesBelow(draft);
+    for (const file of files) syncToDisk(file);
+    renameSync(draft, folder);
+    syncToDisk(to);
+    const bytes = files.reduce((sum, file) => sum + statSync(file.replace(draft, folder)).size, 0);
+    return { folder, bytes, entries, removed: removeOlder(to, keep) };
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    throw explainStorageError(error, to) ?? error;
+  }
+}
+
+/** Reads mirror and ledger of a copy, and says how many entries the ledger has. Throws `storage` where the ledger is the older one. */
+function lookAt(draft: string): number {
+  const ledger = readLedger(draft);
+  const db = openDatabaseReadOnly(draft, 'user');
+  try {
+    if (readTakenEntries(db) > ledger.requestEntries())
+      throw new AppError('the ledger in the copy is older than the mirror in it', {
+        code: 'storage',
+        hint: 'something else has changed ledger/: look at it with `analytics-mirror audit verify`, and try again',
+      });
+    return ledger.size();
+  } finally {
+    db.close();
+  }
+}
+
+function removeUnfinished(to: string, beforeMs: number): void {
+  for (const name of namesIn(to))
+    if (
+      backupName.test(name.replace(unfinished, '')) &&
+      name.endsWith(unfinished) &&
+      statSync(join(to, name)).mtimeMs < beforeMs
+    )
+      rmSync(join(to, name), { recursive: true, force: true });
+}
+
+function removeOlder(to: string, keep: number): number {
+  const older = namesIn(to)
+    .filter((name) => backupName.test(name))
+    .toSorted()
+    .slice(0, -keep);
+  for (const name of older) rmSync(join(to, name), { recursive: true, force: true });
+  return older.length;
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
