@@ -54,11 +54,10 @@ export function backUp(
     const mirror = databasePath(draft);
     // Live rows only: a copy of pages would take freed ones along.
     db.prepare(/*sql*/ `VACUUM INTO ?`).run(mirror);
-    chmodSync(mirror, 0o600);
     for (const part of copied)
       if (existsSync(join(dataDir, part))) cpSync(join(dataDir, part), join(draft, part), { recursive: true });
+    const files = closeToOthers(draft);
     const entries = lookAt(draft);
-    const files = filesBelow(draft);
     for (const file of files) syncToDisk(file);
     renameSync(draft, folder);
     syncToDisk(to);
@@ -105,8 +104,10 @@ function removeOlder(to: string, keep: number): number {
   return older.length;
 }
 
-function filesBelow(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
+/** Gives all below a folder to its owner alone. Returns the files. */
+function closeToOthers(folder: string): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true, recursive: true });
+  const pathOf = (entry: (typeof entries)[number]): string => join(entry.parentPath, entry.name);
+  for (const entry of entries) chmodSync(pathOf(entry), entry.isDirectory() ? 0o700 : 0o600);
+  return entries.filter((entry) => entry.isFile()).map(pathOf);
 }
