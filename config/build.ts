@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { manPage } from './man-page.ts';
+import { licencesText, shippedSbom } from './shipped.ts';
 
 // Makes dist/, which is what the package ships: the sources as JavaScript, since Node strips no types below node_modules.
 // In the checkout Node runs the sources themselves.
@@ -48,3 +50,10 @@ const left = globSync('**/*.js', { cwd: dist }).filter((path) =>
 );
 if (left.length > 0) throw new Error(`a file that the package does not have is named in ${left.join(', ')}`);
 chmodSync(join(dist, 'main.js'), 0o755);
+
+// What an administrator asks of a package: its parts, their licences, a page of the manual.
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+writeFileSync(join(dist, 'sbom.cdx.json'), `${JSON.stringify(shippedSbom(), null, 2)}\n`);
+writeFileSync(join(dist, 'THIRD-PARTY-LICENCES.txt'), licencesText());
+const exitCodes = join(root, 'docs', 'operations', 'troubleshooting.md');
+writeFileSync(join(dist, 'analytics-mirror.1'), manPage(join(dist, 'main.js'), version, exitCodes));
