@@ -1,8 +1,20 @@
-import { createApp, type App } from './app/app.ts';
-import { pagedDatasets } from './contract/datasets.ts';
-import { listCurrentSnapshots } from './snapshot/current-snapshots.ts';
-import { publishedFilesIn } from './snapshot/published-files.ts';
-import { runSyncJob } from './worker/sync-job.ts';
+import { versions } from 'node:process';
+import type { App } from './app/app.ts';
+
+const [major = 0, minor = 0] = versions.node.split('.').map(Number);
+if (major < 24 || (major === 24 && minor < 12))
+  throw new Error(`analytics-mirror needs Node 24.12 or newer, and this is ${versions.node}; install a newer Node`);
+
+// Loaded after that: an older Node cannot read them, and its error would not name the cause.
+const {
+  AppError: ProgramError,
+  createApp,
+  listCurrentSnapshots,
+  pagedDatasets,
+  publishedFilesIn,
+  runExportJob,
+  runSyncJob,
+} = await import('./library-parts.ts');
 
 // What programs may build on: this file is the package's entry. Its types name nothing of other files, so that the rest of the
 // program can change.
@@ -59,6 +71,31 @@ export type Snapshot = {
   files: { path: string; rows: number; bytes: number; sha256: string }[];
 };
 
+/** What to publish, and how. */
+export type ExportOptions = {
+  /** By default all. */
+  datasets?: readonly ('persons' | 'recordings' | 'distinct_ids' | 'playlists' | 'playlist_recordings' | 'deletions')[];
+  /** `full`, the default, writes whole files; `delta` what has changed since the newest snapshot. */
+  kind?: 'full' | 'delta';
+  signal?: AbortSignal;
+};
+
+/** What was published. */
+export type Exported = {
+  /** Whether each snapshot is of a complete pass, none is missing, and a bucket and a catalog, where there are some, have followed. */
+  isComplete: boolean;
+  /** The datasets that were not published, since no full pass over their list has ever been complete. */
+  neverComplete: string[];
+  /** What readers should load now. */
+  snapshots: Snapshot[];
+};
+
+/** The error that the functions here throw. `code`: what kind it is, as exit codes tell it; `hint`: what to do about it. */
+export type AppError = Error & { readonly code: string; readonly hint: string | undefined };
+
+/** The class of that error, for `instanceof`. */
+export const AppError: abstract new (message: string, detail: { code: never }) => AppError = ProgramError;
+
 const apps = new WeakMap<Mirror, App>();
 
 /** Reads the settings of a mirror. Throws an error with the `code` `usage` that names every problem. */
@@ -82,6 +119,20 @@ export async function sync(mirror: Mirror, options: SyncOptions = {}): Promise<P
   return passes.map(({ dataset, verdict, reason, rowsReceived, rowsAdded, rowsChanged }) => {
     return { dataset, verdict, reason, rowsReceived, rowsAdded, rowsChanged };
   });
+}
+
+/**
+ * Publishes one snapshot of each dataset, as `analytics-mirror export` does. Throws an error with a `code`: `busy` while another run
+ * has the data folder, `storage` where there is no mirror yet, and others.
+ */
+export async function exportSnapshots(mirror: Mirror, options: ExportOptions = {}): Promise<Exported> {
+  const { datasets = null, kind = 'full', signal = new AbortController().signal } = options;
+  const app = appOf(mirror);
+  await app.take('export');
+  // First: opening the mirror for writing would make one where there is none.
+  const source = app.databaseReadOnly();
+  const { outcome, neverComplete } = await runExportJob(app.jobContext(signal), { datasets, kind, source });
+  return { isComplete: outcome === 'done', neverComplete, snapshots: snapshots(mirror) };
 }
 
 /** The published snapshots that readers should load. Throws an error with the `code` `storage` where a manifest is damaged. */
