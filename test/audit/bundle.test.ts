@@ -7,7 +7,7 @@ import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { plantKeys, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { verifyBundle } from '../../docs/verifier/verify.mjs';
+import { readBundle, verifyBundle } from '../../docs/verifier/verify.mjs';
 import { bundleFolder, bundleOf, checkBytes, verifier } from './bundle-fixture.ts';
 
 type Bundle = { certificate: string; entries: { line: string; proof: string }[]; public_keys: string };
@@ -85,6 +85,14 @@ describe('a bundle', () => {
     for (const file of [another, text])
       expect(verifyBundle({ text: file + behind }).problems).toEqual([{ where: 'bundle', problem: 'not_a_bundle' }]);
     expect(verifyBundle({ text: `x${text}${behind}` }).ok).toBe(true);
+  });
+
+  it('is read from a page as it was written, whatever signs its texts have', () => {
+    const bundle = { ...(JSON.parse(text) as Bundle), certificate: String.raw`a<b, and \u003c` };
+    const [begin, end] = ['<script type="application/json" id="bundle">', '</script>'];
+    const json = canonicalJson(bundle);
+    expect(readBundle(`${begin}${json.replaceAll('<', String.raw`\u003c`)}\n${end}`)).toEqual(bundle);
+    expect(readBundle(`${begin}${json}\n${end}`)).toBeUndefined();
   });
 
   it('does not verify after a change of a byte, nor cut short', () => {
