@@ -314,8 +314,7 @@ export function recordOrder({ isAlone = false } = {}) {
     const isContinued = type === 'fencing' && record.continued;
     if (isContinued && phase !== 'fencing') return 'wrong_order';
     if (type === 'fencing' && (isAlone ? record.epoch <= epoch : record.epoch !== epoch + 1)) return 'wrong_epoch';
-    if (isContinued && record.epoch !== request.epoch) return 'wrong_epoch';
-    if (type === 'fenced' && record.epoch !== request.epoch) return 'wrong_epoch';
+    if ((isContinued || type === 'fenced') && record.epoch !== request.epoch) return 'wrong_epoch';
     const saysClean = type === 'locally_verified' || (type === 'certified' && certificate !== null);
     if (saysClean && !request.isClean) return 'verified_without_scan';
     if (type === 'certified' && certificate !== null) {
@@ -1127,8 +1126,11 @@ export function verify({ folder, publicKey, checkpoint, receipt, certificates = 
       checkpoint: readCheckpoint(text),
     };
   });
-  const kept = readCheckpoint(checkpoint ?? '');
-  if (checkpoint !== undefined) claims.push({ where: 'kept checkpoint', size: kept?.size, checkpoint: kept });
+  const claim = (where, note = '') => {
+    const kept = readCheckpoint(note);
+    claims.push({ where, size: kept?.size, checkpoint: kept });
+  };
+  if (checkpoint !== undefined) claim('kept checkpoint', checkpoint);
 
   if (receipt !== undefined) {
     const read = readReceipt(receipt);
@@ -1136,10 +1138,7 @@ export function verify({ folder, publicKey, checkpoint, receipt, certificates = 
     if (!read) report('receipt, receipt', 'not_a_receipt');
     else for (const { where, problem } of verifyBundle({ text: receipt }).problems) report(`receipt, ${where}`, problem);
     const notes = new Set(read?.entries.map(({ proof }) => readProof(proof)?.note));
-    for (const note of notes) {
-      const promised = readCheckpoint(note ?? '');
-      claims.push({ where: 'receipt', size: promised?.size, checkpoint: promised });
-    }
+    for (const note of notes) claim('receipt', note);
   }
 
   const wantedSizes = new Set(claims.map((claim) => claim.checkpoint?.size));
@@ -1307,6 +1306,8 @@ export function verifyBundle({ text, publicKey, policy: policyText }) {
     entries.filter(({ type }) => type === 'key_rotated'),
     report,
   );
+  const places = judgeKeys({ keys, chain, publicKey, policy }, report);
+  let oldestKey = Infinity;
   let previous = -1;
   // Most proofs have the same checkpoint.
   const isSigned = new Map();
@@ -1345,6 +1346,7 @@ export function verifyBundle({ text, publicKey, policy: policyText }) {
         isCheckpointGood(proof);
       if (!isProved) report(where, 'not_proved');
       else if (policy) report(where, anchorProblemOf(entry, proof));
+      if (isProved) oldestKey = Math.min(oldestKey, keyIndexAt(chain, proof.checkpoint.size));
       if (entry.seq <= previous) report(where, 'wrong_seq');
       previous = entry.seq;
       const isOwn = (entry.requests ?? [entry.request]).includes(named?.request);
@@ -1352,7 +1354,8 @@ export function verifyBundle({ text, publicKey, policy: policyText }) {
       judged.take(entry, entry.seq);
     }
   }
-  judgeKeys({ keys, chain, publicKey, policy }, report);
+  // Whoever holds an older key can show another past beside a true rotation to the one that was kept.
+  if (places.length > 0 && Math.min(...places) > oldestKey) report('kept public key', 'not_signed_by_key');
   for (const [, problem] of judged.problems(Infinity)) report('certificate', problem);
   if (receipt && !saysItsEntries(receipt, entries, keys[0].name)) report('receipt', 'says_otherwise');
   const [[, later] = ['', []]] = judged.later(Infinity);
@@ -1396,6 +1399,9 @@ async function provedBy(text) {
   ];
 }
 
+/** Prints a line. Names of files may hold what a terminal would take for commands. */
+const say = (line) => console.log(line.replace(/\p{C}/gu, '\uFFFD'));
+
 async function main(args) {
   const [folder, ...rest] = args;
   const options = {};
@@ -1420,30 +1426,30 @@ async function main(args) {
   const verdict = isBundle
     ? verifyBundle({ text, publicKey, policy })
     : verify({ folder, publicKey, checkpoint, receipt, certificates, policy });
-  if (isBundle) console.log(`${verdict.entries} entries`);
+  if (isBundle) say(`${verdict.entries} entries`);
   else {
-    console.log(`${verdict.size} entries, root ${verdict.rootHash}`);
-    console.log(`${verdict.checkpoints} checkpoints, ${verdict.signed} entries covered by a good one`);
+    say(`${verdict.size} entries, root ${verdict.rootHash}`);
+    say(`${verdict.checkpoints} checkpoints, ${verdict.signed} entries covered by a good one`);
   }
-  for (const { where, problem } of verdict.problems) console.log(`problem: ${where}: ${problem}`);
-  for (const { where, problem } of verdict.warnings) console.log(`note: ${where}: ${problem}`);
+  for (const { where, problem } of verdict.problems) say(`problem: ${where}: ${problem}`);
+  for (const { where, problem } of verdict.warnings) say(`note: ${where}: ${problem}`);
   const count = Object.keys(certificates).length;
-  if (count > 0) console.log(`${count} certificates held against the ledger`);
+  if (count > 0) say(`${count} certificates held against the ledger`);
   for (const [name, consumer, at] of verdict.consumers ?? [])
-    console.log(`certificate ${name}: ${consumer}: ${at ? `acknowledged ${at}` : 'nothing acknowledged'}, by this ledger`);
+    say(`certificate ${name}: ${consumer}: ${at ? `acknowledged ${at}` : 'nothing acknowledged'}, by this ledger`);
   const laterText = (words) => words.map(({ seq, at, says }) => `entry ${seq}, ${at}: ${says}`).join('; ') || 'none';
   if (!isBundle)
     for (const [name, words] of verdict.later ?? [])
-      console.log(`certificate ${name}: later entries about this request: ${laterText(words)}`);
-  else if (verdict.later) console.log(`later entries about this request: ${laterText(verdict.later)}`);
+      say(`certificate ${name}: later entries about this request: ${laterText(words)}`);
+  else if (verdict.later) say(`later entries about this request: ${laterText(verdict.later)}`);
   const isSuperseded = verdict.problems.every(({ problem }) => problem === 'superseded');
   if (isBundle && !verdict.later && verdict.ok && readBundle(text))
-    console.log('later entries about this request: only the ledger shows them');
-  if (isBundle && isSuperseded) for (const line of await provedBy(text)) console.log(line);
+    say('later entries about this request: only the ledger shows them');
+  if (isBundle && isSuperseded) for (const line of await provedBy(text)) say(line);
   const warned = verdict.warnings.map(({ problem }) => problem);
   const isAlone = warned.includes('own_keys_only') && (isBundle || warned.includes('no_kept_checkpoint'));
   const good = isAlone ? 'OK as far as it goes: nothing was given that was kept elsewhere' : 'OK';
-  console.log(verdict.ok ? good : 'NOT OK');
+  say(verdict.ok ? good : 'NOT OK');
   if (!verdict.ok) return 1;
   return isAlone ? 3 : 0;
 }

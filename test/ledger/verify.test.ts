@@ -92,6 +92,18 @@ describe('a verification', () => {
     ]);
   });
 
+  it('prints nothing that a terminal takes for a command, whatever the names of files are', () => {
+    const { folder } = smallLedger();
+    writeFileSync(join(folder, 'checkpoints/x\u001b[8m\nOK\n.txt'), '');
+    const { status, stdout } = spawnSync(process.execPath, [program, folder], { encoding: 'utf8' });
+    expect(status).toBe(1);
+    expect(stdout).not.toContain('\u001b');
+    expect(stdout.split('\n').filter((line) => /OK/.test(line))).toEqual([
+      'problem: checkpoint x\uFFFD[8m\uFFFDOK\uFFFD: not_a_checkpoint',
+      'NOT OK',
+    ]);
+  });
+
   it('takes no bundle for a receipt that was kept', () => {
     const proofs = new URL('../../docs/verifier/proofs/', import.meta.url);
     const { folder } = smallLedger();
