@@ -80,6 +80,15 @@ export function changeValue(value: unknown, random: Random): unknown {
   ]);
 }
 
+/** The value of a text, with another value somewhere; the text itself where earlier damage left no JSON. */
+function changeJson(text: string, random: Random): unknown {
+  try {
+    return changeValue(JSON.parse(text), random);
+  } catch {
+    return text;
+  }
+}
+
 /** Another certificate that the entries name; sometimes signed too. */
 const certify =
   (change: (text: string, random: Random) => string): Damage =>
@@ -103,8 +112,7 @@ function spell(value: unknown): string {
 
 /** Words of a certificate that the operator states, which no entry shows. */
 function withStated(text: string, random: Random): string {
-  const certificate = JSON.parse(text) as Json;
-  return spell({ ...certificate, stated: changeValue(certificate['stated'], random) });
+  return text.replace(/(?<="stated":)\{.*?\}(?=,"subject")/, (stated) => spell(changeJson(stated, random)));
 }
 
 export const keptDamages: Record<string, Damage> = {
@@ -123,7 +131,7 @@ export const keptDamages: Record<string, Damage> = {
     const isText = random.chance(0.5);
     given.kept.receipt = isText
       ? changeBytes(Buffer.from(given.kept.receipt), random).toString('utf8')
-      : `${JSON.stringify(changeValue(JSON.parse(given.kept.receipt), random), null, 2)}\n`;
+      : `${JSON.stringify(changeJson(given.kept.receipt, random), null, 2)}\n`;
   },
   'no receipt': (given) => void delete given.kept.receipt,
   'another time of verification': (given, random) => {
@@ -132,7 +140,7 @@ export const keptDamages: Record<string, Damage> = {
     given.nowMs = (last ?? given.nowMs) + random.pick([0, 1, 86_400_000, 86_400_001, 86_399_999, -1, 40 * 86_400_000]);
   },
   'bytes of a certificate': certify((text, random) => changeBytes(Buffer.from(text), random).toString('utf8')),
-  'a value of a certificate': certify((text, random) => spell(changeValue(JSON.parse(text), random))),
+  'a value of a certificate': certify((text, random) => spell(changeJson(text, random))),
   'stated words of a certificate': certify((text, random) => withStated(text, random)),
   'a certificate in other spelling': certify((text, random) =>
     random.pick([

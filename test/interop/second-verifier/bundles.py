@@ -5,9 +5,9 @@ import re
 from certificates import certificate_problem
 from checkpoints import Keys
 from json_text import canonical, parse
-from proofs import are_entries, is_string, judge_proved
+from proofs import are_entries, is_string, judge_kept_key_of_proofs, judge_proved
 from records import exactly, list_of
-from verdict import Verdict, judge_kept_key
+from verdict import Verdict
 
 
 def read_bundle(text):
@@ -46,7 +46,7 @@ def verify_bundle(text, public_key=None):
         certificate = None
     request = certificate.get('request') if isinstance(certificate, dict) else None
     entries = judge_proved(bundle['entries'], request, keys, '', verdict)
-    judge_kept_key(public_key, keys, False, verdict)
+    judge_kept_key_of_proofs(public_key, keys, verdict)
     problem = certificate_problem(bundle['certificate'].encode(), entries, keys.name, lambda _: True)
     verdict.problem('certificate', problem)
     return verdict.as_json(entries=len(bundle['entries']))

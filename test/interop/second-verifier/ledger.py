@@ -47,7 +47,8 @@ def verify(folder, public_key=None, checkpoint=None, receipt=None, certificates=
         judge_checkpoint('kept checkpoint', checkpoint, None, keys, tree, verdict)
     for each in promised:
         judge_checkpoint('receipt', each, None, keys, tree, verdict)
-    judge_kept_key(public_key, keys, bool(lines), verdict)
+    latest = max(verdict.signing_places, default=-1)
+    judge_kept_key(public_key, keys, verdict, lambda earliest: not lines or latest >= earliest)
     if public_key is None:
         verdict.warning('ledger', 'own_keys_only')
     if checkpoint is None and receipt is None:

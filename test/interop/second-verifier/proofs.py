@@ -4,6 +4,7 @@ from checkpoints import from_base64, is_well_signed, read_checkpoint, sha256
 from certificates import names
 from order import Order
 from records import exactly, list_of, read_line
+from verdict import judge_kept_key
 
 
 def is_string(value):
@@ -34,9 +35,18 @@ def judge_proved(given, request, keys, prefix, verdict):
         verdict.problem(f'{prefix}public keys', problem)
     for each in given:
         _, record = read_line(each['line'].encode())
-        if record and not is_proved(each, record['seq'], keys):
+        place = record and place_of_proof(each, record['seq'], keys)
+        if place is not None:
+            verdict.signing_places.add(place)
+        elif record:
             verdict.problem(f'{prefix}entry {record["seq"]}', 'not_proved')
     return entries
+
+
+def judge_kept_key_of_proofs(text, keys, verdict):
+    """Each proof has to stand under a kept key or a later one."""
+    oldest = min(verdict.signing_places, default=len(keys.chain))
+    judge_kept_key(text, keys, verdict, lambda earliest: oldest >= earliest)
 
 
 def read_proof(text):
@@ -48,16 +58,17 @@ def read_proof(text):
     return (index, hashes, note) if is_good else None
 
 
-def is_proved(entry, seq, keys):
-    """Whether a proof shows an entry under a checkpoint that is signed with the key of its size."""
+def place_of_proof(entry, seq, keys):
+    """The place of the key that signed the checkpoint under which a proof shows an entry; None where it shows none."""
     proof = read_proof(entry['proof'])
     checkpoint = proof and read_checkpoint(proof[2])
     if not checkpoint or proof[0] != f'index {seq}':
-        return False
+        return None
     origin, size, root, *_ = checkpoint
-    if origin != keys.name or not is_well_signed(checkpoint, keys.name, keys.chain[keys.place_for(size)]):
-        return False
-    return root_of_proof(sha256(b'\0', entry['line'].encode()), seq, size, proof[1]) == root
+    place = keys.place_for(size)
+    if origin != keys.name or not is_well_signed(checkpoint, keys.name, keys.chain[place]):
+        return None
+    return place if root_of_proof(sha256(b'\0', entry['line'].encode()), seq, size, proof[1]) == root else None
 
 
 def root_of_proof(leaf, index, size, hashes):

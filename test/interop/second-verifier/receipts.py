@@ -6,9 +6,9 @@ import pathlib
 from certificates import last, names
 from checkpoints import Keys
 from json_text import parse
-from proofs import are_entries, is_string, judge_proved, read_proof
+from proofs import are_entries, is_string, judge_kept_key_of_proofs, judge_proved, read_proof
 from records import exactly, is_count, is_hash, is_time, is_true, is_uuid, or_null
-from verdict import Verdict, judge_kept_key
+from verdict import Verdict
 
 # The sentences of a receipt stand in the vector that the page names.
 PROOFS = pathlib.Path(__file__).resolve().parents[3] / 'docs/verifier/proofs'
@@ -72,7 +72,7 @@ def verify_receipt(text, public_key=None):
         verdict.warning('receipt', 'own_keys_only')
     read = judge_receipt(text, '', verdict)
     if read:
-        judge_kept_key(public_key, read[1], False, verdict)
+        judge_kept_key_of_proofs(public_key, read[1], verdict)
     return verdict.as_json(entries=len(read[0]['entries']) if read else 0)
 
 

@@ -43,7 +43,7 @@ def judge_checkpoint(where, text, name, keys, tree, verdict):
     verdict.signing_places.add(place)
 
 
-def kept_key_problem(text, keys, has_entries, verdict):
+def kept_key_problem(text, keys, is_enough):
     if not keys.listed:
         return None
     kept = read_keys(text)
@@ -52,11 +52,10 @@ def kept_key_problem(text, keys, has_entries, verdict):
     name, kept_keys = kept
     if name != keys.name or any(key not in keys.chain for key in kept_keys):
         return 'wrong_public_key'
-    earliest = min(keys.chain.index(key) for key in kept_keys)
-    is_signed_later = any(place >= earliest for place in verdict.signing_places)
-    return 'not_signed_by_key' if has_entries and not is_signed_later else None
+    return None if is_enough(min(keys.chain.index(key) for key in kept_keys)) else 'not_signed_by_key'
 
 
-def judge_kept_key(text, keys, has_entries, verdict):
+def judge_kept_key(text, keys, verdict, is_enough):
+    """Judges keys that were kept. `is_enough` tells by the place of the earliest whether the right checkpoints are signed with it."""
     if text is not None:
-        verdict.problem('kept public key', kept_key_problem(text, keys, has_entries, verdict))
+        verdict.problem('kept public key', kept_key_problem(text, keys, is_enough))
