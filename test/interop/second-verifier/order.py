@@ -68,8 +68,11 @@ class Order:
         return problem
 
     def make_present(self, record):
-        if record['type'] == 'fenced' and (record['epoch'] == self.epoch + 1 or (self.in_bundle and record['epoch'] > self.epoch)):
-            self.epoch = record['epoch']
+        is_next = record['type'] == 'fenced' and self.is_next(record['epoch'])
+        self.epoch = record['epoch'] if is_next else self.epoch
+
+    def is_next(self, epoch):
+        return epoch > self.epoch if self.in_bundle else epoch == self.epoch + 1
 
     def problem_of_snapshot(self, cause, snapshot):
         key, manifest = (snapshot['dataset'], snapshot['snapshot_id']), snapshot['manifest']
@@ -123,8 +126,7 @@ class Order:
     def epoch_problem(self, request, record):
         epoch = record.get('epoch')
         if record['type'] == 'fencing':
-            is_right = epoch == self.epoch + 1 or (self.in_bundle and epoch > self.epoch)
-            is_right = is_right and ('continued' not in record or epoch == request.fencing_epoch)
+            is_right = self.is_next(epoch) and ('continued' not in record or epoch == request.fencing_epoch)
         else:
             is_right = record['type'] != 'fenced' or epoch == request.fencing_epoch
         return None if is_right else 'wrong_epoch'

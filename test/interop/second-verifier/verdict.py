@@ -56,6 +56,6 @@ def kept_key_problem(text, keys, is_enough):
 
 
 def judge_kept_key(text, keys, verdict, is_enough):
-    """Judges keys that were kept. `is_enough` tells by the place of the earliest whether the right checkpoints are signed with it."""
+    """Judges keys that were kept. `is_enough` tells by the place of the earliest whether the right checkpoints have it."""
     if text is not None:
         verdict.problem('kept public key', kept_key_problem(text, keys, is_enough))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A second verifier of ledgers, written from docs/verifier/*.md alone. It shares no line with verify.mjs, so that the two show each
-other's faults and the pages' gaps. It does not judge time stamps (RFC 3161) and policies.
+"""A second verifier of ledgers, written from docs/verifier/*.md alone, so that it and verify.mjs show each other's faults and the
+gaps of the pages. Where the two differed, the pages were mended too. It does not judge time stamps (RFC 3161) and policies.
 
     verify.py <ledger folder> [--public-key FILE] [--checkpoint FILE] [--receipt FILE] [--certificate FILE]...
     verify.py <bundle, page of a certificate, or receipt> [--public-key FILE]
