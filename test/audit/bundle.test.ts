@@ -3,11 +3,17 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundleText } from '../../src/audit/bundle.ts';
+import { sha256 } from '../../src/core/digest.ts';
+import { certificateText } from '../../src/erasure/proof/certificate.ts';
+import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
 import { canonicalJson } from '../../src/ledger/canonical-json.ts';
+import { ledgerOrigin } from '../../src/ledger/checkpoint.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { plantKeys, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
+import { proveEntries } from '../../src/ledger/prove-entries.ts';
+import { lifeOf, plantKeys, requestId, stated, tickingClock } from '../ledger/ledger-fixture.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { verifyBundle } from '../../docs/verifier/verify.mjs';
+import { readBundle, verifyBundle } from '../../docs/verifier/verify.mjs';
 import { bundleFolder, bundleOf, checkBytes, verifier } from './bundle-fixture.ts';
 
 type Bundle = { certificate: string; entries: { line: string; proof: string }[]; public_keys: string };
@@ -85,6 +91,45 @@ describe('a bundle', () => {
     for (const file of [another, text])
       expect(verifyBundle({ text: file + behind }).problems).toEqual([{ where: 'bundle', problem: 'not_a_bundle' }]);
     expect(verifyBundle({ text: `x${text}${behind}` }).ok).toBe(true);
+  });
+
+  it('is read from a page as it was written, whatever signs its texts have', () => {
+    const bundle = { ...(JSON.parse(text) as Bundle), certificate: String.raw`a<b, and \u003c` };
+    const [begin, end] = ['<script type="application/json" id="bundle">', '</script>'];
+    const json = canonicalJson(bundle);
+    expect(readBundle(`${begin}${json.replaceAll('<', String.raw`\u003c`)}\n${end}`)).toEqual(bundle);
+    expect(readBundle(`${begin}${json}\n${end}`)).toBeUndefined();
+  });
+
+  it('is refused by a key that was kept where an older one signed a proof: its holder can show another past', () => {
+    const [fork, whole] = [freshFolder(), freshFolder()];
+    for (const dataDir of [fork, whole]) plantKeys(dataDir);
+    const request = requestId(7);
+    const forked = openLedger(fork, tickingClock());
+    const facts = { ledgerOrigin: ledgerOrigin(fork, forked), stated };
+    const life = lifeOf(7, 1).flat().slice(0, -2);
+    forked.append(life);
+    const certificate = deriveCertificate(forked.histories.of(request) as never, facts);
+    const forged = certificateText(certificate as never);
+    forked.append([{ type: 'certified', request, generation: 1, certificate: sha256(forged) }]);
+    forked.checkpoint();
+    const shown = { certificate: { request }, text: forged, entry: life.length };
+    const bundle = JSON.parse(bundleText(fork, forked, shown)) as Bundle;
+    // The true ledger goes on, and hands over to another key.
+    const ledger = openLedger(whole, tickingClock());
+    ledger.append([...lifeOf(1, 1).flat(), ...lifeOf(2, 2).flat()]);
+    ledger.rotateKey();
+    ledger.checkpoint();
+    const { entries: rotation } = proveEntries(join(whole, 'ledger'), ledger, [ledger.size() - 1]);
+    const own = readFileSync(join(whole, 'ledger/public-keys.txt'), 'utf8');
+    const mixed = { ...bundle, entries: [...bundle.entries, ...rotation], public_keys: own };
+    const text = `${canonicalJson(mixed)}\n`;
+    const [old, present] = own.split('\n').map((line) => `${line}\n`);
+    // As VERDICTS.md says, an older key alone does not tell.
+    expect(verifyBundle({ text, publicKey: old })).toMatchObject({ ok: true, problems: [] });
+    expect(verifyBundle({ text, publicKey: present }).problems).toEqual([
+      { where: 'kept public key', problem: 'not_signed_by_key' },
+    ]);
   });
 
   it('does not verify after a change of a byte, nor cut short', () => {

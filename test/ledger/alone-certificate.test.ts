@@ -124,6 +124,35 @@ describe('the verifier alone, given a certificate', () => {
     expect({ code, output }).toMatchObject({ code: 1, output: expect.stringContaining(': says_otherwise') });
   });
 
+  it('refuses one that follows from what everybody can have appended', () => {
+    const boast = edit((own) => ({
+      ...own,
+      scan: { ...(own['scan'] as Json), verify: { files: 99, bytes: 4000, needles: 30, hits: 0, passed_over: 0 } },
+    }));
+    const { folder, file } = certified({ issue: boast, records: lifeOf(1, 1).flat().slice(0, -1) });
+    expect(verifyAlone(folder, '--certificate', file).output).toContain(': says_otherwise');
+    const about = { request: requestId(1), generation: 1 };
+    openLedger(join(folder, '..'), tickingClock(Date.now() - 30_000)).append([
+      { type: 'scan', requests: [requestId(1)], phase: 'verify', files: 99, bytes: 4000, needles: 30, hits: 0 },
+      { type: 'certified', ...about, certificate: sha256(readFileSync(file)) },
+    ]);
+    const { code, output } = verifyAlone(folder, '--certificate', file);
+    expect({ code, output }).toMatchObject({ code: 1, output: expect.stringContaining(': unsigned_certificate') });
+  });
+
+  it('refuses one against which the ledger speaks, though everybody can have appended that all is mended', () => {
+    const { folder, file } = certified({ records: [...lifeOf(1, 1).flat(), ...(laterRecords['differs'] ?? [])] });
+    const ledger = openLedger(join(folder, '..'), tickingClock(Date.now() - 30_000));
+    ledger.append([{ type: 'mended', part: 'snapshots', items: 1 }]);
+    expect(verifyAlone(folder, '--certificate', file)).toMatchObject({
+      code: 1,
+      output: expect.stringContaining(': superseded'),
+    });
+    ledger.checkpoint();
+    ledger.append([{ type: 'mended', part: 'snapshots', items: 1 }]);
+    expect(verifyAlone(folder, '--certificate', file)).toMatchObject({ code: 3 });
+  });
+
   it('refuses one whose entry everybody can have written', () => {
     const { folder, file } = certified({ isSigned: false });
     const { code, output } = verifyAlone(folder, '--certificate', file);

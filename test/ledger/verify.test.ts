@@ -10,6 +10,7 @@ import { rootOf } from '../../src/ledger/merkle-proof.ts';
 import { leafHash } from '../../src/ledger/merkle.ts';
 import { privateKeyOf, publicKeyOf, readVkey, signBytes, vkeyOf } from '../../src/ledger/note.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
+import { verify } from '../../docs/verifier/verify.mjs';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { lifeOf, tickingClock, writeSmallLedger } from './ledger-fixture.ts';
@@ -89,6 +90,68 @@ describe('a verification', () => {
       wrongName,
       { where: 'kept public key', problem: 'not_signed_by_key' },
     ]);
+  });
+
+  it('prints nothing that a terminal takes for a command, whatever the names of files are', () => {
+    const { folder } = smallLedger();
+    writeFileSync(join(folder, 'checkpoints/x\u001b[8m\nOK\n.txt'), '');
+    const { status, stdout } = spawnSync(process.execPath, [program, folder], { encoding: 'utf8' });
+    expect(status).toBe(1);
+    expect(stdout).not.toContain('\u001b');
+    expect(stdout.split('\n').filter((line) => /OK/.test(line))).toEqual([
+      'problem: checkpoint x\uFFFD[8m\uFFFDOK\uFFFD: not_a_checkpoint',
+      'NOT OK',
+    ]);
+  });
+
+  it('takes no bundle for a receipt that was kept', () => {
+    const proofs = new URL('../../docs/verifier/proofs/', import.meta.url);
+    const { folder } = smallLedger();
+    const receipt = readFileSync(new URL('bundle.json', proofs), 'utf8');
+    expect(verify({ folder, receipt }).problems).toContainEqual({
+      where: 'receipt, receipt',
+      problem: 'not_a_receipt',
+    });
+  });
+
+  it('takes a key that signs again after another', () => {
+    const { folder, dataDir, keys } = smallLedger();
+    const [old = '', present = ''] = keys;
+    const [oldKey, presentKey] = [readVkey(old), readVkey(present)];
+    if (!oldKey || !presentKey) throw new Error('no keys');
+    const signature = signBytes(handover(oldKey.name, oldKey.publicKey), privateKeyOf(Buffer.alloc(32, 0x22)));
+    openLedger(dataDir, tickingClock()).append([
+      {
+        type: 'key_rotated',
+        old_key: presentKey.publicKey.toString('hex'),
+        new_key: oldKey.publicKey.toString('hex'),
+        signature: signature.toString('hex'),
+      },
+    ]);
+    writeFileSync(join(folder, 'public-keys.txt'), `${[old, present, old].join('\n')}\n`);
+    expect(verify({ folder, now: Date.UTC(2026, 10, 20, 13) }).problems).toEqual([]);
+    writeFileSync(join(folder, 'public-keys.txt'), `${[old, present, present].join('\n')}\n`);
+    expect(verify({ folder }).problems).toContainEqual({ where: 'public keys', problem: 'unlisted_key' });
+  });
+
+  it.each([
+    ['a signature of no byte', '— someone.example AAAAAA==\n', 'not_a_checkpoint'],
+    ["a stranger's signature", '— someone.example AAAAAAA=\n', undefined],
+  ])('judges a checkpoint with %s', (_what, line, problem) => {
+    const { folder } = smallLedger();
+    const file = join(folder, 'checkpoints/000000020.txt');
+    writeFileSync(file, readFileSync(file, 'utf8') + line);
+    expect(verify({ folder }).problems.find(({ where }) => where === 'checkpoint 000000020')?.problem).toBe(problem);
+  });
+
+  it.each([
+    [100, 'not_in_schema'],
+    [101, 'not_canonical'],
+    [100_000, 'not_canonical'],
+  ])('says of a line that nests %s deep that it is %s, on every machine', (depth, problem) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'entries.jsonl'), `${'['.repeat(depth)}${']'.repeat(depth)}\n`);
+    expect(verify({ folder }).problems).toContainEqual({ where: 'entry 0', problem });
   });
 
   it('finds nothing signed where all checkpoints are gone, if a key was kept', () => {

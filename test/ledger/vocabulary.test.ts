@@ -19,6 +19,7 @@ import { expect, test } from 'vitest';
 import { publishedDatasets } from '../../src/contract/datasets.ts';
 import { identifierKinds } from '../../src/contract/identity.ts';
 import { canonicalJson } from '../../src/ledger/canonical-json.ts';
+import { readEntry } from '../../src/ledger/entry.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { LedgerRecord } from '../../src/ledger/record.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
@@ -141,6 +142,25 @@ test('the verifier and the ledger refuse the same ends, which nobody can have se
   const { problems } = verify({ folder });
   expect(problems.filter(({ problem }) => problem === 'not_in_schema')).toHaveLength(impossible.length);
   expect(impossible.length).toBeGreaterThan(900);
+});
+
+test('the verifier and the ledger miss the same fields', () => {
+  const folder = temporaryFolder();
+  const stamp = { at: '2026-11-20T12:00:00.000Z', seq: 0 };
+  const whole = new Map(records.map((record) => [record.type, record])).values().toArray();
+  // `served_at` ends as `at` does.
+  const served = { ...whole.find(({ type }) => type === 'fencing'), served_at: stamp.at };
+  const lines = [...whole, served].flatMap((record) => {
+    const fields = Object.entries({ ...record, ...stamp });
+    return fields.map(([gone]) => canonicalJson(Object.fromEntries(fields.filter(([name]) => name !== gone))));
+  });
+  writeFileSync(join(folder, 'entries.jsonl'), lines.map((line) => `${line}\n`).join(''));
+  const missed = verify({ folder }).problems.filter(({ problem }) => problem === 'not_in_schema');
+  const expected = lines.flatMap((line, at) =>
+    readEntry(Buffer.from(line)) === 'not_in_schema' ? [`entry ${at}`] : [],
+  );
+  expect(missed.map(({ where }) => where)).toEqual(expected);
+  expect(expected.length).toBeGreaterThan(100);
 });
 
 test('and so does its description', () => {
