@@ -111,7 +111,7 @@ const dated = (part, at) => part.replace('{day}', at.slice(0, 10));
 /** What was done for a request, in one sentence. It names each target at the service, and says where one was not reached. */
 function summaryOf(certificate) {
   const { origin, targets, deleted_upstream_at: deletedAt } = certificate;
-  const parts = [dated('Erased here on {day}', certificate.locally_verified_at)];
+  const parts = [dated('Erased in our copy on {day}', certificate.locally_verified_at)];
   const told = [];
   for (const name of ['upstream.person', 'upstream.events', 'upstream.recordings']) {
     const end = targets.find(({ target }) => target === name);

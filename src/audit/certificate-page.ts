@@ -67,7 +67,7 @@ export function certificatePage({ certificate, sha256, entry, later }: IssuedCer
         ${factList(evidences.filter(isOf).map((evidence) => [evidenceWords[evidence].name, evidenceWords[evidence].means]))}
       </section>
       <section aria-labelledby="proof">
-        <h2 id="proof">How the erasure here was proved</h2>
+        <h2 id="proof">How the erasure in our copy was proved</h2>
         ${scanTable(certificate)}
         <p>
           ${countedText(certificate.fence.entries, 'identifier')} of the person
@@ -94,7 +94,7 @@ function factsSection(certificate: Certificate): Markup {
         ['Received', minuteText(certificate.received_at)],
         ['Due', minuteText(certificate.due_at)],
         ['Fenced: final from then on', minuteText(certificate.fenced_at)],
-        ['Proved gone from here', minuteText(certificate.locally_verified_at)],
+        ['Proved gone from our copy', minuteText(certificate.locally_verified_at)],
         ...(certificate.events_expected_by === null
           ? []
           : [['Weekly batch of the service by', minuteText(certificate.events_expected_by)] as const]),

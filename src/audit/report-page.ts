@@ -89,7 +89,7 @@ function times({ totals, times: { here, complete }, distribution, progress }: Au
       here.count === 0
         ? html`<p>No request of this period has led to an erasure yet.</p>`
         : html`<p>
-              From receipt until the person was proved gone from here: median ${durationText(here.medianMs)}, worst
+              From receipt until the person was proved gone from our copy: median ${durationText(here.medianMs)}, worst
               ${durationText(here.worstMs)} (${countedText(here.count, 'request')}). Until everything was reached, the
               service included: median ${durationText(complete.medianMs)}, worst ${durationText(complete.worstMs)}
               (${countedText(complete.count, 'request')}).

@@ -127,7 +127,7 @@ export const evidenceWords: Readonly<Record<Evidence, { name: string; means: str
   observed: {
     name: 'Observed',
     means:
-      'This program looked from outside: the data were gone, or there was nothing to do. For files here, a search found nothing, but no search before had found the person either. No stored bytes show it.',
+      'This program looked from outside: the data were gone, or there was nothing to do. For files of our copy, a search found nothing, but no search before had found the person either. No stored bytes show it.',
   },
   verified: {
     name: 'Verified',

@@ -353,7 +353,7 @@ describe('pages', () => {
       'What was done, target by target',
       'Not reached',
       'How sure this is',
-      'How the erasure here was proved',
+      'How the erasure in our copy was proved',
       'Limits: what this does not prove',
     ]);
     // On paper each sheet says which it is.

@@ -34,7 +34,7 @@ it.each(certificates)('%s is printed on two sheets of A4, and begins with its su
   const page = await open(name, 1280);
   const pdf = await page.pdf({ format: 'A4', preferCSSPageSize: true, printBackground: true });
   expect(pdf.toString('latin1').match(/\/Type\s*\/Page[^s]/g)).toHaveLength(2);
-  expect(await page.locator('header p').nth(1).textContent()).toMatch(/^Erased here on \d{4}-\d\d-\d\d; .*\.$/);
+  expect(await page.locator('header p').nth(1).textContent()).toMatch(/^Erased in our copy on \d{4}-\d\d-\d\d; .*\.$/);
 });
 
 it.each([...certificates, 'report'].flatMap((name) => [1280, 390].map((width) => [name, width] as const)))(

@@ -65,7 +65,7 @@ describe('a certificate', () => {
     };
     expect(toldOf('kept')).toMatchObject({
       weakest_assurance: 'not_reached',
-      summary: 'Erased here on 2026-11-20; deleted at the service on 2026-11-20; events kept, as requested.',
+      summary: 'Erased in our copy on 2026-11-20; deleted at the service on 2026-11-20; events kept, as requested.',
       targets: expect.arrayContaining([
         expect.objectContaining({ target, result: 'kept', assurance: 'not_reached' }),
       ]) as object,

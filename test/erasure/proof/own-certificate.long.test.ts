@@ -41,7 +41,7 @@ it('a certificate counts its own rows alone, and begins with what was kept', asy
     stated: { controller: null, service: null },
   });
   expect(told.slice(0, 2).map((each) => certificateWords(each ?? {}).summary)).toEqual([
-    'Erased here on 2026-11-18; deleted at the service on 2026-11-18; events kept, as requested.',
+    'Erased in our copy on 2026-11-18; deleted at the service on 2026-11-18; events kept, as requested.',
     expect.stringMatching(/events not verifiable\.$/),
   ]);
   expect(told[1]).toMatchObject({
