@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** The parts that are looked at of a bill of materials in CycloneDX. */
 export type Sbom = {
   bomFormat: string;
-  metadata: { component: { 'bom-ref': string } };
+  metadata: { component: { 'bom-ref': string; name: string } };
   components: {
     purl: string;
     'bom-ref': string;
@@ -34,6 +34,8 @@ export function shippedSbom(): Sbom {
   const listed = JSON.parse(npm('sbom', '--workspaces=false', '--sbom-format', 'cyclonedx')) as Sbom;
   const { serialNumber: _number, ...whole } = listed as Sbom & { serialNumber?: string };
   const { timestamp: _time, ...metadata } = whole.metadata as Sbom['metadata'] & { timestamp?: string };
+  // npm names the program after its folder.
+  metadata.component.name = metadata.component['bom-ref'].replace(/@[^@]*$/u, '');
   const components = whole.components.filter(
     ({ purl, properties }) =>
       !decodeURIComponent(purl).startsWith('pkg:npm/@scarf/scarf@') &&
