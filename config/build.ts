@@ -17,6 +17,8 @@ function compile(project: string): void {
   if (status !== 0) throw new Error('the sources cannot be compiled');
 }
 
+// The packed file is the same, whoever packs it.
+process.umask(0o022);
 rmSync(dist, { recursive: true, force: true });
 compile('config/tsconfig.build.json');
 // Only the types of the library are public. They name no other file.
