@@ -61,3 +61,10 @@ export const isHeld = isHeldIn('projects');
 /** A time as ISO 8601 UTC, with microseconds (US) or milliseconds (MS). */
 export const iso = (time: string, fraction: 'US' | 'MS' = 'US'): string =>
   /*sql*/ `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.${fraction}"Z"')`;
+
+/** A text of a row as it is read: whoever can write there can write a gigabyte. */
+export const short = (column: string): string => /*sql*/ `left(${column}, 200)`;
+/** So many rows of a table are read at most. */
+export const rowsMax = 10_000;
+/** What a holder has said of its project; null where it is larger than any holder says. */
+export const stateRead = /*sql*/ `CASE WHEN octet_length(state::text) <= 262144 THEN state END AS state`;
