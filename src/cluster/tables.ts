@@ -52,9 +52,11 @@ export const tables = /*sql*/ `
   );
 `;
 
-/** Whether a process holds a row of `projects`, as a table of a statement is called. A time far ahead was written before the database's clock was set back. */
-export const isHeldIn = (table: string): string =>
-  /*sql*/ `coalesce(${table}.held_until > clock_timestamp() AND ${table}.held_until < clock_timestamp() + interval '10 minutes', false)`;
+/** Whether the time of a lease is not over. One far ahead was written before the database's clock was set back, or by no machine. */
+export const isAhead = (time: string): string =>
+  /*sql*/ `coalesce(${time} > clock_timestamp() AND ${time} < clock_timestamp() + interval '10 minutes', false)`;
+/** Whether a process holds a row of `projects`, as a table of a statement is called. */
+export const isHeldIn = (table: string): string => isAhead(`${table}.held_until`);
 /** The same, of the one table of a statement. */
 export const isHeld = isHeldIn('projects');
 

@@ -77,8 +77,16 @@ it('holds a project', async () => {
   });
   // Each machine's page and alert say that nobody works on it.
   expect((await readRoster(database)).projects).toMatchObject([{ isSilent: true, holder: 'nobody' }]);
-  await until(`clock_timestamp() + interval '9 years'`);
-  await (await open('one').take(shop, 'worker')).release();
+  for (const far of [`clock_timestamp() + interval '9 years'`, `'infinity'`]) {
+    await until(far);
+    await write(`UPDATE TABLE.projects SET wanted_by = 'nobody', wanted_until = ${far}, state_at = ${far}`);
+    // What is said of a time that is to come does not hush the alert.
+    expect((await readRoster(database)).projects).toMatchObject([{ isSilent: true, holder: null, wantedBy: null }]);
+    await (await open('one').take(shop, 'worker')).release();
+  }
+  // Nor does a name that seems to be another's for ever keep a machine out.
+  await write(`INSERT INTO TABLE.machines (name, process, live_until) VALUES ('two', 'x', 'infinity')`);
+  await open('two').live();
 });
 
 it('changes tokens', async () => {
