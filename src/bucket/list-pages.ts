@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 
 /** A list goes no further: `textsMax` is of all its texts together. */
 const itemsMax = 50_000;
-const textsMax = 16 << 20;
+const textsMax = 12 << 20;
 const pagesMax = 1_000;
 
 /** Where a page of a list begins, and where the next one does. */
