@@ -236,7 +236,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   erasure: 10_350,
   operate: 9_200,
   anchor: 350,
-  cluster: 3_120,
+  cluster: 3_110,
   sandbox: 4_400,
   program: 5_300,
 };
