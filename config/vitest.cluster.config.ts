@@ -19,7 +19,7 @@ export default defineConfig({
         test: {
           ...everywhere,
           name: 'cluster',
-          include: ['test/cluster/**/*.test.ts'],
+          include: ['test/cluster/**/*.test.ts', 'test/**/*.cluster.test.ts'],
           exclude: [large],
           testTimeout: 120_000,
         },

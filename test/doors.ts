@@ -232,11 +232,11 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 1_850,
   ledger: 2_800,
   mirror: 6_900,
-  publish: 5_550,
+  publish: 5_700,
   erasure: 10_350,
   operate: 9_200,
   anchor: 350,
-  cluster: 3_050,
+  cluster: 3_110,
   sandbox: 4_400,
   program: 5_400,
 };

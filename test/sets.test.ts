@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import browser from '../config/vitest.browser.config.ts';
 import cluster from '../config/vitest.cluster.config.ts';
@@ -37,4 +37,15 @@ test('every set has files and a script', () => {
     'test:browser': expect.stringMatching(/vitest\.browser\.config\.ts$/),
     'test:cluster': expect.stringMatching(/vitest\.cluster\.config\.ts$/),
   });
+});
+
+/** Fields of an expected object that are a bare pattern: `toMatchObject` takes it for an object without fields, which any text is. */
+function barePatterns(words: string): string[] {
+  return words.match(/\b(?:message|hint|cause|finding|stdout|stderr): \/(?:[^/\n\\]|\\.)+\/(?=[ ,}\n])/g) ?? [];
+}
+
+test('no text is held against a bare pattern, which would hold nothing', () => {
+  expect(globSync('test/**/*.ts').flatMap((path) => barePatterns(readFileSync(path, 'utf8')))).toEqual([]);
+  const planted = ['message', '/has no \\/ end/ }'].join(': ');
+  expect(barePatterns(planted)).toHaveLength(1);
 });

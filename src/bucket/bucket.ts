@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import type { Readable } from 'node:stream';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ObjectVersion as s3Version } from '@aws-sdk/client-s3';
 import type { Settings } from '../config/settings.ts';
@@ -7,7 +7,7 @@ import { measureStream, type Measured } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { objectLocked } from './bucket-error.ts';
 import { sendFile } from './send-file.ts';
-import { collectPages } from './list-pages.ts';
+import { collectPages, refuseOther } from './list-pages.ts';
 import { ask, askUnless, openStore, type BucketTools, type Store } from './store.ts';
 
 /** The place of a bucket, and how it is reached. */
@@ -41,17 +41,24 @@ export type NewObject = { path: string; from: string; bytes: number; sha256: str
  */
 export type Bucket = {
   readonly location: string;
-  /** Every version and every delete marker below the prefix. Throws `oversize` for more than a million. */
+  /** Every version and every delete marker below the prefix. Throws `oversize` for too many. */
   listVersions(): Promise<ObjectVersion[]>;
   /** The uploads in parts that were begun and neither ended nor aborted. */
   listUploads(): Promise<{ path: string; uploadId: string }[]>;
   /** The facts of the object that readers find at a path; undefined where there is none. */
   describe(path: string): Promise<ObjectFacts | undefined>;
-  /** Measures the bytes that stand at a path now, as they come; of more than `bytesMax`, little more than that. */
+  /** Measures the bytes that stand at a path now, as they come; of more than `bytesMax` (5 GiB), little more than that. */
   read(path: string, bytesMax?: number): Promise<Measured>;
-  /** Writes the object that stands at a path into a file, for its owner only. Undefined where there is none. */
-  fetch(path: string, to: string): Promise<Pick<ObjectFacts, 'publisher'> | undefined>;
-  /** The first paths, `max` at most, that stand in the folder of a path behind it by name. */
+  /**
+   * Writes the object that stands at a path into a file, for its owner only. Undefined where there is none. Throws `oversize` for one of
+   * more than `bytesMax` (5 GiB).
+   */
+  fetch(
+    path: string,
+    to: string,
+    bytesMax?: number,
+  ): Promise<(Pick<ObjectFacts, 'publisher'> & { bytes: number }) | undefined>;
+  /** The first paths, `max` at most, that stand in the folder of a path behind it by name, in that order. */
   pathsAfter(path: string, max: number): Promise<string[]>;
   /** Puts a file. Returns whether it was taken: not where something else stands than `over` says. */
   put(object: NewObject, publisher: string): Promise<boolean>;
@@ -117,8 +124,17 @@ function listsOf(store: Store): Pick<Bucket, 'listVersions' | 'listUploads' | 'a
     pathsAfter: async (path, max) => {
       const folder = path.replace(/[^/]*$/, '');
       const from = { Bucket, Prefix: `${prefix}${folder}`, StartAfter: `${prefix}${path}`, MaxKeys: max };
-      const { Contents = [] } = await ask(store, 's3:ListBucket', (options) => client.listObjectsV2(from, options));
-      return Contents.map(({ Key }) => pathOf(store, Key));
+      const page = await ask(store, 's3:ListBucket', (options) => client.listObjectsV2(from, options));
+      refuseOther(page);
+      const { Contents = [] } = page;
+      const paths = Contents.slice(0, max).map(({ Key }) => pathOf(store, Key));
+      // Otherwise, who goes on behind the last one would come to no end.
+      if (paths.some((each, index) => each <= (paths[index - 1] ?? path)))
+        throw new AppError(`the store of ${store.location} lists names that were not asked for`, {
+          code: 'service',
+          hint: 'use a store that lists in the order of names, and from a name on',
+        });
+      return paths;
     },
   };
 }
@@ -126,16 +142,26 @@ function listsOf(store: Store): Pick<Bucket, 'listVersions' | 'listUploads' | 'a
 /** No object that this program puts is larger: it is put in one request. */
 const objectBytesMax = 5 * 2 ** 30;
 
-function tooLarge({ location }: Store, path: string): AppError {
-  return new AppError(`${location} has an object without a length, or of more than 5 GiB: ${path}`, {
+function tooLarge({ location }: Store, path: string, bytesMax: number): AppError {
+  return new AppError(`${location} has an object without a length, or of more than ${bytesMax} bytes: ${path}`, {
     code: 'oversize',
     hint: 'see who else writes there: this program puts no such object',
   });
 }
 
+/** The condition of a put. Without a tag, or with one that any object has, it would be put over whatever stands there. */
+function conditionOf({ location }: Store, over: string | null): { IfNoneMatch: string } | { IfMatch: string } {
+  if (over === null) return { IfNoneMatch: '*' };
+  if (/^(?!\*)[!-~]{1,256}$/.test(over)) return { IfMatch: over };
+  throw new AppError(`the store of ${location} gives no ETag by which an object can be named`, {
+    code: 'service',
+    hint: 'use a store that gives each object an ETag, and keeps to If-Match',
+  });
+}
+
 /** The objects that readers find. */
 function objectsOf(store: Store): Pick<Bucket, 'describe' | 'read' | 'fetch' | 'put'> {
-  const { client, signal } = store;
+  const { client } = store;
   return {
     describe: async (path) => {
       const object = { ...at(store, path), ChecksumMode: 'ENABLED' } as const;
@@ -144,19 +170,34 @@ function objectsOf(store: Store): Pick<Bucket, 'describe' | 'read' | 'fetch' | '
       const sha256 = head.ChecksumSHA256 === undefined ? null : hexOf(head.ChecksumSHA256);
       return { etag: head.ETag ?? '', sha256, publisher: head.Metadata?.['publisher'] ?? null };
     },
-    read: (path, bytesMax) =>
-      ask(store, 's3:GetObject', async (options) => {
-        const { Body } = await client.getObject(at(store, path), options);
-        return measureStream(Body as Readable, bytesMax);
-      }),
-    fetch: (path, to) =>
-      askUnless(missing, store, 's3:GetObject', async (options) => {
-        const { Body, Metadata, ContentLength } = await client.getObject(at(store, path), options);
-        // With a length, the connection ends the body there.
-        if (ContentLength === undefined || ContentLength > objectBytesMax) throw tooLarge(store, path);
-        await pipeline(Body as Readable, createWriteStream(to, { mode: 0o600 }), { signal });
-        return { publisher: Metadata?.['publisher'] ?? null };
-      }),
+    read: (path, bytesMax = objectBytesMax) =>
+      ask(
+        store,
+        's3:GetObject',
+        async (options) => {
+          const { Body } = await client.getObject(at(store, path), options);
+          return measureStream(addAbortSignal(options.abortSignal, Body as Readable), bytesMax);
+        },
+        bytesMax,
+      ),
+    fetch: (path, to, bytesMax = objectBytesMax) =>
+      askUnless(
+        missing,
+        store,
+        's3:GetObject',
+        async (options) => {
+          const { Body, Metadata, ContentLength } = await client.getObject(at(store, path), options);
+          const body = Body as Readable;
+          // With a length, the connection ends the body there.
+          if (ContentLength === undefined || ContentLength > bytesMax) {
+            body.destroy();
+            throw tooLarge(store, path, bytesMax);
+          }
+          await pipeline(body, createWriteStream(to, { mode: 0o600 }), { signal: options.abortSignal });
+          return { publisher: Metadata?.['publisher'] ?? null, bytes: ContentLength };
+        },
+        bytesMax,
+      ),
     put: async ({ path, from, bytes, sha256, over }, publisher) => {
       const about = {
         ...at(store, path),
@@ -165,11 +206,15 @@ function objectsOf(store: Store): Pick<Bucket, 'describe' | 'read' | 'fetch' | '
         ChecksumAlgorithm: 'SHA256',
         ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
         Metadata: { publisher },
-        ...(over === null ? { IfNoneMatch: '*' } : { IfMatch: over }),
+        ...conditionOf(store, over),
       } as const;
       // 404: If-Match where nothing stands any more.
-      const taken = await askUnless([404, 412], store, 's3:PutObject', (options) =>
-        sendFile(from, (Body) => client.putObject({ ...about, Body }, options)),
+      const taken = await askUnless(
+        [404, 412],
+        store,
+        's3:PutObject',
+        (options) => sendFile(from, (Body) => client.putObject({ ...about, Body }, options)),
+        bytes,
       );
       return taken !== undefined;
     },

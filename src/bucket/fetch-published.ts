@@ -15,9 +15,9 @@ export async function fetchPublished(bucket: Bucket, published: PublishedFiles, 
     ({ path, isLatest, isMarker }) => isLatest && !isMarker && isOurs(path),
   );
   for (const group of inOrder(standing))
-    await inBatches(group, { atOnce: 4, signal }, async ({ path }) => {
+    await inBatches(group, { atOnce: 4, signal }, async ({ path, bytes }) => {
       const to = join(published.localFolder, path);
       mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
-      if (await bucket.fetch(path, to)) syncToDisk(to);
+      if (await bucket.fetch(path, to, bytes)) syncToDisk(to);
     });
 }

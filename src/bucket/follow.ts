@@ -76,8 +76,8 @@ function nameOf({ path, versionId, etag }: ObjectVersion): string {
 
 /** Reads back the files that were put: the checksum that a store names does not prove its bytes. */
 async function readBack({ bucket, signal }: FollowContext, put: readonly NewObject[]): Promise<void> {
-  await inBatches(put, { atOnce: 2, signal }, async ({ path, sha256 }) => {
-    if ((await bucket.read(path)).sha256 === sha256) return;
+  await inBatches(put, { atOnce: 2, signal }, async ({ path, bytes, sha256 }) => {
+    if ((await bucket.read(path, bytes)).sha256 === sha256) return;
     throw new AppError(`${bucket.location} holds other bytes of ${path} than were put there`, {
       code: 'service',
       hint: 'see who else writes there, and what the store does with what it takes',
@@ -131,7 +131,7 @@ async function look(following: FollowContext, files: readonly LocalFile[], seen:
     const found = seen.get(nameOf(version)) ?? (await bucket.describe(path));
     if (!found) return;
     // Some stores keep no checksum.
-    const whole = { ...found, sha256: found.sha256 ?? (await bucket.read(path)).sha256 };
+    const whole = { ...found, sha256: found.sha256 ?? (await bucket.read(path, bytesOf.get(path))).sha256 };
     // The same pointer can be put again, and then carries something else.
     if (found.etag === version.etag && path !== pointer) seen.set(nameOf(version), whole);
     facts.set(path, whole);

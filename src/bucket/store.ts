@@ -16,7 +16,14 @@ const connectionTimeoutMs = 10_000;
 const silenceMs = 60_000;
 
 /** The most of an answer that is read into memory: all but the bytes of objects. A page of a list has some hundred kB. */
-const answerBytesMax = 16 << 20;
+const answerBytesMax = 2 << 20;
+/** A page of a list has some ten thousand tags, and no text longer than a name. */
+const answerTagsMax = 100_000;
+const answerTextBytesMax = 16 << 10;
+
+/** A request may take so long, besides what it takes to move an object at the least speed. */
+const answerMs = 5 * 60_000;
+const leastBytesPerMs = 64;
 
 /** The clocks of a store and of this machine differ by less: an answer from a clock that is farther away is an error. */
 export const clockDifferenceMs = 15 * 60_000;
@@ -56,9 +63,10 @@ export async function openStore(
     (next, { commandName }) =>
       async (args) => {
         const result = await next(args);
-        const response = result.response as { body?: unknown };
-        if (commandName !== 'GetObjectCommand' && response.body instanceof Readable)
-          response.body = response.body.compose(bounded);
+        const response = result.response as { body?: unknown; statusCode?: number };
+        const isObject = commandName === 'GetObjectCommand' && (response.statusCode ?? 0) < 300;
+        if (!isObject && response.body instanceof Readable)
+          response.body = Readable.from([await readAnswer(response.body)], { objectMode: false });
         return result;
       },
     // Next to the socket: before anything reads the answer.
@@ -67,18 +75,38 @@ export async function openStore(
   return { ...tools, client, location, ...placeOf(location) };
 }
 
-/** Passes an answer on, until it is too long. */
-async function* bounded(answer: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** Reads an answer that is no object. Throws `oversize` for one that is none of a store's, which the parser of the SDK is not given. */
+async function readAnswer(body: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of answer) {
-    bytes += chunk.length;
-    if (bytes > answerBytesMax)
-      throw new AppError(`an answer of the store has more than ${answerBytesMax} bytes`, {
-        code: 'oversize',
-        hint: 'see what answers at the address of the store: a list has pages of at most 1,000 names',
-      });
-    yield chunk;
+  const late = setTimeout(() => body.destroy(new Error('late')), answerMs);
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      if ((bytes += chunk.length) > answerBytesMax) throw tooMuch(`more than ${answerBytesMax} bytes`);
+    }
+  } finally {
+    clearTimeout(late);
   }
+  const answer = Buffer.concat(chunks);
+  let [tags, from] = [0, 0];
+  for (let at = 0; at !== answer.length; tags += 1) {
+    const next = answer.indexOf('<', from);
+    at = next === -1 ? answer.length : next;
+    if (at - from > answerTextBytesMax) throw tooMuch(`a text of more than ${answerTextBytesMax} bytes`);
+    from = at + 1;
+  }
+  if (tags > answerTagsMax) throw tooMuch(`more than ${answerTagsMax} tags`);
+  // The parser reads the whole answer for each of them.
+  if (/<!doctype/i.test(answer.toString('latin1'))) throw tooMuch('a document type');
+  return answer;
+}
+
+function tooMuch(what: string): AppError {
+  return new AppError(`an answer of the store has ${what}`, {
+    code: 'oversize',
+    hint: 'see what answers at the address of the store: a list has pages of at most 1,000 names',
+  });
 }
 
 /** Bucket and prefix of a location that the settings have checked. */
@@ -87,17 +115,23 @@ function placeOf(location: string): { Bucket: string; prefix: string } {
   return { Bucket, prefix: path === '' ? '' : `${path}/` };
 }
 
-/** Asks the store, again where that helps. `operation` is the right that it needs, as policies spell it. */
+/**
+ * Asks the store, again where that helps. `operation` is the right that it needs, as policies spell it; `bytes`: those of an object that
+ * goes there or comes at most.
+ */
 export function ask<T>(
   { location, clock, retry: limits, signal }: Store,
   operation: string,
   send: (options: { abortSignal: AbortSignal }) => Promise<T>,
+  bytes = 0,
 ): Promise<T> {
-  const attempt = (): Promise<T> =>
-    send({ abortSignal: signal }).catch((error: unknown) => {
+  const attempt = (): Promise<T> => {
+    const late = AbortSignal.timeout(answerMs + Math.ceil(bytes / leastBytesPerMs));
+    return send({ abortSignal: AbortSignal.any([signal, late]) }).catch((error: unknown) => {
       signal.throwIfAborted();
       throw explainBucketError(error, { operation, location });
     });
+  };
   return retry(attempt, limits, { clock, random: Math.random, signal });
 }
 

@@ -110,7 +110,7 @@ async function look(watch: Watch): Promise<void> {
   const { database, own, holdings, clock, told } = watch;
   for (const each of own.held.values()) if (each.signal.aborted) beginToGiveUp(own, each);
   await tell(watch);
-  for (const { id, state, at } of await readStates(database, watch.newest)) {
+  for (const { id, state, at } of await readStates(database, [...watch.byId.keys()], watch.newest)) {
     watch.newest = at;
     const said = ProjectState.safeParse(state).data;
     if (said) told.set(id, { state: said, at });

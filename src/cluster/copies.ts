@@ -25,6 +25,7 @@ export type SaidCopies = {
   [Symbol.dispose]: () => void;
 };
 
+const markBytes = 64;
 const pathPattern = /^([0-9a-f]{32})\.([a-z0-9][a-z0-9.-]{0,62})\.(begun|over)$/;
 
 /** Opens what machines say of the copies of one project. */
@@ -38,14 +39,14 @@ export async function openSaidCopies(
   const isGenuine = async (path: string): Promise<boolean> => {
     const to = draftPath(dataDir);
     try {
-      return (await bucket.fetch(path, to)) !== undefined && readFileSync(to, 'utf8') === markOf(path);
+      return (await bucket.fetch(path, to, markBytes)) !== undefined && readFileSync(to, 'utf8') === markOf(path);
     } finally {
       rmSync(to, { force: true });
     }
   };
-  const saidAt = async ({ path, isLatest, isMarker }: ObjectVersion): Promise<Said[]> => {
+  const saidAt = async ({ path, bytes, isLatest, isMarker }: ObjectVersion): Promise<Said[]> => {
     const [, id = '', machine = '', what] = pathPattern.exec(path) ?? [];
-    if (!isLatest || isMarker || what === undefined || !(await isGenuine(path))) return [];
+    if (!isLatest || isMarker || what === undefined || bytes !== markBytes || !(await isGenuine(path))) return [];
     return [{ id, machine, what: what === 'over' ? what : 'begun' }];
   };
   return {

@@ -1,4 +1,5 @@
 import type { ClusterDatabase } from './cluster-database.ts';
+import { rowsMax, short } from './tables.ts';
 
 const tellThem = /*sql*/ `WITH told AS (SELECT * FROM unnest($2::text[], $3::text[], $4::boolean[]) AS told (copy, machine, is_forgotten)),
     gone AS (DELETE FROM analytics_mirror.copies WHERE project = $1 AND copy NOT IN (SELECT copy FROM told))
@@ -22,6 +23,6 @@ export async function tellCopies(
 
 /** The copies of a project that an operator has forgotten: its holder says so on the ledger. */
 export async function forgottenCopies(database: ClusterDatabase, project: string): Promise<string[]> {
-  const sql = /*sql*/ `SELECT copy FROM analytics_mirror.copies WHERE project = $1 AND is_forgotten`;
+  const sql = /*sql*/ `SELECT ${short('copy')} AS copy FROM analytics_mirror.copies WHERE project = $1 AND is_forgotten LIMIT ${rowsMax}`;
   return (await database.query<{ copy: string }>(sql, [project])).map(({ copy }) => copy);
 }

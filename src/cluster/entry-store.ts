@@ -45,6 +45,8 @@ export type StateEntries = EntryStore & {
 
 const pathsAtOnce = 1_000;
 const fetchesAtOnce = 8;
+/** No more is fetched ahead: what is larger or comes later, a ledger reads by itself. */
+const aheadMax = { appends: 2_000, bytes: 1 << 30, bytesOfOne: 64 << 20 };
 
 /**
  * The entries of the ledger in the bucket: each append is one object, named by its first number and marked with the cluster's key,
@@ -100,11 +102,18 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
       }
     },
     fetchAhead: async (bucket, size, signal) => {
-      for (let after = size === 0 ? 'ledger/' : nameOf(size - 1); ;) {
+      let [appends, bytes] = [0, 0];
+      const isFull = (): boolean => appends >= aheadMax.appends || bytes >= aheadMax.bytes;
+      for (let after = size === 0 ? 'ledger/' : nameOf(size - 1); !isFull();) {
         const paths = await bucket.pathsAfter(after, pathsAtOnce);
         await inBatches(paths, { atOnce: fetchesAtOnce, signal }, async (path) => {
+          if (isFull()) return;
+          appends += 1;
           const to = draftPath(dataDir);
-          if (await bucket.fetch(path, to)) ahead.set(path, to);
+          const fetched = await bucket.fetch(path, to, aheadMax.bytesOfOne).catch(unlessLarge);
+          if (!fetched) return;
+          ahead.set(path, to);
+          bytes += fetched.bytes;
         });
         const last = paths.at(-1);
         if (last === undefined) return;
@@ -112,11 +121,15 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
       }
     },
     isPartOf: (ledger) => {
-      let last = 'ledger/';
-      for (let more: string | undefined = last; more !== undefined; more = waiting.pathsAfter(last, pathsAtOnce).at(-1))
-        last = more;
-      const seq = Number(/^ledger\/(\d{1,15})\.jsonl$/.exec(last)?.[1]);
-      if (!(seq < ledger.size())) return false;
+      let [last, seq] = ['ledger/', NaN];
+      for (;;) {
+        const next = waiting.pathsAfter(last, pathsAtOnce).at(-1);
+        if (next === undefined) break;
+        seq = Number(/^ledger\/(\d{1,15})\.jsonl$/.exec(next)?.[1]);
+        if (!(seq < ledger.size())) return false;
+        last = next;
+      }
+      if (Number.isNaN(seq)) return false;
       const before = compactTree();
       for (const leaf of ledger.lines.leaves(seq)) before.append(leaf);
       const kept = draftPath(dataDir);
@@ -164,6 +177,10 @@ function genuineOnce(path: string, key: Buffer, place: AppendPlace): Buffer[] | 
 /** Where an append stands, whose first entry has this number. */
 function nameOf(seq: number): string {
   return `ledger/${String(seq).padStart(12, '0')}.jsonl`;
+}
+
+function unlessLarge(error: unknown): undefined {
+  if (!(error instanceof AppError) || error.code !== 'oversize') throw error;
 }
 
 /** The error of a machine that another one has overtaken. Its copy is deleted when it is opened next. */

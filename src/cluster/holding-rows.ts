@@ -1,5 +1,5 @@
 import type { ClusterDatabase } from './cluster-database.ts';
-import { isHeld, isHeldIn } from './tables.ts';
+import { isAhead, isHeld, isHeldIn } from './tables.ts';
 
 /** A project as all machines name it: `id` is a digest of the service's address and the project there. */
 export type SharedProject = { id: string; name: string };
@@ -24,7 +24,7 @@ const takeIt = /*sql*/ `WITH before AS (SELECT taken_at, schema FROM analytics_m
     held_until = clock_timestamp() + $5 * interval '1 ms', taken_at = clock_timestamp(), schema = greatest(schema, $6),
     wanted_by = NULL, wanted_until = NULL, home = CASE WHEN $4 = 'worker' AND home <> $3 THEN NULL ELSE home END
   WHERE id = $1 AND NOT ${isHeld} AND schema <= $6
-    AND ($4 <> 'worker' OR NOT is_paused AND coalesce(wanted_until < clock_timestamp(), true))
+    AND ($4 <> 'worker' OR NOT is_paused AND NOT ${isAhead('wanted_until')})
   RETURNING token, ledger_size::float8 AS "ledgerSize", (SELECT taken_at FROM before) AS "takenAt", (SELECT schema FROM before) AS schema`;
 const freeIt = /*sql*/ `UPDATE analytics_mirror.projects SET machine = NULL, purpose = NULL, held_until = NULL,
     taken_at = coalesce($3::timestamptz, clock_timestamp()), schema = coalesce($4::int, schema)
@@ -44,7 +44,7 @@ const liveNow = /*sql*/ `INSERT INTO analytics_mirror.machines (name, process, l
     VALUES ($1, $2, clock_timestamp() + $3 * interval '1 ms', $4)
   ON CONFLICT (name) DO UPDATE
     SET process = $2, live_until = excluded.live_until, schema = $4, is_draining = false, is_able = true
-    WHERE machines.process = $2 OR machines.live_until < clock_timestamp()
+    WHERE machines.process = $2 OR NOT ${isAhead('machines.live_until')}
   RETURNING name`;
 const liveOn = /*sql*/ `UPDATE analytics_mirror.machines SET live_until = clock_timestamp() + $2 * interval '1 ms'
   WHERE process = $1 RETURNING name`;

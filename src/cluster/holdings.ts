@@ -14,6 +14,7 @@ import {
   wantProject,
   type SharedProject,
 } from './holding-rows.ts';
+import { short } from './tables.ts';
 import { clusterTiming, type ClusterTiming } from './timing.ts';
 
 /** A project that this process holds. */
@@ -164,7 +165,7 @@ function tell({ port }: Held, message: ToBeat): void {
 /** Why a project cannot be taken. */
 async function explainHeld(database: ClusterDatabase, { id, name }: SharedProject, schema: number): Promise<AppError> {
   const [row] = await database.query<{ machine: string | null; purpose: string; schema: number }>(
-    /*sql*/ `SELECT machine, purpose, schema FROM analytics_mirror.projects WHERE id = $1`,
+    /*sql*/ `SELECT ${short('machine')} AS machine, ${short('purpose')} AS purpose, schema FROM analytics_mirror.projects WHERE id = $1`,
     [id],
   );
   if (row && row.schema > schema)

@@ -1,9 +1,13 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { createHmac, hkdfSync, timingSafeEqual, type Hmac } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { readLines } from '../ledger/entry-file.ts';
 
 /** The place of an append: where the ledger stands, the number of its first entry, and the root hash of all entries before it. */
 export type AppendPlace = { location: string; seq: number; rootBefore: Buffer };
+
+const newline = Buffer.from('\n');
+const markBytes = 'mark \n'.length + 64;
 
 /**
  * The lines of an append, and behind them the mark of the cluster's key over its place and all lines. Who writes to the bucket
@@ -18,20 +22,36 @@ export function* markedLines(lines: Iterable<Buffer>, key: Buffer, place: Append
   yield markOf(hmac);
 }
 
-/** The lines of a marked file, without the mark. Throws `storage`, before the first line, where the mark is not right. */
+/** The lines of a marked file, without the mark. Throws `storage`, before the first line is read, where the mark is not right. */
 export function* genuineLines(path: string, key: Buffer, place: AppendPlace): Generator<Buffer> {
-  const hmac = begin(key, place);
-  let mark: Buffer | undefined;
-  for (const line of readLines(path)) {
-    if (mark) add(hmac, mark);
-    mark = line;
-  }
-  const right = markOf(hmac);
-  if (mark?.length !== right.length || !timingSafeEqual(mark, right)) throw foreign(place);
+  if (!isGenuine(path, key, place)) throw foreign(place);
   let before: Buffer | undefined;
   for (const line of readLines(path)) {
     if (before) yield before;
     before = line;
+  }
+}
+
+/** Whether the last line of a file is the mark of all bytes before it. In constant memory: a line of somebody else's may be of any length. */
+function isGenuine(path: string, key: Buffer, place: AppendPlace): boolean {
+  const descriptor = openSync(path, 'r');
+  try {
+    const hmac = begin(key, place);
+    const end = fstatSync(descriptor).size - markBytes;
+    if (end < 0) return false;
+    const chunk = Buffer.alloc(1 << 18);
+    const readAt = (at: number, max: number): Buffer =>
+      chunk.subarray(0, readSync(descriptor, chunk, 0, Math.min(chunk.length, max), at));
+    for (let at = 0; at < end;) {
+      const read = readAt(at, end - at);
+      if (read.length === 0) return false;
+      hmac.update(read);
+      at += read.length;
+    }
+    const mark = readAt(end, markBytes);
+    return mark.length === markBytes && timingSafeEqual(mark, Buffer.concat([markOf(hmac), newline]));
+  } finally {
+    closeSync(descriptor);
   }
 }
 
@@ -41,7 +61,7 @@ function begin(key: Buffer, { location, seq, rootBefore }: AppendPlace): Hmac {
 }
 
 function add(hmac: Hmac, line: Buffer): void {
-  hmac.update(line).update('\n');
+  hmac.update(line).update(newline);
 }
 
 function markOf(hmac: Hmac): Buffer {

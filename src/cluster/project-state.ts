@@ -58,6 +58,7 @@ export type ProjectState = Pick<RemoteState, 'commit'> & {
 type OtherCopy = Copy & { isForgotten: boolean };
 
 const stateFile = 'project';
+const keysBytesMax = 16 << 20;
 
 /**
  * Opens the state of a project, which the caller holds: a copy that no other machine has overtaken is used as it is; otherwise the
@@ -171,7 +172,7 @@ async function fetchState({ place, key, dataDir, clock }: StateSetup, bucket: Bu
   for (const path of [stateFile, keysFile]) {
     const [from, clear] = [draftPath(dataDir), draftPath(dataDir)];
     try {
-      const fetched = await bucket.fetch(path, from);
+      const fetched = await bucket.fetch(path, from, path === keysFile ? keysBytesMax : undefined);
       if (!fetched) continue;
       const seal = { key, about: `${location} ${path}` };
       await openSealed({ from, clear }, seal, (content) => unpackFiles(content, dataDir));
@@ -219,7 +220,7 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
     const put = { path: stateFile, from: sealed, ...measured, over: standing?.etag ?? null };
     if (!(await bucket.put(put, id)) && (await bucket.describe(stateFile))?.publisher !== id) throw stale(setup);
     // The checksum that a store names does not prove its bytes.
-    if ((await bucket.read(stateFile)).sha256 !== measured.sha256)
+    if ((await bucket.read(stateFile, measured.bytes)).sha256 !== measured.sha256)
       throw new AppError(`${bucket.location} holds other bytes than were put there`, {
         code: 'service',
         hint: 'see who else writes there, and what the store does with what it takes',

@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
 import type { SharedProject } from './holding-rows.ts';
 import type { SeenMachine, SeenProject } from './share-plan.ts';
-import { isHeld, iso } from './tables.ts';
+import { isAhead, isHeld, iso, rowsMax, short, stateRead } from './tables.ts';
 
 /** A project with its holder. Times are ISO 8601 UTC, by the database's clock. */
 type RosterProject = SeenProject & {
@@ -23,28 +23,28 @@ export type Roster = { at: string; projects: RosterProject[]; machines: RosterMa
  * unable to open it.
  */
 const isSilent = /*sql*/ `(NOT is_paused AND NOT (${isHeld} AND purpose <> 'worker')
-    AND coalesce(greatest(state_at, CASE WHEN alerted_at IS NULL THEN taken_at END), '-infinity')
-      < clock_timestamp() - interval '3 minutes')`;
-const selectProjects = /*sql*/ `SELECT id, name, token::float8 AS token, is_paused AS "isPaused", home, schema,
+    AND NOT coalesce(greatest(state_at, CASE WHEN alerted_at IS NULL THEN taken_at END)
+      BETWEEN clock_timestamp() - interval '3 minutes' AND clock_timestamp() + interval '3 minutes', false))`;
+const selectProjects = /*sql*/ `SELECT ${short('id')} AS id, ${short('name')} AS name, token::float8 AS token, is_paused AS "isPaused", ${short('home')} AS home, schema,
     ${isSilent} AS "isSilent", alerted_at IS NOT NULL AS "isAnnounced",
-    CASE WHEN ${isHeld} THEN machine END AS holder, CASE WHEN ${isHeld} THEN purpose END AS purpose,
+    CASE WHEN ${isHeld} THEN ${short('machine')} END AS holder, CASE WHEN ${isHeld} THEN ${short('purpose')} END AS purpose,
     CASE WHEN ${isHeld} THEN ${iso('taken_at')} END AS since,
-    CASE WHEN wanted_until > clock_timestamp() THEN wanted_by END AS "wantedBy"
-  FROM analytics_mirror.projects ORDER BY name`;
+    CASE WHEN ${isAhead('wanted_until')} THEN ${short('wanted_by')} END AS "wantedBy"
+  FROM analytics_mirror.projects ORDER BY projects.name LIMIT ${rowsMax}`;
 /** The counts are made once for all machines. A statement that makes them for each machine is compiled by Postgres, for half a second. */
-const selectMachines = /*sql*/ `SELECT known.name, coalesce(machine.is_draining, false) AS "isDraining",
+const selectMachines = /*sql*/ `SELECT ${short('known.name')} AS name, coalesce(machine.is_draining, false) AS "isDraining",
     coalesce(machine.schema, 0) AS schema, coalesce(machine.is_able, true) AS "isAble",
-    coalesce(machine.live_until > clock_timestamp(), false) AS "isLive",
+    ${isAhead('machine.live_until')} AS "isLive",
     coalesce(held.count, 0) AS projects, coalesce(copied.count, 0) AS copies
   FROM (SELECT name FROM analytics_mirror.machines UNION SELECT machine FROM analytics_mirror.copies WHERE NOT is_forgotten) AS known (name)
     LEFT JOIN analytics_mirror.machines AS machine USING (name)
     LEFT JOIN (SELECT machine AS name, count(*)::int FROM analytics_mirror.projects WHERE ${isHeld} GROUP BY machine) AS held USING (name)
     LEFT JOIN (SELECT machine AS name, count(*)::int FROM analytics_mirror.copies WHERE NOT is_forgotten GROUP BY machine) AS copied USING (name)
-  ORDER BY known.name`;
+  ORDER BY known.name LIMIT ${rowsMax}`;
 
-const selectCopies = /*sql*/ `SELECT project.name AS project, copied.machine, copied.copy
+const selectCopies = /*sql*/ `SELECT ${short('project.name')} AS project, ${short('copied.machine')} AS machine, ${short('copied.copy')} AS copy
   FROM analytics_mirror.copies AS copied JOIN analytics_mirror.projects AS project ON project.id = copied.project
-  WHERE NOT copied.is_forgotten ORDER BY 1, 2, 3`;
+  WHERE NOT copied.is_forgotten ORDER BY 1, 2, 3 LIMIT ${rowsMax}`;
 
 /** Why this program leaves a project alone whose schema it does not know; null where it knows it. */
 export function newerReason({ schema }: Pick<SeenProject, 'schema'>, known: number): string | null {
@@ -101,18 +101,22 @@ export async function tellStates(
 /** What the last holder of a project has said of it. */
 export async function readState(database: ClusterDatabase, id: string): Promise<ToldState | undefined> {
   const [told] = await database.query<ToldState>(
-    /*sql*/ `SELECT id, state, ${iso('state_at')} AS at FROM analytics_mirror.projects WHERE state IS NOT NULL AND id = $1`,
+    /*sql*/ `SELECT id, ${stateRead}, ${iso('state_at')} AS at FROM analytics_mirror.projects WHERE state IS NOT NULL AND id = $1`,
     [id],
   );
   return told;
 }
 
-/** What holders have said since a time, the oldest first; all where it is null. */
-export function readStates(database: ClusterDatabase, since: string | null): Promise<ToldState[]> {
+/** What holders have said of these projects since a time, the oldest first; all where it is null. */
+export function readStates(
+  database: ClusterDatabase,
+  ids: readonly string[],
+  since: string | null,
+): Promise<ToldState[]> {
   return database.query<ToldState>(
-    /*sql*/ `SELECT id, state, ${iso('state_at')} AS at FROM analytics_mirror.projects
-      WHERE state IS NOT NULL AND ($1::timestamptz IS NULL OR state_at > $1::timestamptz) ORDER BY state_at`,
-    [since],
+    /*sql*/ `SELECT id, ${stateRead}, ${iso('state_at')} AS at FROM analytics_mirror.projects
+      WHERE id = ANY($2) AND state IS NOT NULL AND state_at <= clock_timestamp() AND ($1::timestamptz IS NULL OR state_at > $1::timestamptz) ORDER BY state_at`,
+    [since, ids],
   );
 }
 
@@ -137,7 +141,7 @@ export function clusterOrders(database: ClusterDatabase): ClusterOrders {
       hint: '`analytics-mirror cluster list` lists projects and machines',
     });
   };
-  const ofLive = /*sql*/ `EXISTS (SELECT 1 FROM analytics_mirror.machines WHERE name = $2 AND live_until > clock_timestamp())`;
+  const ofLive = /*sql*/ `EXISTS (SELECT 1 FROM analytics_mirror.machines WHERE name = $2 AND ${isAhead('live_until')})`;
   return {
     pause: (name, isPaused) =>
       change('project', name, /*sql*/ `UPDATE analytics_mirror.projects SET is_paused = $2 WHERE name = $1`, [
@@ -153,7 +157,7 @@ export function clusterOrders(database: ClusterDatabase): ClusterOrders {
       change(
         'living machine',
         machine,
-        /*sql*/ `UPDATE analytics_mirror.machines SET is_draining = true WHERE name = $1 AND live_until > clock_timestamp()`,
+        /*sql*/ `UPDATE analytics_mirror.machines SET is_draining = true WHERE name = $1 AND ${isAhead('live_until')}`,
         [machine],
       ),
     forget: async (name) => {

@@ -13,7 +13,7 @@ const latest = (of: string, most: string): string => /*sql*/ `ARRAY(SELECT ended
   FROM analytics_mirror.request_times WHERE account = $1 ${of} ORDER BY ended_at_ms DESC LIMIT ${most})`;
 const select = /*sql*/ `SELECT ${nowMs}::float8 AS now_ms, ${latest('', '$2')} AS general,
   ${latest(`AND lane = 'recordings list'`, '$3')} AS recordings,
-  (SELECT pace FROM analytics_mirror.request_pace WHERE account = $1) AS pace`;
+  (SELECT left(pace, 10000) FROM analytics_mirror.request_pace WHERE account = $1) AS pace`;
 
 /**
  * The request times of one key over all machines of a cluster, by the clock of its database. A request whose process died, or

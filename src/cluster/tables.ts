@@ -52,12 +52,21 @@ export const tables = /*sql*/ `
   );
 `;
 
-/** Whether a process holds a row of `projects`, as a table of a statement is called. A time far ahead was written before the database's clock was set back. */
-export const isHeldIn = (table: string): string =>
-  /*sql*/ `coalesce(${table}.held_until > clock_timestamp() AND ${table}.held_until < clock_timestamp() + interval '10 minutes', false)`;
+/** Whether the time of a lease is not over. One far ahead was written before the database's clock was set back, or by no machine. */
+export const isAhead = (time: string): string =>
+  /*sql*/ `coalesce(${time} > clock_timestamp() AND ${time} < clock_timestamp() + interval '10 minutes', false)`;
+/** Whether a process holds a row of `projects`, as a table of a statement is called. */
+export const isHeldIn = (table: string): string => isAhead(`${table}.held_until`);
 /** The same, of the one table of a statement. */
 export const isHeld = isHeldIn('projects');
 
 /** A time as ISO 8601 UTC, with microseconds (US) or milliseconds (MS). */
 export const iso = (time: string, fraction: 'US' | 'MS' = 'US'): string =>
   /*sql*/ `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.${fraction}"Z"')`;
+
+/** A text of a row as it is read: whoever can write there can write a gigabyte. */
+export const short = (column: string): string => /*sql*/ `left(${column}, 200)`;
+/** So many rows of a table are read at most. */
+export const rowsMax = 10_000;
+/** What a holder has said of its project; null where it is larger than any holder says. */
+export const stateRead = /*sql*/ `CASE WHEN octet_length(state::text) <= 262144 THEN state END AS state`;

@@ -28,15 +28,21 @@ test('a list whose pages lead to one another ends', async () => {
     asked += 1;
     response.end(pageOf(asked % 2 === 0 ? 'a' : 'b'));
   });
-  await expect(bucket.listVersions()).rejects.toMatchObject({ code: 'service', message: /has no end/ });
+  await expect(bucket.listVersions()).rejects.toMatchObject({
+    code: 'service',
+    message: expect.stringMatching(/has no end/) as string,
+  });
   expect(asked).toBe(3);
 });
 
 test('a list of ever new pages without items ends', async () => {
   let asked = 0;
   const page = () => Promise.resolve({ IsTruncated: true, NextKeyMarker: String((asked += 1)) });
-  await expect(collectPages(page, () => [])).rejects.toMatchObject({ code: 'service', message: /has no end/ });
-  expect(asked).toBe(10_000);
+  await expect(collectPages(page, () => [])).rejects.toMatchObject({
+    code: 'service',
+    message: expect.stringMatching(/has no end/) as string,
+  });
+  expect(asked).toBe(1_000);
 });
 
 test('an answer without end is read into memory as far as a page may go', async () => {
@@ -53,7 +59,10 @@ test('an answer without end is read into memory as far as a page may go', async 
     response.write('<?xml version="1.0"?><ListVersionsResult>');
     send();
   });
-  await expect(bucket.listVersions()).rejects.toMatchObject({ code: 'oversize', message: /16777216 bytes/ });
+  await expect(bucket.listVersions()).rejects.toMatchObject({
+    code: 'oversize',
+    message: expect.stringMatching(/2097152 bytes/) as string,
+  });
   // What the sockets hold besides.
   expect(sent).toBeLessThan(64 << 20);
 });

@@ -16,17 +16,29 @@ type Vices = {
   keepsNoChecksum?: boolean;
 };
 
-/** A small S3 in this process: versions, conditions, uploads in parts, locks, faults. One bucket, named `bucket`. */
+/** Answers a request in the place of the store. Returns whether it has. */
+export type Intercept = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  asked: { key: string; query: URLSearchParams },
+) => boolean;
+
+/** A small S3 in this process: versions, conditions, uploads in parts, locks, faults. One bucket, named `bucket` or `state`. */
 export type S3Model = {
   endpoint: string;
   /** By key, oldest first. */
   versions: Map<string, Version[]>;
+  /** The first bytes that stood at each key. */
+  oldest: Map<string, Buffer>;
+  tagOf: (bytes: Buffer) => string;
   uploads: { key: string; id: string }[];
   /** Each request so far: method and path with its query. */
   asked: string[];
   /** Judges each request, by its number from 0. */
   fault: (index: number, asked: string) => Fault | undefined;
   vices: Vices;
+  /** Sees each request first. */
+  intercept: Intercept;
   isVersioned: boolean;
   now: () => number;
   /** Until when each new object is locked, in milliseconds. */
@@ -44,10 +56,13 @@ export async function freshModel({ isVersioned = true } = {}): Promise<S3Model> 
   const model: S3Model = {
     endpoint,
     versions: new Map(),
+    oldest: new Map(),
+    tagOf: etagOf,
     uploads: [],
     asked: [],
     fault: () => undefined,
     vices: {},
+    intercept: () => false,
     isVersioned,
     now: () => Date.now(),
     locksUntil: 0,
@@ -63,6 +78,7 @@ export async function freshModel({ isVersioned = true } = {}): Promise<S3Model> 
   return model;
 
   function write(key: string, bytes: Buffer | null, publisher?: string): void {
+    if (bytes && !model.oldest.has(key)) model.oldest.set(key, bytes);
     const id = model.isVersioned ? randomUUID() : 'null';
     const older = model.isVersioned ? (model.versions.get(key) ?? []) : [];
     model.versions.set(key, [...older, { id, bytes, publisher, until: bytes ? model.locksUntil : 0, at: model.now() }]);
@@ -78,11 +94,12 @@ export async function freshModel({ isVersioned = true } = {}): Promise<S3Model> 
     if (fault === 'cut before') return void request.socket.destroy();
     const date = { Date: new Date(model.now()).toUTCString() };
     if (Array.isArray(fault)) return reply(response, fault[0] as number, errorXml(String(fault[1])), date);
-    const [, bucket, ...rest] = decodeURIComponent(url.pathname).split('/');
-    const [status, body, headers] =
-      bucket === 'bucket'
-        ? judge(request, { key: rest.join('/'), query: url.searchParams, body: Buffer.concat(chunks) })
-        : ([404, errorXml('NoSuchBucket')] as const);
+    const [, bucket = '', ...rest] = decodeURIComponent(url.pathname).split('/');
+    const named = { key: rest.join('/'), query: url.searchParams };
+    if (model.intercept(request, response, named)) return;
+    const [status, body, headers] = ['bucket', 'state'].includes(bucket)
+      ? judge(request, { ...named, body: Buffer.concat(chunks) })
+      : ([404, errorXml('NoSuchBucket')] as const);
     if (fault === 'cut after') return void request.socket.destroy();
     reply(response, status, body, { ...date, ...headers }, request.method === 'HEAD');
   }
@@ -94,6 +111,7 @@ export async function freshModel({ isVersioned = true } = {}): Promise<S3Model> 
     const { key, query } = asked;
     if (key === '' && query.has('versions')) return listVersions(query);
     if (key === '' && query.has('uploads')) return listUploads(query);
+    if (key === '' && query.has('list-type')) return listNewest(query);
     if (key === '' && query.has('object-lock')) return [404, errorXml('ObjectLockConfigurationNotFoundError')];
     if (request.method === 'PUT') return put(request, asked);
     if (request.method === 'DELETE') return remove(asked);
@@ -174,6 +192,15 @@ export async function freshModel({ isVersioned = true } = {}): Promise<S3Model> 
       200,
       xml('ListVersionsResult', `<IsTruncated>${isTruncated}</IsTruncated>${isTruncated ? next : ''}${items.join('')}`),
     ];
+  }
+
+  function listNewest(query: URLSearchParams): Answer {
+    const max = Number(query.get('max-keys') ?? 1_000);
+    const keys = [...model.current().keys()]
+      .filter((key) => key.startsWith(query.get('prefix') ?? '') && key > (query.get('start-after') ?? ''))
+      .toSorted((a, b) => (a < b ? -1 : 1));
+    const items = keys.slice(0, max).map((key) => `<Contents><Key>${key}</Key></Contents>`);
+    return [200, xml('ListBucketResult', `<IsTruncated>${keys.length > max}</IsTruncated>${items.join('')}`)];
   }
 
   function listUploads(query: URLSearchParams): Answer {

@@ -13,7 +13,7 @@ type Machines = (machine: string, args: readonly string[], code?: number) => Pro
 /** Machines of one cluster, on which a test runs one command after another; no worker runs. `address`: that of their database. */
 export async function openMachines(
   workspace: Workspace,
-  world: StoreWorld,
+  world: { place: Pick<StoreWorld['place'], 'endpoint'> },
 ): Promise<{
   on: Machines;
   startOn: (machine: string, args: readonly string[]) => Running;

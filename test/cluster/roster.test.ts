@@ -80,13 +80,13 @@ test('what a holder says of a project is seen by all; what a former holder says 
   const { database, machine } = await openCluster();
   const { token, release } = await machine('a').take(shop, 'worker');
   await tellStates(database, [{ id: 'p1', token, state: { jobs: [1] } }]);
-  const [first] = await readStates(database, null);
+  const [first] = await readStates(database, ['p1'], null);
   expect(first).toMatchObject({ id: 'p1', state: { jobs: [1] } });
-  expect(await readStates(database, first?.at ?? '')).toEqual([]);
+  expect(await readStates(database, ['p1'], first?.at ?? '')).toEqual([]);
   await release();
   await machine('b').take(shop, 'worker');
   await tellStates(database, [{ id: 'p1', token, state: { jobs: [2] } }]);
-  expect(await readStates(database, first?.at ?? '')).toEqual([]);
+  expect(await readStates(database, ['p1'], first?.at ?? '')).toEqual([]);
 });
 
 test('a worker leaves a project that is paused, or that a command waits for, to that command', async () => {
