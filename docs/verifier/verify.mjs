@@ -1349,7 +1349,7 @@ export function verifyBundle({ text, publicKey, policy: policyText }) {
       if (isProved) oldestKey = Math.min(oldestKey, keyIndexAt(chain, proof.checkpoint.size));
       if (entry.seq <= previous) report(where, 'wrong_seq');
       previous = entry.seq;
-      const isOwn = (entry.requests ?? [entry.request]).includes(named?.request);
+      const isOwn = (entry.requests ?? [entry.request]).includes(named?.request ?? null);
       if (isOwn) report(where, order(entry.requests ? { ...entry, requests: [named.request] } : entry));
       judged.take(entry, entry.seq);
     }

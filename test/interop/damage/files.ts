@@ -2,7 +2,18 @@ import { checkpointText } from '../../../src/ledger/checkpoint.ts';
 import { leafHash } from '../../../src/ledger/merkle.ts';
 import { rootOf } from '../../../src/ledger/merkle-proof.ts';
 import { privateKeyOf, publicKeyOf, vkeyOf } from '../../../src/ledger/note.ts';
-import { checkpointsOf, keysFile, linesOf, privateKeys, signerOf, textOf, type Case } from './case.ts';
+import {
+  checkpointsOf,
+  keysFile,
+  lineOf,
+  linesOf,
+  privateKeys,
+  recordOf,
+  setLines,
+  signerOf,
+  textOf,
+  type Case,
+} from './case.ts';
 import type { Damage } from './entries.ts';
 import type { Random } from './random.ts';
 
@@ -146,7 +157,25 @@ function withOtherContent(text: string, random: Random): string {
 
 const otherFiles = ['000000005', '5.txt', '00000005.txt', '0000000005.txt', '000000005.TXT', '000000005.txt.bak', 'note.txt', '.txt', 'x', '.hidden', '000000000.txt', '123456789012345.txt', '1234567890123456.txt']; // prettier-ignore
 
+/** Words that whoever has no key can append: that something differs or is mended, and what stands on the ledger already. */
+const appendWords: Damage = (given, random) => {
+  for (let left = 1 + random.below(3); left > 0; left -= 1) {
+    const lines = linesOf(given);
+    const last = recordOf(lines.at(-1) ?? Buffer.alloc(0)) ?? {};
+    const part = random.pick(['snapshots', 'requests']);
+    const word = random.pick([
+      { type: 'differs', part, items: 1 },
+      { type: 'mended', part, items: 1 },
+      recordOf(random.pick(lines)),
+    ]);
+    setLines(given, [...lines, lineOf({ at: last['at'] ?? '2026-11-20T12:00:00.000Z', ...word, seq: lines.length })]);
+  }
+};
+
 export const fileDamages: Record<string, Damage> = {
+  'words appended without a key': (given, random) => {
+    if (linesOf(given).length > 0) appendWords(given, random);
+  },
   'bytes of the entries': (given, random) => {
     const bytes = given.files.get('entries.jsonl');
     if (bytes) given.files.set('entries.jsonl', changeBytes(bytes, random));

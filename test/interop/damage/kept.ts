@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { canonicalJson } from '../../../src/ledger/canonical-json.ts';
 import { publicKeyOf, vkeyOf } from '../../../src/ledger/note.ts';
 import {
@@ -14,6 +15,8 @@ import {
 import { boast, type Damage } from './entries.ts';
 import { changeBytes } from './files.ts';
 import type { Random } from './random.ts';
+
+const bundle = readFileSync(new URL('../../../docs/verifier/proofs/bundle.json', import.meta.url), 'utf8');
 
 /** Keys that were kept elsewhere, right or not. */
 function keptKey(given: Case, random: Random): string {
@@ -133,6 +136,7 @@ export const keptDamages: Record<string, Damage> = {
       ? changeBytes(Buffer.from(given.kept.receipt), random).toString('utf8')
       : `${JSON.stringify(changeJson(given.kept.receipt, random), null, 2)}\n`;
   },
+  'a bundle as a receipt': (given) => void (given.kept.receipt = bundle),
   'no receipt': (given) => void delete given.kept.receipt,
   'another time of verification': (given, random) => {
     const at = linesOf(given).map((line) => Date.parse(String(recordOf(line)?.['at'])));
