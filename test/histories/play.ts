@@ -134,8 +134,11 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
     const back = name === undefined ? undefined : sendEvent(world, name, 0);
     if (back && survivor) merge(world, back, survivor);
   },
-  'hide person': ({ service }, { who, isCounted }) =>
-    service.hidden.set(nthOf(service.state.persons.keys(), who) ?? '', { isCounted }),
+  'hide person': ({ service, unlisted }, { who, isCounted }) => {
+    const uuid = nthOf(service.state.persons.keys(), who) ?? '';
+    service.hidden.set(uuid, { isCounted });
+    unlisted.add(uuid);
+  },
   'hide recording': ({ service }, { who, isCounted }) =>
     service.hidden.set(nthOf(service.state.recordings.keys(), who) ?? '', { isCounted }),
   'move person': ({ service }, { who }) => service.away.add(nthOf(service.state.persons.keys(), who) ?? ''),

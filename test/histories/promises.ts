@@ -345,9 +345,11 @@ async function nothingIsLeft(world: World, ended: readonly Asked[], deleted: rea
 }
 
 /** *A certificate that verifies is true now, or called superseded*: whoever it is about does not live at the service as before. */
-async function certificatesAreTrue({ service, machine, asked }: World): Promise<number> {
+async function certificatesAreTrue({ service, machine, asked, unlisted }: World): Promise<number> {
   const back = asked.filter(({ names, atMs }) =>
-    [...service.state.persons.values()].some(({ uuid, bornMs }) => names.has(uuid) && bornMs < atMs),
+    [...service.state.persons.values()].some(
+      ({ uuid, bornMs }) => names.has(uuid) && bornMs < atMs && !unlisted.has(uuid),
+    ),
   );
   for (const id of back.flatMap(({ ids }) => ids)) {
     const { code, stdout } = await machine.run(['audit', 'certificate', id, '--format', 'json']);

@@ -40,6 +40,8 @@ export type World = {
   distinctIds: string[];
   /** Who is shown as older than it is, by distinct id and uuid: who came by an event that was sent late, or was merged with an older one. */
   late: Set<string>;
+  /** Whom the service has left out of its lists at some time, by uuid: a pass cannot know of them. */
+  unlisted: Set<string>;
   deletions: (Deletion & { isAsked: boolean })[];
   /** Copies of the service's rows, and what was done to the machine's folder from outside. */
   kept: ReturnType<typeof copyOf>[];
@@ -80,6 +82,7 @@ export async function openWorld(isLive: boolean, onDone?: OnDone): Promise<World
     words: [],
     distinctIds: [],
     late: new Set(),
+    unlisted: new Set(),
     deletions: [],
     kept: [],
     touched: [],
