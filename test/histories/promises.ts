@@ -338,7 +338,7 @@ async function nothingIsLeft(world: World, ended: readonly Asked[], deleted: rea
   const { persons } = world.service.state;
   for (const { names, atMs } of deleted)
     for (const { uuid, bornMs } of persons.values())
-      if (bornMs < atMs && names.has(uuid))
+      if (bornMs < atMs && names.has(uuid) && !world.unlisted.has(uuid))
         throw new Fault(`an erased person lives at the service, and no light is on: ${uuid}`);
   for (const key of world.lake.isLate ? [] : world.lake.keys)
     if (isErased(key)) throw new Fault(`the lake still has a row of an erased person: ${key}`);
