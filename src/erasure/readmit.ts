@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { reasonMac } from '../core/secret-key.ts';
 import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { boxKeyName, fencedBy, fencedTogether, readFenceUse } from '../mirror/fence.ts';
+import { identifiersOf } from './find/closure.ts';
 import { isListedAgain, requireRequest, settleListedAgain, type ReceiveContext } from './receive.ts';
 import { boxOf } from './request/box.ts';
 import { record } from './request/together.ts';
@@ -62,13 +63,18 @@ function requestsAbout({ db }: ReceiveContext, ids: Iterable<string>): { all: st
   return { all: [...all], others: [...others].filter((id) => !all.has(id)) };
 }
 
-/** An open request that is not fenced yet, and has an identifier that one of these requests has fenced. */
+/**
+ * An open request that is not fenced yet, and has an identifier that one of these requests has fenced, or whose person the service has
+ * shown with one: such as by a merge.
+ */
 function waitingFor(context: ReceiveContext, ids: readonly string[]): string | undefined {
   const { db } = context;
   const unfenced = listRequests(db, 'open').filter(({ fencedAt }) => fencedAt === null);
   const isAbout = ({ id }: ErasureRequest): boolean => {
-    const { identity } = boxOf(context, id) ?? {};
-    return identity !== undefined && fencedBy(db, [...identifiersIn(identity)]).some((each) => ids.includes(each));
+    const box = boxOf(context, id);
+    if (!box) return false;
+    const named = [...identifiersIn(box.identity), ...(box.shown ?? []).flatMap(identifiersOf)];
+    return fencedBy(db, named).some((each) => ids.includes(each));
   };
   return unfenced.find(isAbout)?.id;
 }

@@ -40,6 +40,17 @@ export const known: Readonly<Record<string, Move[]>> = {
     { do: 'request', who: 0, by: 'email', kill: null },
     reconcile,
   ],
+  'somebody was let in again, and erased by an open request for the person whom they were merged into': [
+    sync,
+    { do: 'request', who: 0, by: 'distinct_id', kill: null },
+    reconcile,
+    { do: 'pass', days: 8 },
+    reconcile,
+    { do: 'event', who: 1, lateHours: 0 },
+    { do: 'merge', who: 2, into: 1 },
+    { do: 'request', who: 1, by: 'email', kill: null },
+    { do: 'readmit', nth: 0 },
+  ],
   'a run was killed when it gave a request up, and nobody was told': [
     { do: 'request', who: 3, by: 'distinct_id', kill: { at: 'http', nth: 4, moment: 'before' } },
     { do: 'lose', part: 'mirror' },

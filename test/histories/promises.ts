@@ -163,7 +163,11 @@ function completeMeansAll(done: Done): void {
  */
 async function readersHoldOneMoment(world: World, after: Mirrored, { code, isKilled }: Done): Promise<void> {
   const { lake } = world;
-  if (code !== 0 && !isKilled) return;
+  if (code !== 0 && !isKilled) {
+    // Something may be published all the same.
+    lake.loaded = undefined;
+    return;
+  }
   const loaded = await load(world.machine);
   if (!loaded) return;
   const now = keysOf(after);
