@@ -92,9 +92,7 @@ it('a key that cannot delete is told, and the configuration is written all the s
   expect(ended.code).toBe(0);
   const { ok, findings } = jsonOf(ended) as { ok: boolean; findings: { check: string; state: string }[] };
   expect(ok).toBe(true);
-  expect(
-    findings.filter(({ check }) => check.endsWith('persons') && check !== 'service: persons').map(({ check }) => check),
-  ).toEqual(['service: deleting persons']);
+  expect(findings).toContainEqual(expect.objectContaining({ check: 'service: deleting persons', state: 'warning' }));
 });
 
 it('without an address, a key or a project it says what is missing, and writes nothing', async () => {
