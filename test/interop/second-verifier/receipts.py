@@ -78,7 +78,10 @@ def verify_receipt(text, public_key=None):
 
 def judge_receipt_beside(text, verdict):
     """Judges a receipt beside a ledger. Its checkpoints, which are kept ones."""
+    places = set(verdict.signing_places)
     judge_receipt(text, 'receipt, ', verdict)
+    # The receipt's own keys sign its proofs. The ledger's have to sign its checkpoints, which is judged with the others.
+    verdict.signing_places = places
     receipt = read_receipt(text)
     proofs = [read_proof(each['proof']) for each in receipt['entries']] if receipt else []
     return sorted({proof[2] if proof else '' for proof in proofs})
