@@ -137,7 +137,11 @@ export async function openFaultWorld({ others = [] }: { others?: readonly string
       expect(contradictionsIn(db).filter((what) => !tolerated.test(what))).toEqual([]);
       expect(await findFencedIdentifiers(db)).toEqual([]);
       expect(mirroredRows(db)).toEqual(serviceRows());
-      expect(listRequests(db, 'all').map(({ state }) => state)).toEqual([...subjects, ...left].map(() => 'sealed'));
+      // A deletion at the service that only a lost state named is given up, and found again.
+      const counted = listRequests(db, 'all').filter(
+        ({ origin, state }) => origin !== 'upstream' || state !== 'cancelled',
+      );
+      expect(counted.map(({ state }) => state)).toEqual([...subjects, ...left].map(() => 'sealed'));
     } finally {
       db.close();
     }
