@@ -65,13 +65,18 @@ function isUnfenced({ ids, isApproved }: Asked, { requests }: Mirrored): boolean
  * show as a person of its own by then, after a split, is somebody else.
  */
 function learn(world: World, { names, people }: Asked, { persons }: Mirrored): void {
-  if (world.service.proxy === 'down') return;
+  if (isDarkened(world)) return;
   const isShown = (uuid: string): boolean => names.has(uuid) && !world.service.away.has(uuid);
   const meant = people.flatMap((uuid) => (isShown(uuid) ? (world.service.state.persons.get(uuid) ?? []) : []));
   for (const each of meant) for (const name of namesOf(world, each, persons.get(each.uuid)?.ids ?? [])) names.add(name);
   for (const { uuid, distinctIds } of world.service.state.persons.values())
     if (!people.includes(uuid) && distinctIds.every((id) => persons.get(uuid)?.ids.includes(id)))
       for (const name of [uuid, ...distinctIds]) names.delete(name);
+}
+
+/** Whether a question gets no answer of the service's own. */
+function isDarkened({ service: { proxy } }: World): boolean {
+  return proxy !== 'none' && proxy !== 'lost';
 }
 
 function meanAll({ service }: World, { email, people }: Asked): void {
@@ -247,8 +252,8 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     asked.email === undefined || persons.has(each) || spellings.includes(own);
   for (const each of meant.filter(isFound)) {
     const mirrored = persons.get(each.uuid)?.ids ?? [];
-    // Of a service that is down, nobody learns more than the mirror has. Nor of whom it does not show.
-    const isDark = world.service.proxy === 'down' || world.service.away.has(each.uuid);
+    // Of a service that is down, or behind a proxy that answers itself, nobody learns more than the mirror has. Nor of whom it does not show.
+    const isDark = isDarkened(world) || world.service.away.has(each.uuid);
     if (isDark && by === 'distinct_id' && !mirrored.includes(value)) continue;
     const known = isDark ? [each.uuid, ...mirrored] : namesOf(world, each, mirrored);
     for (const name of known) asked.names.add(name);
