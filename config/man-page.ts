@@ -9,7 +9,7 @@ function helpOf(program: string, ...words: readonly string[]): string {
 }
 
 /** The commands below some words, by the list in their help. */
-function commandsIn(help: string): string[] {
+export function commandsIn(help: string): string[] {
   const [, listed = ''] = help.split(/^Commands:$/mu);
   const [lines = ''] = listed.split('\n\n');
   return [...lines.matchAll(/^ {2}([a-z-]+)/gmu)].map(([, name = '']) => name).filter((name) => name !== 'help');

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { commandsIn } from '../../config/man-page.ts';
 import { verifyBundle } from '../../docs/verifier/verify.mjs';
 import type { LivingPerson } from '../../src/sandbox/store/truth.ts';
 import { authorityServer, witnessServer } from '../anchor/servers.ts';
@@ -308,12 +309,8 @@ it('completion: every shell gets every command', async () => {
 });
 
 it('no command of the program is without a story here', async () => {
-  /** Names of the commands that a help lists. */
-  const namesIn = async (...args: readonly string[]): Promise<string[]> => {
-    const [, listed = ''] = (await runCliHere([...args, '--help'])).stdout.split(/^Commands:$/m);
-    const [lines = ''] = listed.split('\n\n');
-    return [...lines.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name).filter((name) => name !== 'help');
-  };
+  const namesIn = async (...args: readonly string[]): Promise<string[]> =>
+    commandsIn((await runCliHere([...args, '--help'])).stdout);
   const groups = ['erase', 'audit', 'config', 'cluster'];
   const names = (await namesIn()).filter((name) => !groups.includes(name));
   for (const group of groups) names.push(...(await namesIn(group)).map((name) => `${group} ${name}`));
