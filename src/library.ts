@@ -1,9 +1,7 @@
-import { versions } from 'node:process';
 import type { App } from './app/app.ts';
+import { oldNode } from './core/needed-node.ts';
 
-const [major = 0, minor = 0] = versions.node.split('.').map(Number);
-if (major < 24 || (major === 24 && minor < 12))
-  throw new Error(`analytics-mirror needs Node 24.12 or newer, and this is ${versions.node}; install a newer Node`);
+if (oldNode !== undefined) throw new Error(`${oldNode}; install a newer Node`);
 
 // Loaded after that: an older Node cannot read them, and its error would not name the cause.
 const {

@@ -1,14 +1,14 @@
 import module from 'node:module';
-import { exit, stderr, versions } from 'node:process';
+import { exit, stderr } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { oldNode } from './core/needed-node.ts';
 
 // Loaded first: on an older Node, another module would fail with an error that does not name the cause. So this file has
 // only what Node 18 can read, and takes nothing by name that Node 18 lacks.
-const [major = 0, minor = 0] = versions.node.split('.').map(Number);
-if (major < 24 || (major === 24 && minor < 12)) {
+if (oldNode !== undefined) {
   const way = import.meta.url.endsWith('.ts') ? 'run it as `npm run --silent mirror -- …`' : 'install a newer Node';
-  stderr.write(`analytics-mirror needs Node 24.12 or newer, and this is ${versions.node}; ${way}\n`);
+  stderr.write(`${oldNode}; ${way}\n`);
   exit(2);
 }
 

@@ -23,14 +23,16 @@ it('the package brings no Node, names one version, and starts with what an older
   const read = (path: string): string => readFileSync(new URL(path, repository), 'utf8');
   expect(read('src/main.ts')).toMatch(/^#!\/usr\/bin\/env node\nimport '\.\/start-up\.ts';\n/);
   // A module that is imported statically is linked before the check of the version runs, with the names that it takes.
-  const text = read('src/main.ts') + read('src/start-up.ts');
+  const text = ['main.ts', 'start-up.ts', 'core/needed-node.ts'].map((path) => read(`src/${path}`)).join('');
   const imports = [...text.matchAll(/^import ([^;]*'[^']+');$/gm)].map(([, what = '']) => what);
   expect(imports.toSorted()).toEqual([
     "'./start-up.ts'",
     "module from 'node:module'",
     "process from 'node:process'",
-    "{ exit, stderr, versions } from 'node:process'",
+    "{ exit, stderr } from 'node:process'",
     "{ fileURLToPath } from 'node:url'",
     "{ getHeapStatistics, setFlagsFromString } from 'node:v8'",
+    "{ oldNode } from './core/needed-node.ts'",
+    "{ versions } from 'node:process'",
   ]);
 });
