@@ -228,7 +228,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 4_650,
+  kernel: 4_700,
   service: 1_850,
   ledger: 2_800,
   mirror: 6_900,

@@ -9,12 +9,13 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   statfsSync,
   statSync,
   type Stats,
   utimesSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { AppError, systemCode } from './errors.ts';
 import { shellWord } from './words.ts';
 
@@ -35,6 +36,19 @@ export function makeFolder(path: string): void {
 /** The path itself, or the nearest one above it that exists. */
 export function nearestPath(path: string): string {
   return existsSync(path) ? path : nearestPath(dirname(path));
+}
+
+/** Whether a path is a folder or lies in it, by whatever links it is spelt. */
+export function isWithin(folder: string, path: string): boolean {
+  const inside = relative(realPath(folder), realPath(path));
+  return !(inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside));
+}
+
+/** A path without links, as far as it exists. */
+function realPath(path: string): string {
+  const whole = resolve(path);
+  const nearest = nearestPath(whole);
+  return join(realpathSync(nearest), relative(nearest, whole));
 }
 
 /** Whether a path is a regular file: anything else may stand there, and a pipe would keep its reader for ever. */

@@ -1,9 +1,9 @@
 import { chmodSync, cpSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { join } from 'node:path';
 import { draftLivesMs, syncToDisk } from '../core/atomic-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { makeFolder, namesIn } from '../core/folder.ts';
+import { isWithin, makeFolder, namesIn } from '../core/folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
@@ -37,7 +37,7 @@ export function backUp(
   db: Database,
   { dataDir, to, keep, clock }: { dataDir: string; to: string; keep: number; clock: Clock },
 ): Backup {
-  if (!relative(resolve(dataDir), resolve(to)).startsWith('..'))
+  if (isWithin(dataDir, to))
     throw new AppError(`${to} is in the data folder, where an erasure would find the people in the copy`, {
       code: 'usage',
       hint: 'name a folder outside, on another disk at best',
@@ -49,7 +49,6 @@ export function backUp(
     removeUnfinished(to, clock.now() - draftLivesMs);
     if (existsSync(folder))
       throw new AppError(`${folder} is there already`, { code: 'storage', hint: 'try again in a second' });
-    makeFolder(draft);
     makeFolder(join(draft, 'ledger'));
     const mirror = databasePath(draft);
     // Live rows only: a copy of pages would take freed ones along.

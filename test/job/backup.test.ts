@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { backUp } from '../../src/job/backup.ts';
@@ -42,7 +42,10 @@ test('so many copies stay as are to be kept, and what a kill has left goes', () 
 test('no copy is made in the data folder, and none stays whose ledger is older than its mirror', () => {
   const { db, dataDir, to } = written();
   const into = (place: string) => () => backUp(db, { dataDir, to: place, keep: 1, clock: at(0) });
-  for (const place of [dataDir, join(dataDir, 'backups')]) expect(into(place)).toThrow('is in the data folder');
+  const link = join(freshFolder(), 'link');
+  symlinkSync(dataDir, link);
+  for (const place of [dataDir, join(dataDir, 'backups'), join(dataDir, '..backups'), join(link, 'backups')])
+    expect(into(place)).toThrow('is in the data folder');
   noteTakenEntries(db, 1000);
   expect(into(to)).toThrow('the ledger in the copy is older than the mirror in it');
   expect(readdirSync(to)).toEqual([]);

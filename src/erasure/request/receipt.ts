@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../../core/atomic-file.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
-import { makeFolder, readWholeFile } from '../../core/folder.ts';
+import { isWithin, makeFolder, readWholeFile } from '../../core/folder.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { ledgerOrigin, publicKeysPath } from '../../ledger/checkpoint.ts';
 import type { RequestHistory } from '../../ledger/request-history.ts';
@@ -136,8 +136,7 @@ export function writeReceipts(folder: string, receipts: readonly Receipt[]): str
 
 /** Throws `usage` for a place in the data folder: the key of a request must not outlive it there. */
 export function refuseInside(dataDir: string, path: string): void {
-  const inside = relative(resolve(dataDir), resolve(path));
-  if (inside.startsWith('..') || isAbsolute(inside)) return;
+  if (!isWithin(dataDir, path)) return;
   throw new AppError('a receipt cannot lie in the data folder', {
     code: 'usage',
     hint: 'name a place elsewhere: the receipt would show, after the request is sealed, which person it was about',
