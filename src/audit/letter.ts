@@ -2,9 +2,23 @@ import { AppError } from '../core/errors.ts';
 import type { Certificate } from '../erasure/proof/certificate.ts';
 import { isHere, readTarget } from '../ledger/target.ts';
 import type { TargetResult } from '../ledger/vocabulary.ts';
-import { letterWords, type LetterLanguage } from './letter-words.ts';
+import { german } from './letter-de.ts';
+import { english } from './letter-en.ts';
+import { spanish } from './letter-es.ts';
+import { french } from './letter-fr.ts';
+import type { LetterWords } from './letter-words.ts';
 
-export { letterLanguages, type LetterLanguage } from './letter-words.ts';
+/** The languages of a letter. */
+export const letterLanguages = ['en', 'de', 'fr', 'es'] as const;
+export type LetterLanguage = (typeof letterLanguages)[number];
+
+/** The sentences of a letter, by language. */
+export const letterWords: Readonly<Record<LetterLanguage, LetterWords>> = {
+  en: english,
+  de: german,
+  fr: french,
+  es: spanish,
+};
 
 /**
  * A letter to the person whose erasure a certificate proves (Art. 12(3) GDPR), as text, made of the certificate's codes alone: it has no

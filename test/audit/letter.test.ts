@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { letterText } from '../../src/audit/letter.ts';
-import { letterLanguages, letterWords } from '../../src/audit/letter-words.ts';
+import { letterLanguages, letterText, letterWords } from '../../src/audit/letter.ts';
 import type { Certificate } from '../../src/erasure/proof/certificate.ts';
 
 const golden = JSON.parse(readFileSync('test/golden/certificate.json', 'utf8')) as Certificate;
