@@ -17,7 +17,15 @@ import {
 import { openWorkspace } from '../cli/workspace.ts';
 import { keepBucket } from '../cluster/keep-bucket.ts';
 import { openMachines } from '../cluster/open-machines.ts';
-import { hold, machineOf, openStoreWorld, type Held, type Machine, type StoreWorld } from '../cluster/store-world.ts';
+import {
+  hold,
+  machineOf,
+  openStoreWorld,
+  remember,
+  remembered,
+  type Machine,
+  type StoreWorld,
+} from '../cluster/store-world.ts';
 
 // Who can read, write, delete and roll back every object of the bucket, and has no key.
 
@@ -314,15 +322,3 @@ it('reads all', async () => {
   }
   expect(existsSync(join(a.db.name, '..', 'copy.json'))).toBe(true);
 });
-
-const table = 'CREATE TABLE IF NOT EXISTS remembered (what TEXT) STRICT';
-
-function remember({ db }: Held, what: string): void {
-  db.exec(table);
-  db.prepare('INSERT INTO remembered VALUES (?)').run(what);
-}
-
-function remembered({ db }: Held): unknown[] {
-  db.exec(table);
-  return db.prepare('SELECT what FROM remembered ORDER BY rowid').pluck().all();
-}

@@ -18,7 +18,7 @@ import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
 import { copyFolder } from '../cli/copy-folder.ts';
-import { clusterKey, hold, machineOf, openStoreWorld } from '../cluster/store-world.ts';
+import { clusterKey, hold, machineOf, openStoreWorld, remember } from '../cluster/store-world.ts';
 import { openBoundWorld } from '../erasure/bound/bound-world.ts';
 import { openErasureWorld } from '../erasure/erasure-world.ts';
 import { attackedCopy, attacksOn, isAccepted, writeAttacked } from '../ledger/attacks.ts';
@@ -56,7 +56,7 @@ it("the cluster's key, the bucket", async () => {
   const world = await openStoreWorld();
   const one = machineOf(world, 'one');
   const a = await hold(one);
-  a.db.exec(`CREATE TABLE remembered (what TEXT) STRICT; INSERT INTO remembered VALUES ('jane.doe@example.com')`);
+  remember(a, 'jane.doe@example.com');
   await a.state.commit(a.db);
   const { text: checkpoint } = a.ledger().checkpoint();
   await a.close();

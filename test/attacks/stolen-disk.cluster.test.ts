@@ -6,7 +6,7 @@ import { identifierKinds } from '../../src/contract/identity.ts';
 import { boxOf } from '../../src/erasure/request/box.ts';
 import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { copyFolder } from '../cli/copy-folder.ts';
-import { hold, machineOf, openStoreWorld } from '../cluster/store-world.ts';
+import { hold, machineOf, openStoreWorld, remember, type Held, type Machine } from '../cluster/store-world.ts';
 import { openBoundWorld } from '../erasure/bound/bound-world.ts';
 import type { ErasureWorld } from '../erasure/erasure-world.ts';
 import { findTexts } from '../erasure/find-texts.ts';
@@ -78,13 +78,18 @@ it('a disk of after an erasure', async () => {
   expect(await foundOn(disk, [uuids['anna-canary'] ?? ''])).toHaveLength(1);
 });
 
-it('a disk of a holder', async () => {
-  const world = await openStoreWorld();
-  const one = machineOf(world, 'one');
+/** A machine that holds a project with a person, whose worker has ended. */
+async function endedHolder(): Promise<{ one: Machine; a: Held }> {
+  const one = machineOf(await openStoreWorld(), 'one');
   const a = await hold(one);
-  a.db.exec(`CREATE TABLE remembered (what TEXT) STRICT; INSERT INTO remembered VALUES ('jane.doe@example.com')`);
+  remember(a, 'jane.doe@example.com');
   await a.state.commit(a.db);
   await a.close();
+  return { one, a };
+}
+
+it('a disk of a holder', async () => {
+  const { one } = await endedHolder();
   expect(bytesBelow(one.dataDir).includes('jane.doe')).toBe(true);
   // The key of the cluster is not among it: no other project opens.
   expect(bytesBelow(one.dataDir).includes(one.key.toString('hex'))).toBe(false);
@@ -92,12 +97,7 @@ it('a disk of a holder', async () => {
 });
 
 it('a disk of a former holder', async () => {
-  const world = await openStoreWorld();
-  const one = machineOf(world, 'one');
-  const a = await hold(one);
-  a.db.exec(`CREATE TABLE remembered (what TEXT) STRICT; INSERT INTO remembered VALUES ('jane.doe@example.com')`);
-  await a.state.commit(a.db);
-  await a.close();
+  const { one, a } = await endedHolder();
   await a.state.discard();
   expect(existsSync(join(one.dataDir, 'mirror.db'))).toBe(false);
   expect(bytesBelow(one.dataDir).toString()).toBe('');

@@ -1,11 +1,9 @@
 import { join } from 'node:path';
-import process from 'node:process';
-import { expect, it, onTestFinished } from 'vitest';
-import { openBucket, type Bucket } from '../../src/bucket/bucket.ts';
-import { systemClock } from '../../src/core/clock.ts';
-import { localServer, type Answerer } from '../client/local-server.ts';
+import { expect, it } from 'vitest';
+import type { Bucket } from '../../src/bucket/bucket.ts';
+import type { Answerer } from '../client/local-server.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { storeKeys } from './real-store.ts';
+import { bucketAt } from './bucket-at.ts';
 
 /** Sends a little now and then: never silent for so long that the connection ends. */
 function drip(
@@ -17,16 +15,6 @@ function drip(
     const timer = setInterval(() => more(response), 5_000);
     response.on('close', () => clearInterval(timer));
   };
-}
-
-async function bucketAt(answer: Answerer): Promise<Bucket> {
-  Object.assign(process.env, storeKeys);
-  const { origin: endpoint } = await localServer(answer);
-  const place = { location: 's3://bucket/mirror', endpoint, region: 'us-east-1', forcePathStyle: true };
-  const retry = { attemptsMax: 1, totalMs: 10_000, delayBaseMs: 1, delayMaxMs: 1, retryAfterMaxMs: 1 };
-  const bucket = await openBucket(place, { clock: systemClock, retry, signal: new AbortController().signal });
-  onTestFinished(() => bucket[Symbol.dispose]());
-  return bucket;
 }
 
 it('an answer that comes in drops, or never begins, ends after five minutes; so does an object that is slower than it may be', async () => {

@@ -8,7 +8,7 @@ import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { startRun } from '../../src/mirror/runs.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
-import { hold, machineOf, openStoreWorld, type Held, type Machine, type StoreWorld } from './store-world.ts';
+import { hold, machineOf, openStoreWorld, remember, remembered, type Machine, type StoreWorld } from './store-world.ts';
 
 const drill = (steps: number) => ({ type: 'drill', outcome: 'passed', steps, report: 'a'.repeat(64) }) as const;
 const busy = { code: 'busy' };
@@ -331,18 +331,6 @@ describe('the state of a project in a bucket', () => {
     });
   });
 });
-
-const table = 'CREATE TABLE IF NOT EXISTS remembered (what TEXT) STRICT';
-
-function remember({ db }: Held, what: string): void {
-  db.exec(table);
-  db.prepare('INSERT INTO remembered VALUES (?)').run(what);
-}
-
-function remembered({ db }: Held): unknown[] {
-  db.exec(table);
-  return db.prepare('SELECT what FROM remembered ORDER BY rowid').pluck().all();
-}
 
 /** The machines that took over, and the types of the other entries, in order. */
 function wordsOf({ dataDir }: Machine): string[] {

@@ -110,3 +110,17 @@ export async function hold(machine: Machine): Promise<Held> {
   const ledger = (): Ledger => state.checked(openLedger(machine.dataDir, machine.clock, [], state.store));
   return { state, db, ledger, close };
 }
+
+const remembering = 'CREATE TABLE IF NOT EXISTS remembered (what TEXT) STRICT';
+
+/** Writes a text into the mirror of a held project, where it is to be found again. */
+export function remember({ db }: Held, what: string): void {
+  db.exec(remembering);
+  db.prepare('INSERT INTO remembered VALUES (?)').run(what);
+}
+
+/** The texts that the mirror of a held project has so. */
+export function remembered({ db }: Held): unknown[] {
+  db.exec(remembering);
+  return db.prepare('SELECT what FROM remembered ORDER BY rowid').pluck().all();
+}
