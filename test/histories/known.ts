@@ -51,6 +51,16 @@ export const known: Readonly<Record<string, Move[]>> = {
     { do: 'request', who: 1, by: 'email', kill: null },
     { do: 'readmit', nth: 0 },
   ],
+  'whoever a request was held for, and was no more, hid a merge from it': [
+    { do: 'sync', kill: { at: 'http', nth: 11, moment: 'before' } },
+    { do: 'request', who: 4, by: 'lower email', kill: null },
+    reconcile,
+    { do: 'split', who: 5, isOld: true },
+    { do: 'request', who: 2, by: 'distinct_id', kill: { at: 'http', nth: 2, moment: 'before' } },
+    { do: 'merge', who: 0, into: 2 },
+    { do: 'request', who: 4, by: 'lower email', kill: { at: 'http', nth: 10, moment: 'after' } },
+    { do: 'reconcile', kill: { at: 'http', nth: 1, moment: 'before' } },
+  ],
   'a run was killed when it gave a request up, and nobody was told': [
     { do: 'request', who: 3, by: 'distinct_id', kill: { at: 'http', nth: 4, moment: 'before' } },
     { do: 'lose', part: 'mirror' },

@@ -63,6 +63,8 @@ function withWholeBox(decided: DecidedRequest): DecidedRequest {
     values: [...new Set([...box.values, ...scope.values])],
     ...(leftOut > 0 ? { leftOut } : {}),
     memberships: [...box.memberships, ...scope.memberships],
+    // Whom it was held for once, and is no more, nobody has left anything. A request that was fenced before is not held.
+    ...(request.generation === 1 ? { sharedWith: scope.sharedWith } : {}),
     createdAt: scope.createdAt ?? box.createdAt,
   };
   return { ...decided, box: whole };
