@@ -40,6 +40,10 @@ def since_last(records, kind):
     return records[places[-1] :] if places else records
 
 
+def before_last(records, kind):
+    return records[: -len(since_last(records, kind)) or None]
+
+
 def names(record, request):
     return request is not None and (record.get('request') == request or request in record.get('requests', []))
 
@@ -48,11 +52,11 @@ def derive_certificate(records, origin, stated):
     """The certificate that follows from the good records about a request up to its `certified`; None where there is none."""
     records = since_last(records, 'received')
     received, fenced = last(records, 'received'), last(records, 'fenced')
-    fence = fence_length(records[: records.index(fenced)]) if fenced else None
+    fence = fence_length(before_last(records, 'fenced'))
     recent = since_last(records, 'reopened')
     verified, verify = last(recent, 'locally_verified'), last(recent, 'scan', phase='verify')
     results = {record['target']: record for record in records if record['type'] == 'result'}
-    if not received or fence is None or not verified or not verify or not results:
+    if not received or not fenced or fence is None or not verified or not verify or not results:
         return None
     reopened, deleted = last(records, 'reopened'), last(records, 'result', result='deleted', target='upstream.person')
     amended = last(records, 'amended')
