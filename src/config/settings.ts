@@ -247,6 +247,7 @@ export const Settings = z.strictObject({
   }),
   audit: z.strictObject({
     controller: z.strictObject({ name: statedText.nullable(), contact: statedText.nullable() }),
+    backupDays: count.nullable(),
     anchors: z.array(anchor),
     signer: signer.nullable(),
     nextSigner: signer.nullable(),

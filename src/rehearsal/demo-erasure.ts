@@ -61,7 +61,8 @@ export async function eraseSome(
     const given = uuids.map((value) => ({ kind: 'uuid', value }) as const);
     say(`finding  ${people} people in the mirror and in every published file`);
     await runEraseJob(job, async (own) => {
-      const authority = { basis: 'consent_withdrawn', by: 'demo' };
+      const decision = { decided_by: 'privacy_team', identity: 'logged_in' } as const;
+      const authority = { basis: 'consent_withdrawn', by: 'demo', decision };
       // A request that deletes events waits for the service's weekly batch. The last one keeps them, so it ends today.
       await addRequests(own, given.slice(0, -1), { ...authority, deleteEvents: true });
       await addRequests(own, given.slice(-1), { ...authority, deleteEvents: false });

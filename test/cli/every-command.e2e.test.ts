@@ -125,6 +125,11 @@ it('where, erase add, list, show, receipt, amend and cancel: a request is receiv
   const amended = (await run('erase amend', [first, ...words, 'TICKET-812'])).stdout;
   expect(amended).toContain('record the basis art-17 as `other`');
   expect((await run('erase list')).stdout).toContain('TICKET-812');
+  expect((await run('erase amend', [first, '--identity', 'Ann Smith'], 2)).stderr).toMatch(
+    /Allowed choices are logged_in/,
+  );
+  await run('erase amend', [first, '--identity', 'logged_in', '--decided-by', 'support']);
+  expect((await run('erase show', [first])).stdout).toMatch(/decided by +support\nidentity +logged in\n/);
   expect((await run('erase cancel', [second])).stdout).toBe(`cancelled ${second}\n`);
 });
 

@@ -7,13 +7,14 @@ import { basisCode, bases } from '../../ledger/vocabulary.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
+import { addDecisionOptions, decisionIn, type DecisionFlags } from '../decision-options.ts';
 import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
 import type { Database } from '../../mirror/database.ts';
 import { heldText } from '../held-text.ts';
 import { formatTable } from '../table.ts';
 import { recordedText } from './erase-amend.ts';
 
-type AddFlags = { basis: string; by: string; keepEvents?: boolean; receipts?: string };
+type AddFlags = DecisionFlags & { basis: string; by: string; keepEvents?: boolean; receipts?: string };
 
 /** Defines `erase add`: receives erasure requests. */
 export function define(command: Command, context: CommandContext): CommandAction {
@@ -26,6 +27,7 @@ export function define(command: Command, context: CommandContext): CommandAction
       'leave the events of these persons at the service; their recordings are deleted all the same',
     )
     .option('--receipts <folder>', 'write a receipt of each request, for the person who asked (mode 0600)');
+  addDecisionOptions(command);
   return {
     help: `
 Each identifier makes one request, unless an open request was made with it, for the same persons, and deletes at least as
@@ -38,10 +40,12 @@ Exit codes: 0 received, 4 received, but you have to look: a person is not found,
 
 Examples:
   analytics-mirror erase add --file requests.csv --basis objection --by dpo --receipts receipts
+  analytics-mirror erase add --file requests.csv --basis objection --by T-8 --decided-by privacy_team --identity logged_in
   analytics-mirror erase add --uuid 0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c001 --basis objection --by dpo
   printf 'email,ann@example.com\\n' | analytics-mirror erase add - --basis consent_withdrawn --by TICKET-812`,
     run: async (app, source: string | undefined, options: AddFlags & GivenOptions) => {
       const { basis, by, keepEvents, receipts: folder } = options;
+      const decision = decisionIn(options);
       const given = await requireGiven(options, source);
       if (folder !== undefined) refuseInside(app.settings.dataDir, folder);
       const { requests, receipts } = await runEraseJob(app.jobContext(context.signal), async (job) => {
@@ -52,7 +56,7 @@ Examples:
           const open = listRequests(job.db, 'open').map(({ id }) => id);
           kept = folder === undefined ? [] : keysOf(job, open);
         };
-        const added = await addRequests(job, given, { basis, by, deleteEvents }, keep);
+        const added = await addRequests(job, given, { basis, by, decision, deleteEvents }, keep);
         const ids = new Set(added.map(({ id }) => id));
         const own = signReceipts(
           job,

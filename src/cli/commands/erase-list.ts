@@ -7,7 +7,7 @@ import { requireRequest } from '../../erasure/receive.ts';
 import { heldBecauseOf } from '../../erasure/request/box.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import { readLedger } from '../../ledger/ledger.ts';
-import { requestsOf } from '../../ledger/record.ts';
+import { requestsOf, type Decision } from '../../ledger/record.ts';
 import { evidenceOf, type RequestState } from '../../ledger/vocabulary.ts';
 import { spellTarget } from '../../ledger/target.ts';
 import {
@@ -112,6 +112,16 @@ function choiceText({ id, state }: ErasureRequest): string {
     : '';
 }
 
+/** How a request was decided, as far as the operator has stated it. */
+function decisionRows({ decided_by: decider, identity, exception }: Decision): (readonly [string, string])[] {
+  const rows = [
+    ['decided by', decider],
+    ['identity', identity],
+    ['exception', exception],
+  ] as const;
+  return rows.flatMap(([what, code]) => (code === undefined ? [] : [[what, codeText(code)] as const]));
+}
+
 function defineShow(command: Command): CommandAction {
   command.argument('<id>', "the request's id, or its first characters");
   return {
@@ -134,6 +144,7 @@ function defineShow(command: Command): CommandAction {
           [
             ['from', originText(request.origin)],
             ['basis', basisText(request.basis)],
+            ...decisionRows(history?.decision ?? {}),
             ['received', secondText(request.receivedAt)],
             ['due', secondText(request.dueAt)],
             ...(request.eventsExpectedBy === null
