@@ -13,7 +13,7 @@ function run(command: string, ...args: readonly string[]): string {
   return execFileSync(command, args, {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
-    shell: command === 'npm',
+    shell: command === 'npm' && process.platform === 'win32',
   });
 }
 
