@@ -36,7 +36,17 @@ export async function serveDemo({
   hostile,
 }: Pick<DemoCommands, 'say'> & { hostile?: boolean | undefined }): Promise<Sandbox> {
   const since = stopwatch();
-  const sandbox = await startEmbeddedSandbox({ persons, recordings, seed: 1, port: 0, hostile, clock: earlier });
+  // Like live services, but that no recording ends in the two weeks of the demo.
+  const like = { profile: 'live', live: { retentionDays: 90 } } as const;
+  const sandbox = await startEmbeddedSandbox({
+    persons,
+    recordings,
+    seed: 1,
+    port: 0,
+    hostile,
+    clock: earlier,
+    ...like,
+  });
   say(`served   ${countText(persons)} persons and ${countText(recordings)} recordings at ${sandbox.url} (${since()})`);
   return sandbox;
 }
@@ -46,6 +56,8 @@ export function demoSettings({ playlists }: Sandbox): { path: string; value: unk
   return [
     { path: 'playlists.shortIds', value: playlists },
     { path: 'log.level', value: 'warn' },
+    { path: 'service.pathPrefix', value: '/api/projects' },
+    { path: 'recordings.query', value: { date_from: '-90d' } },
     ...unhurried,
     // Too large to make any request wait: it is set so that the status page has a budget to show.
     { path: 'budget.windows', value: [{ requests: 100_000, perSeconds: 3600 }] },
@@ -62,12 +74,15 @@ export async function runDemo(app: App, sandbox: Sandbox, commands: DemoCommands
   say(
     `exported ${generations} times, at last ${snapshots.map(({ dataset, rows }) => `${countText(rows)} ${dataset}`).join(', ')} (${since()})`,
   );
-  const passTime = (): void => void sandbox.clock.moveTo(systemClock.now());
+  const passTime = (days: number): void => {
+    const nowMs = sandbox.clock.now() + days * 86_400_000;
+    sandbox.clock.moveTo(Math.min(nowMs, systemClock.now()));
+  };
   const erasure = await eraseSome(app, sandbox, { ...commands, passTime });
   say(
     `erased   ${countText(erasure.people)} people from the service, the mirror and ${countText(erasure.filesRewritten)} published files (${since()})`,
   );
-  return describeDemo(app, erasure);
+  return describeDemo(app, sandbox, erasure);
 }
 
 /** Publishes several generations, with changes at the service in between. */

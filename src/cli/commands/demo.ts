@@ -145,16 +145,11 @@ function countTable(counts: DemoReport['counts']): string {
   ).concat(remainderText(counts));
 }
 
-/** Why the service has more rows than the mirror. */
+/** Why the service has more persons than the mirror. */
 function remainderText(counts: DemoReport['counts']): string {
-  const text = (dataset: string, noun: string, why: string): string => {
-    const { service = 0, mirror = 0 } = counts.find((each) => each.dataset === dataset) ?? {};
-    return service === mirror ? '' : `${countedText(service - mirror, noun)} ${why}, and the fence keeps them out.\n`;
-  };
-  return [
-    text('persons', 'person', 'more: erased people have come back at the service'),
-    text('recordings', 'recording', 'of erased people: the documented service offers no way to delete recordings'),
-  ].join('');
+  const { service = 0, mirror = 0 } = counts.find(({ dataset }) => dataset === 'persons') ?? {};
+  if (service === mirror) return '';
+  return `${countedText(service - mirror, 'person')} more: erased people who have come back at the service. The fence keeps them out.\n`;
 }
 
 function tryIt(on: string, sql: string, dataDir: string): string {
