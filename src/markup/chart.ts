@@ -35,6 +35,7 @@ export const plotStyle = `
 .grid { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
 .f-s0 { fill: var(--s0); } .f-s1 { fill: var(--s1); } .f-s2 { fill: var(--s2); } .f-s3 { fill: var(--s3); }
 .l-s0, .l-s1, .l-s2, .l-s3 { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; vector-effect: non-scaling-stroke; }
+.dot { stroke-width: 8; }
 .l-s0 { stroke: var(--s0); } .l-s1 { stroke: var(--s1); } .l-s2 { stroke: var(--s2); } .l-s3 { stroke: var(--s3); }
 @media (max-width: 40rem) { .plot .odd { visibility: hidden; } }
 `.trim();
@@ -85,6 +86,10 @@ export function drawChart(chart: Chart): Markup {
     .defined((value) => value !== null)
     .x((_value, index) => place(index))
     .y((value) => height(value ?? 0));
+  const alone = (values: Series['values'], tone: string): Markup | string => {
+    const dots = dotsOf(values, (index, value) => `${place(index)},${height(value)}`);
+    return dots === '' ? '' : html`<path class="l-${tone} dot" d="${dots}" />`;
+  };
   return html`<div class="plot">
     <div class="y" aria-hidden="true">${ticks.toReversed().map((tick) => html`<span>${countText(tick)}</span>`)}</div>
     <svg
@@ -97,7 +102,7 @@ export function drawChart(chart: Chart): Markup {
       ${ticks.map((tick) => html`<path class="grid" d="M0,${height(tick)}H${size.width}" />`)}
       ${series.map(({ tone, values }, index) =>
         marks === 'lines'
-          ? html`<path class="l-${tone}" d="${curve(values) ?? ''}" />`
+          ? html`<path class="l-${tone}" d="${curve(values) ?? ''}" />${alone(values, tone)}`
           : html`<path class="f-${tone}" d="${pathOf(bars.filter((bar) => bar.series === index))}" />`,
       )}
       ${limitY === null ? '' : html`<path class="limit" d="M0,${round(limitY)}H${size.width}" />`}
@@ -106,6 +111,14 @@ export function drawChart(chart: Chart): Markup {
       ${labels.map((name, index) => html`<span class="${isOdd(index) ? 'odd' : ''}">${name}</span>`)}
     </div>
   </div>`;
+}
+
+/** The path of dots for the values of a line that have no neighbour: a line of one value would not be seen. */
+function dotsOf(values: readonly (number | null)[], at: (index: number, value: number) => string): string {
+  const isNone = (index: number): boolean => (values[index] ?? null) === null;
+  return values
+    .map((value, index) => (value !== null && isNone(index - 1) && isNone(index + 1) ? `M${at(index, value)}h0` : ''))
+    .join('');
 }
 
 /** The names of a chart's colours. */
