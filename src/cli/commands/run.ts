@@ -39,7 +39,9 @@ Examples:
       const flags = settingsFlags(command.optsWithGlobals<GlobalOptions>(), context.environment);
       const programs = createProjectApps(context, flags);
       try {
-        await runWorker(programs, context, (worker, url) => printResult(context, command, startText(worker, url)));
+        await runWorker(programs, context, (worker, url) =>
+          printResult(context, command, startText(worker, url, isoTime(programs.clock.now()))),
+        );
       } finally {
         for (const app of programs.apps.toReversed()) await app.close();
       }
@@ -194,7 +196,12 @@ function serveStatus({ apps, clock, log, secrets }: ProjectApps): Promise<Status
   return startStatusPage(setup, clock, (code) => log.error({ code }, 'the status page failed'));
 }
 
-function startText(worker: Worker, statusUrl: string): { json: object; text: string } {
+/** What `run` says when it has started. A job whose time is past is due. */
+export function startText(
+  worker: Pick<Worker, 'state'>,
+  statusUrl: string,
+  now: string,
+): { json: object; text: string } {
   const jobs = worker
     .state()
     .projects.flatMap(({ name, jobs }) =>
@@ -202,7 +209,7 @@ function startText(worker: Worker, statusUrl: string): { json: object; text: str
     );
   const table = formatTable(
     ['project', 'job', 'schedule (UTC)', 'next'],
-    jobs.map(({ project, job, cron, nextAt }) => [project, job, cron, secondText(nextAt)]),
+    jobs.map(({ project, job, cron, nextAt }) => [project, job, cron, nextAt <= now ? 'due' : secondText(nextAt)]),
   );
   return { json: { statusUrl, schedule: jobs }, text: `${table}\nstatus page: ${statusUrl}\n` };
 }
