@@ -26,6 +26,8 @@ export type App = {
   name: string;
   settings: Settings;
   hasApiKey: boolean;
+  /** Where its key comes from, in words for a message. */
+  keyFrom: string;
   clock: Clock;
   log: Logger;
   /** The mirror, for writing; made where there is none. */
@@ -81,7 +83,7 @@ export function createProjectApps(surroundings: AppSurroundings, flags: Settings
   return { apps: [assemble(first), ...others.map(assemble)], log, clock, secrets };
 }
 
-function assembleApp({ name, settings: given, apiKey }: LoadedSettings, parts: SharedParts): App {
+function assembleApp({ name, settings: given, apiKey, keyFrom }: LoadedSettings, parts: SharedParts): App {
   const { log, tracer, clock, wait, cluster, storage } = parts;
   const signers = (): OutsideSigner[] => outsideSigners(given, parts);
   const shared = openClusterHome(storage, { name, given, clock, wait, signers });
@@ -89,7 +91,7 @@ function assembleApp({ name, settings: given, apiKey }: LoadedSettings, parts: S
   const { settings } = home;
   const { dataDir } = settings;
   const connections = connectionsTo(dataDir, clock);
-  const service = projectService({ ...parts, home, connections, apiKey });
+  const service = projectService({ ...parts, home, connections, apiKey, keyFrom });
   const open: OpenLedger = {
     now: (store) => openLedger(dataDir, clock, signers(), store),
     pausing: (stop, store) => openLedgerPausing(dataDir, clock, signers(), stop, store),
@@ -109,6 +111,7 @@ function assembleApp({ name, settings: given, apiKey }: LoadedSettings, parts: S
     name,
     settings,
     hasApiKey: apiKey !== null,
+    keyFrom,
     clock,
     log,
     database: connections.mirror,

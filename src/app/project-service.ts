@@ -31,6 +31,7 @@ export type ProjectServiceParts = Pick<SharedParts, 'clock' | 'log' | 'tracer' |
   home: ProjectHome;
   connections: Connections;
   apiKey: string | null;
+  keyFrom: string;
 };
 
 /** An answer may have one value for so many bytes of `service.bodyBytesMax`. JSON with names of fields needs more for each. */
@@ -38,7 +39,7 @@ const bytesPerValue = 16;
 
 /** The service of a project. Nothing is asked yet. */
 export function projectService(parts: ProjectServiceParts): ProjectService {
-  const { home, clock, log, tracer, apiKey } = parts;
+  const { home, clock, log, tracer, apiKey, keyFrom } = parts;
   const { settings } = home;
   const { service: reach } = settings;
   const budget = budgetOf(parts);
@@ -57,6 +58,7 @@ export function projectService(parts: ProjectServiceParts): ProjectService {
           return transport.send(request);
         },
       },
+      keyFrom,
       budget,
       clock,
       tracer,

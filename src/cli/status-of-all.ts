@@ -5,9 +5,10 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { refuseHiddenFolder } from '../core/folder.ts';
 import { secondText } from '../core/words.ts';
-import { databasePath } from '../mirror/database.ts';
+import type { ProjectCondition, ProjectState } from '../job/worker-state.ts';
+import { databasePath, type Database } from '../mirror/database.ts';
 import { gatherContent } from '../status/gather-overview.ts';
-import type { ListFreshness, ProjectOverview } from '../status/overview.ts';
+import type { ListFreshness, ProjectContent, ProjectOverview } from '../status/overview.ts';
 import { compareTones, judge, judgeProject, type Reason, type Tone } from '../status/verdict.ts';
 import { readProjectState } from '../worker/read-project.ts';
 import type { CommandResult } from './command.ts';
@@ -44,19 +45,30 @@ export async function statusOfAll(apps: readonly App[]): Promise<CommandResult &
   };
 }
 
+/** The state of a project at this moment, by its data folder, which has a mirror. */
+export function overviewHere(
+  app: App,
+  db: Database,
+): ProjectState & { condition: ProjectCondition; content: ProjectContent } {
+  const atMs = app.clock.now();
+  const state = readProjectState(db, app, atMs);
+  return { ...state, content: gatherContent(db, app.settings, { jobs: state.jobs, atMs, namesHeld: false }) };
+}
+
 /** The state of a project by its folder or, where another machine of a cluster holds it, by what that one has said. */
 async function overviewOf(app: App): Promise<ProjectOverview> {
-  const { name, settings, clusterDatabase, shared, clock } = app;
+  const { name, settings, keyFrom, clusterDatabase, shared } = app;
   const { service, dataDir } = settings;
   const nothing = { jobs: [], condition: null, alerts: [], problem: null, content: null };
-  const known = { name, service: { baseUrl: service.baseUrl, projectId: service.projectId }, dataDir, ...nothing };
+  const known = {
+    name,
+    service: { baseUrl: service.baseUrl, projectId: service.projectId, keyFrom },
+    dataDir,
+    ...nothing,
+  };
   try {
     refuseHiddenFolder(dataDir);
-    if (existsSync(databasePath(dataDir))) {
-      const [db, atMs] = [app.databaseReadOnly(), clock.now()];
-      const state = readProjectState(db, app, atMs);
-      return { ...state, content: gatherContent(db, settings, { jobs: state.jobs, atMs, namesHeld: false }) };
-    }
+    if (existsSync(databasePath(dataDir))) return overviewHere(app, app.databaseReadOnly());
     if (!clusterDatabase || !shared) return known;
     const { said } = await reportElsewhere(clusterDatabase, shared.project);
     return { ...known, ...said, content: null };
@@ -67,7 +79,7 @@ async function overviewOf(app: App): Promise<ProjectOverview> {
 }
 
 function reasonText({ message, todo, projects }: Reason): string {
-  return `ATTENTION: ${projects.join(', ')}: ${message}\n  ${todo}\n`;
+  return `ATTENTION: ${projects.join(', ')}: ${message}\n  ${todo.replaceAll('\n', '\n  ')}\n`;
 }
 
 /** Since when the mirror may be older than the service: the oldest of the lists' last complete passes. */

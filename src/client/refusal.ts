@@ -8,8 +8,9 @@ import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 /** How long an answer asks to wait, from `nowMs` on, and the longest such wait that is obeyed after a 429. */
 export type AskedWait = { retryAfterMs: number | undefined; retryAfterMaxMs: number; nowMs: number };
 
-/** An answer that was not a success. */
+/** An answer that was not a success. `keyFrom`: where the key comes from, in words. */
 export type Refusal = AskedWait & {
+  keyFrom?: string | undefined;
   status: number;
   body: unknown;
   /** The path that was asked for, and where a redirect leads. */
@@ -32,7 +33,7 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       code: 'refused',
       finding: 'key_refused',
       status,
-      hint: 'check MIRROR_API_KEY or the file that MIRROR_API_KEY_FILE names; a personal API key is needed',
+      hint: `check ${refusal.keyFrom ?? 'the API key'}; a personal API key is needed`,
     });
   if (status === 402)
     return new AppError(`the account at the service has used up its quota (${answered})`, {

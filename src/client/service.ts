@@ -59,6 +59,8 @@ type CallLimits = RetryLimits & { retryAfterMaxMs: number };
 /** What the client needs. `onRetry`: an attempt will be repeated. `onThrottled`: a 429, with the pause for all. */
 export type ServiceParts = JsonBounds & {
   transport: Transport;
+  /** Where the key comes from, in words for a message. */
+  keyFrom?: string | undefined;
   budget: Budget;
   clock: Clock;
   /** Records every request, by its endpoint only. */
@@ -137,6 +139,7 @@ export function createService(parts: ServiceParts): Service {
             if (response.status === 429) waitedMs += Math.min(retryAfterMs ?? 0, retryAfterMaxMs);
             return readReply(endpoint, response, {
               path,
+              keyFrom: parts.keyFrom,
               retryAfterMs,
               retryAfterMaxMs,
               nowMs: clock.now(),
@@ -173,7 +176,7 @@ function readReply(
     bounds,
     readJson,
     ...asked
-  }: Pick<Refusal, 'path' | keyof AskedWait> & { bounds: JsonBounds; readJson: JsonReader },
+  }: Pick<Refusal, 'path' | 'keyFrom' | keyof AskedWait> & { bounds: JsonBounds; readJson: JsonReader },
 ): Reply {
   const isSuccess = (status >= 200 && status < 300) || status === endpoint.status;
   const body = readBody(contentType, bytes, bounds, isSuccess ? readJson : readWhole);

@@ -214,7 +214,11 @@ function show({ roster, worker, own, byId, told, holdings, isCutOff, onLook, ...
       const isHere = own.held.has(id);
       const state = here.get(byId.get(id)?.name ?? name);
       const seen = told.get(id);
-      const bare = byId.get(id)?.bare ?? { name, service: { baseUrl: null, projectId: null }, dataDir: '' };
+      const bare = byId.get(id)?.bare ?? {
+        name,
+        service: { baseUrl: null, projectId: null, keyFrom: '' },
+        dataDir: '',
+      };
       const standing = { machine: isHere ? holdings.machine : holder, isHere, isPaused, at: seen?.at ?? null };
       const nothing = { ...bare, problem: null, jobs: [], condition: null, alerts: [] } satisfies ProjectState;
       const shown = (isHere ? state : undefined) ?? seen?.state ?? nothing;

@@ -14,6 +14,9 @@ type Kind = {
 export const clockFix =
   'set the clock of this machine by NTP; if it is right, that of the service or of a proxy before it is wrong. Until they agree, no request ends by its age, and nothing leaves the feeds';
 
+/** What stands in a text for the place that the key of a project comes from. */
+export const configuredKey = 'the configured key';
+
 /** The kinds of alert, the most urgent first. */
 export const alertTable = {
   ledger_unwritable: {
@@ -50,7 +53,7 @@ export const alertTable = {
     severity: 'critical',
     title: 'The service refuses the key',
     section: 'schedule',
-    todo: 'Run `analytics-mirror doctor`: it says what the service refuses. Check `MIRROR_API_KEY` (or the file that `MIRROR_API_KEY_FILE` names), the scopes of the key, and `service.projectId`.',
+    todo: `Run \`analytics-mirror doctor\`: it says what the service refuses. Check ${configuredKey}, its scopes, and \`service.projectId\`.`,
   },
   unreachable: {
     severity: 'critical',

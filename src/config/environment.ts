@@ -40,6 +40,11 @@ export const secretVariables = [
   'MIRROR_CLUSTER_KEY',
 ] as const;
 
+/** Where a secret of the environment comes from, in words for a message. */
+export function secretPlace(environment: Environment, variable: (typeof secretVariables)[number]): string {
+  return environment[`${variable}_FILE`] ? `the file that \`${variable}_FILE\` names` : `\`${variable}\``;
+}
+
 /** A secret from its file or its variable; null without one. Notes wrong characters. Throws `usage` for a bad file. */
 export function readSecret(
   environment: Environment,

@@ -8,11 +8,12 @@ import {
   readClusterKey,
   readSecret,
   readSigningKeys,
+  secretPlace,
   secretVariables,
   type Environment,
   type Secrets,
 } from './environment.ts';
-import { readProjects } from './projects.ts';
+import { readProjects, type ConfiguredKey } from './projects.ts';
 import { httpUrlProblem, postgresUrlProblem } from './addresses.ts';
 import { Settings } from './settings.ts';
 import { assign, holdsPath, merge, ownValue, readYaml } from './settings-tree.ts';
@@ -26,7 +27,7 @@ export type SettingsFlags = {
 };
 
 /** A project's settings. The API key stands beside them, so that printing settings cannot print it. */
-export type LoadedSettings = { name: string; settings: Settings; apiKey: string | null };
+export type LoadedSettings = { name: string; settings: Settings } & ConfiguredKey;
 
 /** The whole configuration: one project or several. */
 export type LoadedProjects = { projects: [LoadedSettings, ...LoadedSettings[]]; secrets: Secrets };
@@ -55,12 +56,15 @@ export function loadProjects(environment: Environment, flags: SettingsFlags = {}
   }
   for (const { path, value } of flags.set ?? []) assign(tree, path, value);
   const secrets = readSecrets(environment, problems);
-  const apiKey = readSecret(environment, 'MIRROR_API_KEY', 'API key', problems);
-  const loaded = readProjects(tree, apiKey, problems).flatMap((project): LoadedSettings[] => {
+  const key = {
+    apiKey: readSecret(environment, 'MIRROR_API_KEY', 'API key', problems),
+    keyFrom: secretPlace(environment, 'MIRROR_API_KEY'),
+  };
+  const loaded = readProjects(tree, key, problems).flatMap((project): LoadedSettings[] => {
     const parsed = Settings.safeParse(project.tree);
     if (parsed.success) {
-      const { name, apiKey } = project;
-      return [{ name, apiKey, settings: deepFreeze(parsed.data) }];
+      const { name, apiKey, keyFrom } = project;
+      return [{ name, apiKey, keyFrom, settings: deepFreeze(parsed.data) }];
     }
     problems.push(...parsed.error.issues.flatMap((issue) => problemsOf(issue, project)));
     return [];

@@ -5,6 +5,9 @@ import { readSecretFile } from './environment.ts';
 import { merge, ownValue } from './settings-tree.ts';
 import { mirroredDatasets } from '../contract/datasets.ts';
 
+/** The key of a project, and where it comes from, in words for a message. */
+export type ConfiguredKey = { apiKey: string | null; keyFrom: string };
+
 /** A project before its settings are checked. */
 type ProjectTree = {
   name: string;
@@ -12,8 +15,7 @@ type ProjectTree = {
   tree: JsonObject;
   own: JsonObject;
   path: string;
-  apiKey: string | null;
-};
+} & ConfiguredKey;
 
 /** The name of the only project if none is configured. */
 export const onlyName = 'default';
@@ -30,10 +32,10 @@ const ownGroups = ['service', 'budget', ...mirroredDatasets, 'export', 'erasure'
 const ownNames = ['name', 'dataDir', 'apiKeyFile', ...ownGroups];
 
 /** The projects in a tree of settings, each laid over the tree. Adds problems by path. Nameless ones are left out. */
-export function readProjects(tree: JsonObject, apiKey: string | null, problems: string[]): ProjectTree[] {
+export function readProjects(tree: JsonObject, key: ConfiguredKey, problems: string[]): ProjectTree[] {
   const { projects: listed, ...shared } = tree;
   if (listed === undefined || listed === null || (Array.isArray(listed) && listed.length === 0))
-    return [{ name: onlyName, tree: shared, own: {}, path: '', apiKey }];
+    return [{ name: onlyName, tree: shared, own: {}, path: '', ...key }];
   if (!Array.isArray(listed)) {
     problems.push('projects: is not a list');
     return [];
@@ -44,7 +46,7 @@ export function readProjects(tree: JsonObject, apiKey: string | null, problems: 
       problems.push(`projects.${index}: is not a map of settings`);
       return [];
     }
-    return readProject(item, path, shared, apiKey, problems);
+    return readProject(item, path, shared, key, problems);
   });
   problems.push(...conflicts(projects));
   return projects;
@@ -54,7 +56,7 @@ function readProject(
   item: JsonObject,
   path: string,
   shared: JsonObject,
-  sharedKey: string | null,
+  sharedKey: ConfiguredKey,
   problems: string[],
 ): ProjectTree[] {
   for (const unknown of Object.keys(item).filter((key) => !ownNames.includes(key)))
@@ -72,9 +74,11 @@ function readProject(
   };
   const merged = structuredClone(shared);
   merge(merged, own);
-  const apiKey =
-    typeof apiKeyFile === 'string' ? readSecretFile(apiKeyFile, `${path}apiKeyFile`, 'API key', problems) : sharedKey;
-  return [{ name, tree: merged, own, path, apiKey }];
+  const ownKey = (file: string): ConfiguredKey => ({
+    apiKey: readSecretFile(file, `${path}apiKeyFile`, 'API key', problems),
+    keyFrom: `the file that \`apiKeyFile\` of project ${name} names`,
+  });
+  return [{ name, tree: merged, own, path, ...(typeof apiKeyFile === 'string' ? ownKey(apiKeyFile) : sharedKey) }];
 }
 
 /** Where the files of a project are put, beside its folder; null where nowhere. */

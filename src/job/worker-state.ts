@@ -66,8 +66,8 @@ export type Whereabouts = z.infer<typeof Whereabouts>;
 /** A project of the worker. Machines tell it each other. */
 export const ProjectState = z.object({
   name: z.string(),
-  /** The address of the service and the project there; null where they are not configured. */
-  service: z.object({ baseUrl: z.string().nullable(), projectId: z.string().nullable() }),
+  /** The address of the service and the project there; null where they are not configured. `keyFrom`: where the key comes from, in words. */
+  service: z.object({ baseUrl: z.string().nullable(), projectId: z.string().nullable(), keyFrom: z.string() }),
   dataDir: z.string(),
   /** The code of the error with which its data folder last failed to open or to be read; null when all is well. */
   problem: z.string().nullable(),

@@ -1,4 +1,4 @@
-import { alertKinds, alertTable, type AlertKind } from '../config/alert-kinds.ts';
+import { alertKinds, alertTable, configuredKey, type AlertKind } from '../config/alert-kinds.ts';
 import type { ScheduledJob } from '../config/settings.ts';
 import { stateDiffers } from '../erasure/bound/compare.ts';
 import { codeText, countedText, minuteText } from '../core/words.ts';
@@ -44,7 +44,7 @@ export type AlertFacts = {
 
 /** The open alerts of a project at a time (milliseconds since 1970), the most pressing first. */
 export function alertsOf(
-  { jobs, problem, condition }: Pick<ProjectState, 'jobs' | 'problem' | 'condition'>,
+  { jobs, problem, condition, service }: Pick<ProjectState, 'jobs' | 'problem' | 'condition' | 'service'>,
   { nowMs, startedAtMs, detail, standing }: AlertFacts,
 ): Alert[] {
   const alerts = [
@@ -57,9 +57,12 @@ export function alertsOf(
           },
         ]),
     ...(condition === null ? [] : conditionAlerts(condition)),
-    ...serviceCauses(jobs).map(({ kind, message, since, jobs: caused }) =>
-      alertOf(kind, `${message} since ${minuteText(since)}: ${caused.join(', ')}`),
-    ),
+    ...serviceCauses(jobs).map(({ kind, message, since, jobs: caused }) => ({
+      kind,
+      job: null,
+      message: `${message} since ${minuteText(since)}: ${caused.join(', ')}`,
+      todo: alertTable[kind].todo.replace(configuredKey, service.keyFrom),
+    })),
     ...jobs.flatMap(({ job, periodMs, lastSuccessAt, consecutiveFailures, failing }): Alert[] => [
       // A job that has never succeeded has as much time from the worker's start, unless it was stale before that start.
       ...(nowMs - (lastSuccessAt === null ? startedAtMs : Date.parse(lastSuccessAt)) >

@@ -29,13 +29,13 @@ export function readJobHistory(db: Database, job: ScheduledJob, nowMs: number): 
  */
 export function readProjectState(
   db: Database,
-  { name, settings }: { name: string; settings: Settings },
+  { name, settings, keyFrom }: { name: string; settings: Settings; keyFrom: string },
   nowMs: number,
 ): ProjectState & { condition: ProjectCondition } {
   const { service, dataDir } = settings;
   const state = {
     name,
-    service: { baseUrl: service.baseUrl, projectId: service.projectId },
+    service: { baseUrl: service.baseUrl, projectId: service.projectId, keyFrom },
     dataDir,
     problem: null,
     jobs: readJobStates(db, settings, nowMs),

@@ -23,6 +23,8 @@ import { runSyncJob } from './sync-job.ts';
 export type ProjectParts = {
   name: string;
   settings: Settings;
+  /** Where its key comes from, in words for a message. */
+  keyFrom: string;
   clock: Clock;
   /** The mirror, for writing. */
   database: () => Database;
@@ -35,12 +37,12 @@ export type RunDrill = (context: JobContext) => Promise<JobResult>;
 
 /** A project of the worker. The worker knows no drill of its own, so it is given one. */
 export function workerProject(
-  { name, settings, clock, database, serviceContext }: ProjectParts,
+  { name, settings, keyFrom, clock, database, serviceContext }: ProjectParts,
   runDrill: RunDrill,
 ): WorkerProject {
   return {
     name,
-    service: { baseUrl: settings.service.baseUrl, projectId: settings.service.projectId },
+    service: { baseUrl: settings.service.baseUrl, projectId: settings.service.projectId, keyFrom },
     dataDir: settings.dataDir,
     schedule: scheduleOf(settings),
     run: (job, signal) => runScheduledJob(job, serviceContext(signal), runDrill),

@@ -99,7 +99,7 @@ test('workers post a silent project once; each says for itself that the database
       projects: [shop, blog].map(({ id, name }) => ({
         id,
         name,
-        bare: { name, service: { baseUrl: null, projectId: null }, dataDir: '' },
+        bare: { name, service: { baseUrl: null, projectId: null, keyFrom: '' }, dataDir: '' },
         hold: refuse,
       })) as unknown as SharableProject[],
       schema: 1,

@@ -24,7 +24,7 @@ async function openPage() {
   onTestFinished(() => page.close());
   const project = {
     name: 'shop',
-    service: { baseUrl: null, projectId: null },
+    service: { baseUrl: null, projectId: null, keyFrom: '' },
     dataDir,
     problem: null,
     jobs: [],

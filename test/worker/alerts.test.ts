@@ -22,6 +22,7 @@ const job: JobState = {
   consecutiveFailures: 0,
   timesBusy: 0,
 };
+const service = { baseUrl: null, projectId: null, keyFrom: 'the file that `apiKeyFile` of project a names' };
 const condition: ProjectCondition = {
   heldPlans: 0,
   heldRequests: 0,
@@ -48,6 +49,7 @@ function kinds({
   const project = {
     name: 'a',
     dataDir: '/a',
+    service,
     problem,
     jobs: [{ ...job, ...jobs }],
     condition: { ...condition, ...found },
@@ -120,8 +122,18 @@ it.each([
   expect(kinds(given)).toEqual(expected);
 });
 
+it('says of a refused key where this project has it from', () => {
+  const failing = { reason: 'key_refused', since: ago(hour) };
+  const project = { service, problem: null, jobs: [{ ...job, failing }], condition: null };
+  const [alert] = alertsOf(project, { nowMs, startedAtMs: nowMs, standing: [], detail: null });
+  expect(alert).toMatchObject({
+    kind: 'refused',
+    todo: expect.stringContaining('Check the file that `apiKeyFile` of project a names, its scopes') as string,
+  });
+});
+
 it('says of an unusable folder what its error says is to be done', () => {
-  const project = { name: 'a', dataDir: '/a', problem: 'usage', jobs: [], condition: null };
+  const project = { name: 'a', dataDir: '/a', service, problem: 'usage', jobs: [], condition: null };
   const [alert] = alertsOf(project, {
     nowMs,
     startedAtMs: nowMs,

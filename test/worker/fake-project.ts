@@ -38,7 +38,7 @@ export function fakeProject(
   };
   return {
     name,
-    service: { baseUrl: null, projectId: null },
+    service: { baseUrl: null, projectId: null, keyFrom: '' },
     dataDir: `/${name}`,
     schedule,
     runs,

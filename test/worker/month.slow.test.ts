@@ -80,7 +80,14 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
   );
   const underWay = { jobs: 0 };
   const own = workerProject(
-    { name: 'shop', settings, clock, database: () => db, serviceContext: (signal) => ({ ...context, signal }) },
+    {
+      name: 'shop',
+      settings,
+      keyFrom: '`MIRROR_API_KEY`',
+      clock,
+      database: () => db,
+      serviceContext: (signal) => ({ ...context, signal }),
+    },
     () => Promise.reject(new Error('no drill here')),
   );
   const project: WorkerProject = {

@@ -24,7 +24,11 @@ function openProject(shortIds: string[] = []) {
       ],
     },
   );
-  return { db, dataDir, state: () => readProjectState(db, { name: 'shop', settings }, nowMs) };
+  return {
+    db,
+    dataDir,
+    state: () => readProjectState(db, { name: 'shop', settings, keyFrom: '`MIRROR_API_KEY`' }, nowMs),
+  };
 }
 
 test('every job with a schedule is told, and playlists only where some are configured', () => {

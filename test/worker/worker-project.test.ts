@@ -41,6 +41,7 @@ it('has passes give way to reconcile and exports, once each list was seen as a w
   const parts = {
     name: 'shop',
     settings,
+    keyFrom: '`MIRROR_API_KEY`',
     clock: stillClock,
     database: () => db,
     serviceContext: () => context as never,

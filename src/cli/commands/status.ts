@@ -8,15 +8,13 @@ import type { JobState } from '../../job/worker-state.ts';
 import { stateCounts } from '../../ledger/vocabulary-words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import { isLogKeptByReader } from '../../mirror/log-size.ts';
-import { gatherContent } from '../../status/gather-overview.ts';
 import { listedAgainTexts } from '../../status/listed-again.ts';
 import type { ErasureReport, ProjectContent, RunReport, SnapshotReport } from '../../status/overview.ts';
 import { reportElsewhere, type ElsewhereReport } from '../../cluster/report-elsewhere.ts';
 import { judgeProject, type Verdict } from '../../status/verdict.ts';
-import { readProjectState } from '../../worker/read-project.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
-import { statusOfAll } from '../status-of-all.ts';
+import { overviewHere, statusOfAll } from '../status-of-all.ts';
 import { standingText } from '../bucket-text.ts';
 import { exitCodes } from '../errors.ts';
 import { heldPlanText, passTable } from '../sync-text.ts';
@@ -68,17 +66,16 @@ export function define(command: Command, context: CommandContext): CommandAction
       }
       const db = app.databaseReadOnly();
       const look = (): CommandResult => {
-        const atMs = clock.now();
-        const at = isoTime(atMs);
-        const { jobs, condition, ...state } = readProjectState(db, app, atMs);
-        const content = gatherContent(db, settings, { jobs, atMs, namesHeld: false });
-        const verdict = judgeProject({ ...state, jobs, condition, content }, at);
+        const at = isoTime(clock.now());
+        const overview = overviewHere(app, db);
+        const { dataDir, alerts, jobs, condition, content } = overview;
+        const verdict = judgeProject(overview, at);
         judged(check, verdict.reasons.length === 0);
         return {
           json: {
-            dataDir: state.dataDir,
+            dataDir,
             ...content,
-            alerts: state.alerts,
+            alerts,
             log: { bytes: condition.logBytes, isHeld: isLogKeptByReader(condition.logBytes) },
             clock: condition.clock,
             schedule: jobs.map(({ job, cron, nextAt, lastAt, lastOutcome }) => ({
@@ -89,7 +86,7 @@ export function define(command: Command, context: CommandContext): CommandAction
               lastOutcome,
             })),
           },
-          text: contentText(state.dataDir, content, verdict) + scheduleText(jobs, at),
+          text: contentText(dataDir, content, verdict) + scheduleText(jobs, at),
         };
       };
       await show(watch, look);
@@ -110,7 +107,7 @@ function elsewhereText({ project, holder, isPaused, newer, said }: ElsewhereRepo
 
 /** Something that needs a person, and what to do. */
 function attentionText({ message, todo }: { message: string; todo: string }): string {
-  return `ATTENTION: ${message}\n  ${todo}\n`;
+  return `ATTENTION: ${message}\n  ${todo.replaceAll('\n', '\n  ')}\n`;
 }
 
 function contentText(
