@@ -230,13 +230,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 4_700,
   service: 1_850,
-  ledger: 2_850,
+  ledger: 2_800,
   mirror: 6_900,
   publish: 5_700,
   erasure: 10_350,
-  operate: 9_250,
+  operate: 9_510,
   anchor: 350,
   cluster: 3_110,
   sandbox: 4_400,
-  program: 5_450,
+  program: 5_400,
 };

@@ -100,6 +100,16 @@ export function findRequest(db: Database, idOrPrefix: string): ErasureRequest | 
   return found.length === 1 && found[0] ? requestOf(found[0]) : undefined;
 }
 
+/** A request that has ended with a certificate. */
+export type CertifiedRequest = Pick<ErasureRequest, 'id' | 'generation' | 'receivedAt'> & { certifiedAt: string };
+
+/** The newest requests that have ended with a certificate, the newest first. */
+export function newestCertified(db: Database, most: number): CertifiedRequest[] {
+  const sql = /*sql*/ `SELECT id, generation, received_at AS receivedAt, certified_at AS certifiedAt FROM erasure_requests
+    WHERE state IN ('certified', 'sealed') AND certified_at IS NOT NULL ORDER BY certified_at DESC, id LIMIT ?`;
+  return prepared<[number], CertifiedRequest>(db, sql).all(most);
+}
+
 /** A request that has just been received, and its box. */
 export type NewRequest = Pick<
   ErasureRequest,

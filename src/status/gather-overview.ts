@@ -7,10 +7,12 @@ import { AppError, systemCode } from '../core/errors.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 import { presentHolder, runsUnderWay } from '../job/lease.ts';
 import { isHere, type JobState, type ProjectState, type WorkerState } from '../job/worker-state.ts';
+import { certificatePath } from '../erasure/proof/certificate-file.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { readStandings } from '../mirror/destinations.ts';
+import { newestCertified } from '../mirror/erasure-requests.ts';
 import { readHistory } from '../mirror/history.ts';
 import { lastCompletePasses, newestPasses } from '../mirror/passes.ts';
 import { countQuarantine } from '../mirror/quarantine.ts';
@@ -61,6 +63,7 @@ const runsShown = 12;
 const runsMax = 5000;
 const groupsMax = 240;
 const heldShown = 20;
+const certifiedShown = 6;
 
 /** A list is stale when its last complete pass is older than two periods of the job that walks it. */
 const freshPeriods = 2;
@@ -136,6 +139,9 @@ export function gatherContent(
     runs: listRuns(db, runsShown).map((run) => reportRun(run, living)),
     runGroups: groupRuns(runs).slice(0, groupsMax),
     ...gatherRequests(db, now),
+    certified: newestCertified(db, certifiedShown).filter(({ id, generation }) =>
+      existsSync(certificatePath(dataDir, id, generation)),
+    ),
     snapshots: readOr(null, () => gatherSnapshots(db, dataDir)),
     buckets: readStandings(db),
     snapshotsCheckedAt: histories.find(({ job }) => job === 'checkpoint')?.lastDoneAt ?? null,

@@ -43,9 +43,10 @@ function mostUrgent(db: Database, open: readonly ErasureRequest[]): OpenRequest[
   return open
     .toSorted((a, b) => urgency(a.state) - urgency(b.state) || (a.dueAt < b.dueAt ? -1 : 1))
     .slice(0, requestsMax)
-    .map(({ id, state, reason, waitsFor, receivedAt, dueAt, eventsExpectedBy }) => ({
+    .map(({ id, state, persons, reason, waitsFor, receivedAt, dueAt, eventsExpectedBy }) => ({
       id,
       state,
+      persons,
       reasons: [
         ...new Set([reason, waitsFor, ...(targets.get(id) ?? []).map((target) => target.reason)].filter(isCode)),
       ],

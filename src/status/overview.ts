@@ -4,6 +4,7 @@ import type { MirroredDataset, PagedDataset } from '../contract/datasets.ts';
 import type { LedgerHead } from '../ledger/ledger-head.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import type { DestinationStanding } from '../mirror/destinations.ts';
+import type { CertifiedRequest } from '../mirror/erasure-requests.ts';
 import type { History } from '../mirror/history.ts';
 import type { LeaseHolder } from '../mirror/lease-rows.ts';
 import type { RowCounts } from '../mirror/read-rows.ts';
@@ -32,6 +33,8 @@ export type BudgetWindow = { lane: 'general' | 'recordings list'; requests: numb
 export type OpenRequest = {
   id: string;
   state: RequestState;
+  /** How many persons it would erase or erases; null before they were looked for. */
+  persons: number | null;
   /** The codes for which it is held or needs attention. */
   reasons: string[];
   receivedAt: string;
@@ -104,6 +107,8 @@ export type ProjectContent = {
   erasure: ErasureReport;
   /** The most urgent first; `erasure.states` counts those that are not listed. */
   openRequests: OpenRequest[];
+  /** The newest requests that have ended with a certificate, whose file is here. */
+  certified: CertifiedRequest[];
   /** Null when what is published cannot be read. */
   snapshots: SnapshotReport[] | null;
   /** The buckets that may hold published files, and whether each follows. */

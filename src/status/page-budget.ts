@@ -10,13 +10,21 @@ import { countText } from '../core/words.ts';
 export function budgetChart({ minutes: { general, recordings }, windows, budget }: ProjectContent): Markup {
   if (windows.length === 0)
     return html`<p class="soft">No limit is set (<code>budget.windows</code>), so requests are not counted.</p>`;
-  const totals = general.map((count, index) => count + (recordings[index] ?? 0));
+  // Without a limit of all requests, only those of the other lane are counted.
+  const isOnlyList = windows.every(({ lane }) => lane === 'recordings list');
+  const totals = isOnlyList ? recordings : general.map((count, index) => count + (recordings[index] ?? 0));
   const sum = totals.reduce((all, count) => all + count, 0);
   const limit = windows.find(({ lane, perSeconds }) => lane === 'general' && perSeconds === 60)?.requests;
   const series: Series[] = [
-    { name: 'requests a minute', tone: 's0', values: general },
-    ...(recordings.some((count) => count > 0)
-      ? [{ name: 'of them for the list of recordings', tone: 's1' as const, values: recordings }]
+    ...(isOnlyList ? [] : [{ name: 'requests a minute', tone: 's0' as const, values: general }]),
+    ...(isOnlyList || recordings.some((count) => count > 0)
+      ? [
+          {
+            name: isOnlyList ? 'requests for the list of recordings a minute' : 'of them for the list of recordings',
+            tone: 's1' as const,
+            values: recordings,
+          },
+        ]
       : []),
   ];
   const chart: Chart = {
@@ -32,6 +40,13 @@ export function budgetChart({ minutes: { general, recordings }, windows, budget 
     <ul class="limits">
       ${windows.map((window) => html`<li>${windowUse(window)}</li>`)}
     </ul>
+    ${
+      isOnlyList
+        ? html`<p class="small">
+            All other requests have no limit (<code>budget.windows</code>), so they are not counted.
+          </p>`
+        : ''
+    }
     ${[...pauseText(budget), ...learntText(budget)].map((text) => html`<p class="small">${text}</p>`)}
   </div>`;
 }

@@ -2,24 +2,29 @@ import { html } from 'hono/html';
 import type { Whereabouts } from '../job/worker-state.ts';
 import type { ListFreshness, ProjectContent, ProjectOverview } from './overview.ts';
 import type { Markup } from '../markup/markup.ts';
-import { badge, meter, when, nextText, type Mark } from './page-parts.ts';
+import { badge, code, meter, when, nextText, remarkText, withCode, type Mark } from './page-parts.ts';
+import { progressOf, progressText, type PassProgress } from './pass-progress.ts';
+import { defaultWindow } from '../sync/pass-report.ts';
 import { agoText, countText, countedText, durationText } from '../core/words.ts';
 
 const stateMarks: Readonly<Record<ListFreshness['state'], Mark>> = { fresh: 'well', stale: 'attention', never: 'new' };
 
 /** The freshness of each list, and how close it is to being stale. */
-export function freshnessCards({ lists, held }: ProjectContent, now: string): Markup {
+export function freshnessCards(content: ProjectContent, now: string): Markup {
+  const { lists } = content;
   if (lists.length === 0) return html`<p class="soft">No list is mirrored yet, and no job is scheduled.</p>`;
   return html`<ul class="cards">
-    ${lists.map((list) => html`<li class="card">${card(list, held, now)}</li>`)}
+    ${lists.map((list) => html`<li class="card">${card(list, content, now)}</li>`)}
   </ul>`;
 }
 
 function card(
   { dataset, rows, completeAsOf, lookedAt, limitMs, state }: ListFreshness,
-  held: ProjectContent['held'],
+  { held, passes }: ProjectContent,
   now: string,
 ): Markup {
+  const first =
+    state === 'never' ? passes.find((pass) => pass.dataset === dataset && pass.verdict === 'running') : undefined;
   const ageMs = completeAsOf === null ? null : Date.parse(now) - Date.parse(completeAsOf);
   const used = ageMs !== null && limitMs !== null ? ageMs / limitMs : undefined;
   return html`<p class="name">${dataset} ${badge(stateMarks[state], state === 'never' ? 'not yet' : state)}</p>
@@ -29,19 +34,27 @@ function card(
         ? ''
         : meter(used, stateMarks[state], `${Math.round(used * 100)} % of the time until it is stale has passed`)
     }
+    ${first === undefined ? '' : firstPass(progressOf(first, now))}
     <p class="small">
       ${
         completeAsOf === null ? 'no pass has been complete yet' : html`complete as of <b>${when(completeAsOf, now)}</b>`
       }${limitMs === null ? '' : `, ${`stale after ${durationText(limitMs)}`.replaceAll(' ', '\u00a0')}`}
     </p>
     <p class="small">${lookedAt === null ? '' : html`last looked at ${when(lookedAt, now)}`}</p>
+    ${
+      dataset === 'recordings' && passes.some((pass) => pass.dataset === dataset && pass.assumptions.defaultWindow)
+        ? html`<p class="small held">
+            ${badge('attention', 'perhaps not all')} ${withCode(remarkText(defaultWindow))}
+          </p>`
+        : ''
+    }
     ${held
       .filter((held) => held.dataset === dataset)
       .map(
         ({ plan, rows: heldRows, heldAt, keys }) =>
           html`<p class="small held">
               ${badge('attention', `${countedText(heldRows, 'deletion')} held`)} since ${when(heldAt, now)}:
-              <code>analytics-mirror reconcile --approve ${plan}</code>
+              ${code(`analytics-mirror reconcile --approve ${plan}`)}
             </p>
             ${
               keys.length === 0
@@ -51,10 +64,18 @@ function card(
                     <ul>
                       ${keys.map((key) => html`<li><code>${key}</code></li>`)}
                     </ul>
-                    ${heldRows > keys.length ? html`<p>and ${countedText(heldRows - keys.length, 'row')} more: <code>analytics-mirror reconcile --dry-run</code></p>` : ''}
+                    ${heldRows > keys.length ? html`<p>and ${countedText(heldRows - keys.length, 'row')} more: ${code('analytics-mirror reconcile --dry-run')}</p>` : ''}
                   </details>`
             }`,
       )}`;
+}
+
+/** How far the first pass over a list is. */
+function firstPass(progress: PassProgress): Markup {
+  const { rows, total } = progress;
+  const text = `First pass: ${progressText(progress, 'rows')}`;
+  return html`${total === null ? '' : meter(rows / Math.max(1, total), 'new', text)}
+    <p class="small"><b>${text}</b></p>`;
 }
 
 /** Which machine of a cluster has a project, and how old that news is. */

@@ -10,18 +10,22 @@ const sumHeadings = ['New', 'Changed', 'Gone', 'Requests received', 'Complete'];
 
 /** The days of a mirror as charts: rows of each list, rows that changed, erasure requests. A table has them by week. */
 export function historyCharts({ days, series }: History): Markup {
+  if (Object.values(series).every((values) => values.every((value) => value === null || value === 0)))
+    return html`<p class="soft">No row has changed yet, and nothing was asked for.</p>`;
   const labelEvery = days.length > 4 * weekDays ? 4 * weekDays : weekDays;
   const categories = days.map((day, index) => ((days.length - 1 - index) % labelEvery === 0 ? dayText(day) : ''));
   const lists = mirroredDatasets.filter((dataset) => series[dataset].some((value) => value !== null));
   const count = (name: string, values: readonly (number | null)[]): string =>
     `${name} ${countText(values.reduce<number>((sum, value) => sum + (value ?? 0), 0))}`;
-  const counted = (title: string, marks: Chart['marks'], all: Series[]): Markup =>
-    card(title, all, {
-      label: `${title} in ${days.length} days: ${all.map(({ name, values }) => count(name, values)).join(', ')}`,
-      marks,
-      series: all,
-      categories,
-    });
+  const counted = (title: string, marks: Chart['marks'], all: Series[]): Markup | string =>
+    all.every(({ values }) => values.every((value) => value === null || value === 0))
+      ? ''
+      : card(title, all, {
+          label: `${title} in ${days.length} days: ${all.map(({ name, values }) => count(name, values)).join(', ')}`,
+          marks,
+          series: all,
+          categories,
+        });
   const sums = [series.new, series.changed, series.gone, series.received, series.complete].map(
     (values) => (end: number) =>
       values.slice(Math.max(0, end - weekDays + 1), end + 1).reduce<number>((sum, value) => sum + (value ?? 0), 0),

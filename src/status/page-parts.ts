@@ -82,6 +82,24 @@ export function part(id: string, title: string, content: Markup): Markup {
   </section>`;
 }
 
+/** A part of the page that is closed where all is well with it: a line then says how it is. */
+export function foldedPart(
+  id: string,
+  title: string,
+  { line, isOpen }: { line: Markup | string; isOpen: boolean },
+  content: Markup,
+): Markup {
+  return html`<section class="part" id="${id}" data-part>
+    <details class="fold" id="${id}-fold" data-as="${isOpen ? 'open' : 'closed'}" ${isOpen ? 'open' : ''}>
+      <summary id="${id}-fold-summary">
+        <h2>${title}</h2>
+        <span class="small">${line}</span>
+      </summary>
+      ${content}
+    </details>
+  </section>`;
+}
+
 /** Names and numbers. */
 export function figures(list: readonly (readonly [name: string, value: Markup | string])[]): Markup {
   return html`<dl class="figures">
@@ -95,7 +113,31 @@ export function figures(list: readonly (readonly [name: string, value: Markup | 
   </dl>`;
 }
 
+/** A text with a capital letter. */
+export function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+/** Something to be said beside passes, as sentences, with the setting that helps. */
+export function remarkText({ detail, fix }: { detail: string; fix?: string }): string {
+  const told = `${capital(detail)}.`;
+  return fix === undefined ? told : `${told} In the configuration, ${fix.replace(/^set (.*)$/, 'set `$1`')}.`;
+}
+
+/** A longer word may have to be broken on a phone. */
+const unbrokenMax = 24;
+
+/** A command or a setting. It breaks between words, and not at the hyphens of `analytics-mirror` and `--dry-run`. */
+export function code(text: string): Markup {
+  const isKept = (word: string): boolean => word.includes('-') && word.length <= unbrokenMax;
+  const words = text.split(/(\s+)/).map((word) => (isKept(word) ? html`<span class="word">${word}</span>` : word));
+  return html`<code>${words}</code>`;
+}
+
+/** How a command of this program begins in a page. */
+export const commandStart = '<code><span class="word">analytics-mirror</span> ';
+
 /** A text in which words between backticks become code. */
 export function withCode(text: string): Markup {
-  return html`${text.split('`').map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece))}`;
+  return html`${text.split('`').map((piece, index) => (index % 2 === 1 ? code(piece) : piece))}`;
 }

@@ -1,8 +1,9 @@
 import { html } from 'hono/html';
 import { datasets } from '../contract/datasets.ts';
-import { passRemarks, seenOfCount, type PassReport } from '../sync/pass-report.ts';
+import { defaultWindow, passRemarks, seenOfCount, type PassReport } from '../sync/pass-report.ts';
 import type { Markup } from '../markup/markup.ts';
-import { badge, figures, when, withCode, type Mark } from './page-parts.ts';
+import { badge, figures, remarkText, when, withCode, type Mark } from './page-parts.ts';
+import { progressOf, progressText } from './pass-progress.ts';
 import { codeText, countText, countedText, durationText } from '../core/words.ts';
 
 const marks: Readonly<Record<PassReport['verdict'], Mark>> = {
@@ -36,24 +37,33 @@ export function passRows(passes: readonly PassReport[], id: string, now: string)
       return html`<details id="${own}">
         <summary class="row" id="${own}-summary">
           <span>${pass.dataset}, ${pass.mode === 'head' ? 'newest rows' : 'all rows'}</span>
-          <span>${verdictBadge(pass)}</span>
+          <span>${verdictBadge(pass, now)}</span>
           <span class="small">${when(pass.finishedAt ?? pass.startedAt, now)}</span>
         </summary>
         ${evidence(pass, now)}
       </details>`;
     })}
-    ${passRemarks(passes).map(
-      ({ detail, fix }) => html`<p class="soft">${withCode(fix === undefined ? detail : `${detail}; \`${fix}\``)}</p>`,
-    )}
+    ${passRemarks(passes)
+      // The card of the recordings says it.
+      .filter(({ detail }) => detail !== defaultWindow.detail)
+      .map((remark) => html`<p class="foot small">${withCode(remarkText(remark))}</p>`)}
   </div>`;
 }
 
-function verdictBadge(pass: PassReport): Markup {
+function verdictBadge(pass: PassReport, now: string): Markup {
   const { verdict, reason } = pass;
   // A head pass is never complete, and nothing is wrong with that.
   if (reason === 'head') return badge('well', 'done');
+  if (verdict === 'running') return badge('new', `running, ${progressText(progressOf(pass, now), 'rows')}`);
   const seen = seenOfCount(pass);
   return badge(marks[verdict], seen === null ? verdict : `${verdict}, ${seen} rows`);
+}
+
+/** The pages that were not joined and asked for again. */
+function refusedText(count: number): string {
+  return count > 0
+    ? ` ${countedText(count, 'page', 'pages')} that could not be joined ${count === 1 ? 'does' : 'do'} not count.`
+    : '';
 }
 
 function evidence(pass: PassReport, now: string): Markup {
@@ -64,7 +74,7 @@ function evidence(pass: PassReport, now: string): Markup {
         ? `The pass asked for each of its ${countedText(windows, 'configured item')} by its id, and got an answer for all.`
         : seams === 0
           ? 'The whole list came on one page, so no row can stand between two pages.'
-          : `Each of its ${countedText(windows, 'page')} shares rows with the page before it, so the pass missed no row between them.`
+          : `Each page that counts shares rows with the one before it, at ${countedText(seams, 'seam')}, so the pass missed no row between them.${refusedText(windows - seams - 1)}`
       : reason === null
         ? verdict === 'running'
           ? 'The pass is running.'
@@ -80,7 +90,7 @@ function evidence(pass: PassReport, now: string): Markup {
       ['put aside as unreadable', countText(pass.rowsQuarantined)],
       ['kept out as erased', countText(pass.rowsFenced)],
       ['count given by the service', countReported === null ? 'none' : countText(countReported)],
-      ['pages', countText(windows)],
+      ['pages asked for', countText(windows)],
       ['seams joined', countText(seams)],
       ['steps back', countText(stepBacks)],
       ['restarts', countText(restarts)],

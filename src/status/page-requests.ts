@@ -5,8 +5,8 @@ import { nextBatchAfter } from '../contract/weekly-batch.ts';
 import type { OpenRequest, ProjectContent } from './overview.ts';
 import { listedAgainTexts } from './listed-again.ts';
 import type { Markup } from '../markup/markup.ts';
-import { badge, figures, meter, when, withCode, type Mark } from './page-parts.ts';
-import { codeText, countText, countedText, minuteText } from '../core/words.ts';
+import { badge, code, figures, meter, when, withCode, type Mark } from './page-parts.ts';
+import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
 
 const stateMarks: Readonly<Record<RequestState, Mark>> = {
   received: 'new',
@@ -23,8 +23,8 @@ const stateMarks: Readonly<Record<RequestState, Mark>> = {
   cancelled: 'plain',
 };
 
-/** Erasure requests by state, their due dates, and the most urgent of them. `now` is ISO 8601 UTC. */
-export function requestsPart(content: ProjectContent, now: string): Markup {
+/** Erasure requests of a project by state, their due dates, the most urgent of them, and the newest certificates. `now` is ISO 8601 UTC. */
+export function requestsPart(content: ProjectContent, project: string, now: string): Markup {
   const { states, open, overdue, nextDueAt, fence } = content.erasure;
   const counts = stateCounts(states);
   if (counts.length === 0) return html`<p class="soft">There has been no erasure request yet.</p>`;
@@ -52,13 +52,36 @@ export function requestsPart(content: ProjectContent, now: string): Markup {
             ${
               unlisted > 0
                 ? html`<li class="foot small">
-                    and ${countedText(unlisted, 'request')} more, less urgent:
-                    <code>analytics-mirror erase list</code>
+                    and ${countedText(unlisted, 'request')} more, less urgent: ${code('analytics-mirror erase list')}
                   </li>`
                 : ''
             }
           </ul>`
-    }`;
+    }
+    ${content.certified.length === 0 ? '' : certificates(content.certified, project, now)}`;
+}
+
+/** The newest requests that have ended, each with a link to its certificate. */
+function certificates(certified: ProjectContent['certified'], project: string, now: string): Markup {
+  return html`<details class="more" id="certificates">
+    <summary id="certificates-summary">The newest ${countedText(certified.length, 'certificate')}</summary>
+    <ul class="rows requests">
+      ${certified.map(({ id, receivedAt, certifiedAt }) => {
+        const path = `/certificate/${encodeURIComponent(project)}/${id}`;
+        return html`<li class="row">
+          <code>${id.slice(0, 8)}</code>
+          <div>
+            <a href="${path}">certificate</a>
+            <p class="small">as a page: ${code(`analytics-mirror audit certificate ${id.slice(0, 8)}`)}</p>
+          </div>
+          <div>
+            ended ${when(certifiedAt, now)}
+            <p class="small">after ${durationText(Date.parse(certifiedAt) - Date.parse(receivedAt))}</p>
+          </div>
+        </li>`;
+      })}
+    </ul>
+  </details>`;
 }
 
 function requestRow({ id, state, reasons, receivedAt, dueAt, eventsExpectedBy }: OpenRequest, now: string): Markup {

@@ -1,5 +1,6 @@
 /**
- * Keeps an open page up to date: it asks every two seconds for a page that shows something else, or whose ages have grown. Open details stay open, and the focus stays where it was. A page that has lost its connection says so,
+ * Keeps an open page up to date: it asks every two seconds for a page that shows something else, or whose ages have grown.
+ * Open details stay open unless their part has become well or ill, and the focus stays where it was. A page that has lost its connection says so,
  * because it must not go on to say that all is well. Of many projects, it shows those whose words a person has typed.
  */
 export const pageScript = `
@@ -30,7 +31,7 @@ export const pageScript = `
     const focused = document.activeElement && document.activeElement.id;
     for (const details of next.querySelectorAll('details[id]')) {
       const before = document.getElementById(details.id);
-      if (before) details.open = before.open;
+      if (before && before.dataset.as === details.dataset.as) details.open = before.open;
     }
     now.replaceWith(next);
     const again = focused && document.getElementById(focused);

@@ -51,6 +51,14 @@ function bucketPart({ location, equalAt, files, behindSince, cause }: Destinatio
   </p>`;
 }
 
+/** The ledger in a line. */
+export function ledgerLine({ ledger }: ProjectContent, now: string): Markup | string {
+  if (ledger === null || ledger === 'unreadable') return ledger === null ? 'none yet' : 'cannot be read';
+  const { entries, checkpoint } = ledger;
+  const counted = entries === null ? '' : countedText(entries, 'entry', 'entries');
+  return checkpoint === null ? `${counted}, not signed yet` : html`${counted}, signed ${when(checkpoint.at, now)}`;
+}
+
 /** The ledger's newest entry and checkpoint. */
 export function ledgerPart({ ledger }: ProjectContent, now: string): Markup {
   if (ledger === 'unreadable') return html`<p>${badge('broken', 'The ledger cannot be read.')}</p>`;
@@ -73,6 +81,14 @@ export function ledgerPart({ ledger }: ProjectContent, now: string): Markup {
           </p>`
     }
   </div>`;
+}
+
+/** The schedule in a line: what runs, or what is next. */
+export function scheduleLine(jobs: readonly JobState[], now: string): Markup | string {
+  const running = jobs.filter(({ runningSince }) => runningSince !== null);
+  if (running.length > 0) return `running: ${running.map(({ job }) => job).join(', ')}`;
+  const [next] = jobs.toSorted((a, b) => (a.nextAt < b.nextAt ? -1 : 1));
+  return next === undefined ? 'nothing' : html`next: ${next.job} ${when(next.nextAt, now, nextText)}`;
 }
 
 /** The schedule: each job with its next and its last run. */

@@ -21,6 +21,7 @@ ul { padding: 0; list-style: none; }
 h2, h3 { line-height: 1.25; letter-spacing: -.01em; text-wrap: balance; }
 a { color: var(--accent); text-underline-offset: .15em; }
 code { font: .875em/1.4 ui-monospace, 'Cascadia Mono', 'DejaVu Sans Mono', monospace; overflow-wrap: anywhere; }
+.word { white-space: nowrap; }
 .soft { color: var(--soft); }
 svg { display: block; }
 .cut { stroke: var(--card); }
@@ -51,8 +52,9 @@ h1 { font-size: clamp(1.6rem, 1.1rem + 2.6vw, 2.6rem); line-height: 1.1; letter-
 .todo li { display: flex; gap: .8rem; padding: .85rem 1.1rem; background: var(--card); border: 1px solid var(--line); border-radius: .6rem; }
 .todo .icon { width: 1.5rem; height: 1.5rem; }
 .todo p { max-width: 52rem; text-wrap: pretty; }
+.todo p + p { margin-top: .2rem; }
 .todo h2 { font-size: 1.05rem; }
-.todo .of { display: inline-block; margin-left: .5rem; overflow-wrap: anywhere; font-weight: 400; color: var(--soft); }
+.todo .of { display: inline-block; margin-right: .4rem; overflow-wrap: anywhere; font-weight: 400; color: var(--soft); }
 
 main { padding-block: 1.6rem 1rem; }
 .jump { display: flex; flex-wrap: wrap; gap: .3rem 1.3rem; padding-block: .2rem .4rem; font-size: .95rem; }
@@ -70,6 +72,12 @@ a.card:hover { border-color: var(--accent); }
 a.card .icon { width: 1.8rem; height: 1.8rem; }
 .part { margin-top: 2.1rem; }
 .part > h2 { margin-bottom: .7rem; font-size: 1.22rem; }
+.fold > summary { display: flex; flex-wrap: wrap; align-items: baseline; gap: .1rem .8rem; cursor: pointer; list-style: none; }
+.fold > summary::-webkit-details-marker { display: none; }
+.fold > summary::before { content: '▸'; color: var(--soft); }
+.fold[open] > summary::before { content: '▾'; }
+.fold h2 { font-size: 1.22rem; }
+.fold[open] > summary { margin-bottom: .7rem; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 0 1.6rem; align-items: start; }
 .pair > .part { min-width: 0; }
 
@@ -102,6 +110,7 @@ a.card .icon { width: 1.8rem; height: 1.8rem; }
 
 ${plotStyle}
 .history { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: .9rem; }
+.history:has(> :nth-child(4):last-child) { grid-template-columns: repeat(auto-fit, minmax(min(100%, 28rem), 1fr)); }
 .history figcaption { margin-bottom: .8rem; font-weight: 600; }
 .history .plot { margin-right: .8rem; }
 .history .plot svg { height: 6rem; }

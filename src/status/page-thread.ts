@@ -1,9 +1,12 @@
+import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { isHere } from '../job/worker-state.ts';
-import { openDatabaseReadOnly, type Database } from '../mirror/database.ts';
+import { readCertificateFile } from '../erasure/proof/certificate-file.ts';
+import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
+import { findRequest } from '../mirror/erasure-requests.ts';
 import { gatherOverview } from './gather-overview.ts';
 import type { FromPage, PageTask, ToPage } from './page.ts';
 import { startStatusServer, type StatusServer } from './server.ts';
@@ -28,6 +31,13 @@ const sourceOf = (name: string) => {
     return opened;
   };
   return { db, settings: project };
+};
+/** Whether the data folder of a project is here, with a mirror. */
+const isServed = (name: string): boolean => {
+  const project = state.projects.find((each) => each.name === name);
+  return (
+    project !== undefined && project.problem === null && isHere(project) && existsSync(databasePath(project.dataDir))
+  );
 };
 /** Closes the connection to a data folder that is another machine's to fill now. */
 const forget = (name: string): void => {
@@ -55,6 +65,12 @@ try {
         namesHeld: task.access.token !== null,
         pause: () => setImmediate(),
       }),
+    certificateOf: (name, id) => {
+      const source = isServed(name) ? sourceOf(name) : undefined;
+      const request = source && findRequest(source.db(), id);
+      if (!source || !request || !['certified', 'sealed'].includes(request.state)) return undefined;
+      return readCertificateFile(source.settings.dataDir, request.id, request.generation);
+    },
     processMetrics: () => {
       tell({ wants: 'metrics' });
       const { promise, resolve } = Promise.withResolvers<string>();

@@ -13,6 +13,8 @@ export type RouteParts = {
   overview: () => Promise<Overview>;
   /** Resolves to the process's own metrics, or to nothing while a job computes. */
   processMetrics: () => Promise<string>;
+  /** The certificate of an ended request of a project, as JSON; undefined where there is none. */
+  certificateOf: (project: string, request: string) => string | undefined;
   /** How long ago the thread that works the jobs was last heard of, in milliseconds. */
   silentMs: () => number;
   /** Hears of an error that is answered with a 500. */
@@ -92,6 +94,10 @@ export function statusRoutes(parts: RouteParts): Hono {
     const state = await overview();
     const projects = state.projects.filter(({ name }) => name === context.req.param('name'));
     return projects.length === 0 ? context.notFound() : showPage(context, { ...state, projects });
+  });
+  app.get('/certificate/:project/:request', ({ req, body, notFound }) => {
+    const certificate = parts.certificateOf(req.param('project'), req.param('request'));
+    return certificate === undefined ? notFound() : body(certificate, 200, { 'Content-Type': 'application/json' });
   });
   app.get('/status.json', async ({ body }) =>
     body(jsonOf(await overview()), 200, { 'Content-Type': 'application/json' }),

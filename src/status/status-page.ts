@@ -6,16 +6,16 @@ import { budgetChart } from './page-budget.ts';
 import { historyCharts } from './page-history.ts';
 import { freshnessCards, placeOf, summaryOf } from './page-freshness.ts';
 import { textOf, type Markup } from '../markup/markup.ts';
-import { icon, part, withCode } from './page-parts.ts';
+import { capital, commandStart, foldedPart, icon, part, withCode } from './page-parts.ts';
 import { passRows } from './page-passes.ts';
 import { requestsPart } from './page-requests.ts';
 import { runTimeline } from './page-runs.ts';
 import { pageScript } from './page-script.ts';
-import { ledgerPart, schedulePart, snapshotsPart } from './page-stores.ts';
+import { ledgerLine, ledgerPart, scheduleLine, schedulePart, snapshotsPart } from './page-stores.ts';
 import { pageStyle } from './page-style.ts';
 import type { Section } from '../config/alert-kinds.ts';
 import { compareTones, judge, judgeProject, namedMax, type Reason, type Verdict } from './verdict.ts';
-import { countedText, durationText } from '../core/words.ts';
+import { countText, countedText, durationText } from '../core/words.ts';
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
@@ -100,12 +100,20 @@ function answer(verdict: Verdict, projects: readonly ProjectOverview[], now: str
       <div role="status"><h1 id="verdict">${verdict.sentence}</h1></div>
     </div>
     <p class="lead" id="lead" data-part>
-      ${isOne ? html`${summaryOf(only, now)}<span class="place">${placeText(only)}</span>` : countedText(projects.length, 'project')}
+      ${verdict.tone === 'new' && projects.length > 0 ? 'There is nothing to do: the worker goes on by itself.' : ''}
+      ${isOne ? html`${summaryOf(only, now)}<span class="place">${placeText(only)}</span>` : projectsText(projects, now)}
     </p>
     <ul class="todo" id="todo" data-part>
-      ${verdict.reasons.slice(0, reasonsMax).map((reason) => html`<li>${reasonText(reason, projects)}</li>`)}
+      ${verdict.reasons.slice(0, reasonsMax).map((reason) => html`<li>${reasonText(reason, verdict.sentence, projects)}</li>`)}
     </ul>
     ${restText(verdict.reasons.length - reasonsMax, 'thing')}`;
+}
+
+/** How many of several projects are well. */
+function projectsText(projects: readonly ProjectOverview[], now: string): Markup | string {
+  const well = projects.filter((project) => judgeProject(project, now).tone === 'well').length;
+  if (well === projects.length) return countedText(well, 'project');
+  return html`<b>${countText(well)} of ${countText(projects.length)}</b> projects are well.`;
 }
 
 /** Which project of which service is mirrored, and where. */
@@ -119,30 +127,30 @@ function restText(count: number, noun: string): Markup | string {
   return count > 0 ? html`<p class="small">and ${countedText(count, noun)} more</p>` : '';
 }
 
+/** A reason with what to do about it. What the headline has said already is not said again. */
 function reasonText(
-  { tone, message, todo, section, projects: named }: Reason,
+  { tone, title, message, todo, section, projects: named }: Reason,
+  headline: string,
   all: readonly ProjectOverview[],
 ): Markup {
-  const links = named
-    .slice(0, namedMax)
-    .map((name) => html`<a class="of" href="${sectionPath(name, section, all)}">${all.length > 1 ? name : 'Show'}</a>`);
+  const said = sentence(message);
+  const isSaid = headline.startsWith(title) && said.startsWith(`${title}.`);
+  const words = isSaid ? said.slice(title.length + 2) || 'What to do' : said;
+  const links = named.slice(0, namedMax).map((name) => {
+    const path = sectionPath(name, section, all);
+    return html`<a class="of" href="${path}">${all.length > 1 ? name : 'Show'}</a> `;
+  });
   const more = named.length - links.length;
+  const of = html`${links}${more > 0 ? html`<span class="of">and ${countedText(more, 'project')} more</span>` : ''}`;
   return html`${icon(tone)}
     <div>
-      <h2>
-        ${sentence(message)} ${links}
-        ${more > 0 ? html`<span class="of">and ${countedText(more, 'project')} more</span>` : ''}
-      </h2>
-      <p class="small">${withCode(capital(todo))}</p>
+      <h2>${all.length > 1 ? html`${of} ${words}` : html`${words} ${of}`}</h2>
+      ${todo.split('\n').map((line) => html`<p class="small">${withCode(capital(line))}</p>`)}
     </div>`;
 }
 
 function sentence(text: string): string {
   return `${capital(text)}${text.endsWith('.') ? '' : '.'}`;
-}
-
-function capital(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 /** Hidden until the script is there that makes it work. */
@@ -155,7 +163,7 @@ const findField = html`<p class="find" hidden>
 function projectCards(projects: readonly ProjectOverview[], now: string): Markup {
   const all = projects
     .map((project, index) => ({ project, index, verdict: judgeProject(project, now) }))
-    .toSorted((a, b) => (projects.length > cardsMax ? compareTones(a.verdict.tone, b.verdict.tone) : 0));
+    .toSorted((a, b) => compareTones(a.verdict.tone, b.verdict.tone));
   const cards = all.slice(0, cardsMax);
   const rest = all.slice(cardsMax);
   return html`<nav aria-label="Projects" id="projects" data-part>
@@ -200,13 +208,17 @@ function sectionPath(name: string, section: Section, all: readonly ProjectOvervi
 
 /** All about one project. Its commands name it. */
 function projectSection(project: ProjectOverview, now: string): Markup {
-  const code = '<code>analytics-mirror ';
   const { name } = project;
   const text = textOf(detailsOf(project, now));
-  return raw(name === onlyName ? text : text.replaceAll(code, `${code}--project ${textOf(html`${name}`)} `));
+  return raw(
+    name === onlyName ? text : text.replaceAll(commandStart, `${commandStart}--project ${textOf(html`${name}`)} `),
+  );
 }
 
-function detailsOf({ jobs, problem, content, cluster }: ProjectOverview, now: string): Markup {
+function detailsOf(project: ProjectOverview, now: string): Markup {
+  const { jobs, problem, content, cluster } = project;
+  const { reasons } = judgeProject(project, now);
+  const isNamed = (section: Section): boolean => reasons.some((reason) => reason.section === section);
   if (cluster && !cluster.isHere)
     return html`<section class="project">
       ${part('none', 'On another machine', html`<p class="soft">${placeOf(cluster, now)} The page of that machine shows more.</p>`)}
@@ -220,13 +232,14 @@ function detailsOf({ jobs, problem, content, cluster }: ProjectOverview, now: st
   return html`<section class="project">
     ${part('freshness', 'Freshness', freshnessCards(content, now))}
     ${part('runs', 'The last 24 hours', runTimeline(content, 'runs', now))}
-    ${part('requests', 'Erasure requests', requestsPart(content, now))}
+    ${part('requests', 'Erasure requests', requestsPart(content, project.name, now))}
     <div class="pair">
       ${part('passes', 'Passes over the lists', passRows(content.passes, 'pass', now))}
       ${part('budget', 'Requests to the service', budgetChart(content))}
     </div>
     ${part('history', `The last ${countedText(content.history.days.length, 'day')}`, historyCharts(content.history))}
-    ${part('snapshots', 'Snapshots', snapshotsPart(content, now))} ${part('ledger', 'Ledger', ledgerPart(content, now))}
-    ${part('schedule', 'Schedule', schedulePart(jobs, now))}
+    ${part('snapshots', 'Snapshots', snapshotsPart(content, now))}
+    ${foldedPart('ledger', 'Ledger', { line: ledgerLine(content, now), isOpen: isNamed('ledger') }, ledgerPart(content, now))}
+    ${foldedPart('schedule', 'Schedule', { line: scheduleLine(jobs, now), isOpen: isNamed('schedule') }, schedulePart(jobs, now))}
   </section>`;
 }

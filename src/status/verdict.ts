@@ -1,10 +1,12 @@
 import { alertTable, type AlertKind, type Section } from '../config/alert-kinds.ts';
 import { datasets } from '../contract/datasets.ts';
 import { forProject } from '../config/projects.ts';
-import { countText, countedText, durationText, minuteText } from '../core/words.ts';
+import { countText, countedText, minuteText } from '../core/words.ts';
 import { serviceCauses } from '../job/service-cause.ts';
 import { isHere } from '../job/worker-state.ts';
-import type { Overview, ProjectContent, ProjectOverview } from './overview.ts';
+import { alertWords } from './alert-words.ts';
+import type { Overview, ProjectOverview } from './overview.ts';
+import { progressOf, progressText } from './pass-progress.ts';
 
 /** The state of things in one word; `new` before anything was mirrored. */
 export type Tone = 'well' | 'new' | 'attention' | 'broken';
@@ -33,7 +35,7 @@ export function compareTones(a: Tone, b: Tone): number {
 
 /** Judges all projects together. */
 export function judge({ at, projects }: Pick<Overview, 'at' | 'projects'>): Verdict {
-  const found = [...causeReasons(projects, at), ...projects.flatMap(reasonsOf)];
+  const found = [...causeReasons(projects, at), ...projects.flatMap((project) => reasonsOf(project, at))];
   const reasons = mergeAlike(found, projects.length > manyProjects).toSorted((a, b) => compareTones(a.tone, b.tone));
   const [worst] = reasons;
   const isNew = projects.every((project) =>
@@ -42,7 +44,7 @@ export function judge({ at, projects }: Pick<Overview, 'at' | 'projects'>): Verd
       : project.jobs.every(({ lastSuccessAt }) => lastSuccessAt === null),
   );
   const tone = worst?.tone ?? (isNew ? 'new' : 'well');
-  return { tone, sentence: tone === 'new' ? newText(projects, at) : sentenceOf(reasons), reasons };
+  return { tone, sentence: tone === 'new' ? newText(projects, at) : sentenceOf(reasons, projects.length), reasons };
 }
 
 /** Judges one project at a time (ISO 8601 UTC). */
@@ -53,22 +55,28 @@ export function judgeProject(project: ProjectOverview, at: string): Verdict {
 /** What is to be seen before a first pass has ended: how far it is, and how long it takes at this pace. */
 function newText(projects: readonly ProjectOverview[], at: string): string {
   const pass = projects.flatMap(({ content }) => content?.passes ?? []).find(({ verdict }) => verdict === 'running');
-  if (!pass) return 'Nothing is mirrored yet';
-  const { dataset, countReported, rowsDistinct, startedAt } = pass;
-  const under = `The first pass over ${dataset} is under way: ${countText(rowsDistinct)}`;
-  if (countReported === null || rowsDistinct === 0) return `${under} rows`;
-  const tookMs = Date.parse(at) - Date.parse(startedAt);
-  const leftMs = (tookMs * Math.max(0, countReported - rowsDistinct)) / rowsDistinct;
-  return `${under} of about ${countText(countReported)} rows, ${durationText(leftMs)} left at this pace`;
+  return pass ? `First pass: ${progressText(progressOf(pass, at), pass.dataset)}` : 'Nothing is mirrored yet';
 }
 
-function sentenceOf(reasons: readonly Reason[]): string {
+function sentenceOf(reasons: readonly Reason[], among: number): string {
   const [first, ...more] = reasons;
   if (!first) return 'All is well';
-  const { title, projects } = first;
-  const told = projects.length > namedMax ? `${title} (${countedText(projects.length, 'project')})` : title;
-  if (more.length === 0) return told;
-  return `${told}. ${countedText(more.length, 'more thing needs', 'more things need')} you`;
+  if (among > 1) return sentenceOfSome(reasons, among);
+  return more.length === 0
+    ? first.title
+    : `${first.title}. ${countedText(more.length, 'more thing needs', 'more things need')} you`;
+}
+
+/** How many of several projects are not well, and which, the worst first; and the cause, where all have one. */
+function sentenceOfSome(reasons: readonly Reason[], among: number): string {
+  const names = [...new Set(reasons.flatMap(({ projects }) => projects))];
+  const more = names.length - namedMax;
+  const named = names.slice(0, namedMax).join(', ');
+  const some = `${countText(names.length)} of ${countText(among)} projects`;
+  const [first] = reasons;
+  if (first && first.projects.length === names.length) return `${first.title}: ${some}${more > 0 ? '' : ` (${named})`}`;
+  const needs = names.length === 1 ? 'needs' : 'need';
+  return `${some} ${needs} you: ${named}${more > 0 ? ` and ${countText(more)} more` : ''}`;
 }
 
 /** The faults of the service, each once for all projects that it touches, since its first failure. */
@@ -116,35 +124,19 @@ function mergeAlike(reasons: readonly Reason[], areMany: boolean): Reason[] {
   });
 }
 
-/** The commands that show what waits for approval, and those for yes and for no. `general`: where nothing is known to wait any more. */
-function heldTodo({ openRequests, held }: ProjectContent, general: string): string {
-  const command = (words: string): string => `\`analytics-mirror ${words}\``;
-  const [request, ...others] = openRequests.filter(({ state }) => state === 'held');
-  const id = request?.id.slice(0, 8);
-  const more = others.length > 0 ? ` (and ${countedText(others.length, 'other')}: ${command('erase list')})` : '';
-  const texts = [
-    ...(id === undefined
-      ? []
-      : [
-          `${command(`erase show ${id}`)} shows whom${more}. Yes: ${command(`erase approve ${id}`)}. No: ${command(`erase cancel ${id}`)}.`,
-        ]),
-    ...held.map(
-      ({ plan, dataset }) =>
-        `${command('reconcile --dry-run')} shows which ${dataset}. Yes: ${command(`reconcile --approve ${plan}`)}. No: leave it, nothing of them is deleted.`,
-    ),
-  ];
-  return texts.length === 0 ? general : texts.join(' ');
-}
-
-function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview): Reason[] {
+function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview, at: string): Reason[] {
   const reasons: Reason[] = [];
   const add = ([tone, title, section]: readonly [Tone, string, Section], message: string, todo: string): void =>
     void reasons.push({ tone, title, message, todo: forProject(todo, name), section, projects: [name] });
   const causes = serviceCauses(jobs);
   const caused = new Set(causes.flatMap((cause) => cause.jobs));
-  for (const { kind, job, message, todo } of alerts) {
+  for (const alert of alerts) {
+    const { kind, job } = alert;
     const isTold = causes.some((cause) => cause.kind === kind) || (job !== null && caused.has(job));
-    if (!isTold) add(shownAs(kind), message, kind === 'held' && content ? heldTodo(content, todo) : todo);
+    if (isTold) continue;
+    const [tone, general, section] = shownAs(kind);
+    const { title = general, message, todo } = alertWords(alert, content, at);
+    add([tone, title, section], message, todo);
   }
   // The page itself has found this: the worker has not looked again yet.
   if (problem !== null && !alerts.some(({ kind }) => kind === 'unopened'))

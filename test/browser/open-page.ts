@@ -65,6 +65,7 @@ export async function openPage(overview: Overview, options: BrowserContextOption
     port: 0,
     overview: () => shown,
     processMetrics: () => Promise.resolve(''),
+    certificateOf: () => undefined,
     silentMs: () => 0,
     clock: quickClock,
     onError: (error) => {

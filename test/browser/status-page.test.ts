@@ -140,21 +140,23 @@ it('is used with the keyboard alone, from the top down', async () => {
     return order;
   };
   // Each reason leads to the part of the page that shows more of it.
-  expect(await press(6)).toEqual(['Skip to the details', 'analytics-mirror', 'staging', 'staging', 'to-p0', 'to-p1']);
+  expect(await press(6)).toEqual(['Skip to the details', 'analytics-mirror', 'staging', 'staging', 'to-p1', 'to-p0']);
   show(worlds.fresh);
   await page.goto(page.url());
   await expect.poll(() => page.locator('html').getAttribute('data-live')).toBe('on');
-  expect(await press(10)).toEqual([
+  expect(await press(12)).toEqual([
     'Skip to the details',
     'analytics-mirror',
     'runs-list-summary',
+    'certificates-summary',
     'pass-persons-full-summary',
     'pass-persons-head-summary',
     'pass-recordings-full-summary',
     'pass-playlists-full-summary',
     'history-table-summary',
     'Current snapshots',
-    'Schedule',
+    'ledger-fold-summary',
+    'schedule-fold-summary',
   ]);
   await page.locator('#pass-persons-full-summary').focus();
   await page.keyboard.press('Enter');

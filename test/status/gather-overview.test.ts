@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { JobState, WorkerState } from '../../src/job/worker-state.ts';
+import { writeCertificateFile } from '../../src/erasure/proof/certificate-file.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { insertRequest } from '../../src/mirror/erasure-requests.ts';
@@ -42,7 +43,7 @@ const fullJob: JobState = {
   timesBusy: 0,
 };
 
-const service = { baseUrl: null, projectId: null };
+const service = { baseUrl: null, projectId: null, keyFrom: '`MIRROR_API_KEY`' };
 
 /** An overview of one project whose data folder this is. */
 function overviewOf(
@@ -302,6 +303,22 @@ test('open requests stand by urgency, without a word that somebody wrote', async
     ['1', []],
   ]);
   expect(JSON.stringify(content)).not.toMatch(/ann|Ann/);
+});
+
+test('ended requests are named, the newest first, where the file of their certificate is here', async () => {
+  const mirror = openTestMirror();
+  const { db, dataDir } = mirror;
+  for (const number of [1, 2, 3, 4]) {
+    const id = `0000000${number}-0000-4000-8000-000000000000`;
+    const times = { receivedAt: before(9 * hourMs), dueAt: before(-hourMs) };
+    const who = { basis: 'objection', authorisedBy: 'dpo', deleteEvents: true };
+    insertRequest(db, { id, generation: 1, origin: 'manual', ...who, ...times, box: null });
+    editRequest(db, id, { state: number === 4 ? 'attention' : 'sealed', certifiedAt: before(number * hourMs) });
+    if (number !== 2) writeCertificateFile(dataDir, { request: id, generation: 1 }, '{}', () => false);
+  }
+  const { certified } = await contentOf(mirror);
+  expect(certified.map(({ id }) => id.slice(7, 8))).toEqual(['1', '3']);
+  expect(certified[0]).toMatchObject({ certifiedAt: before(hourMs), receivedAt: before(9 * hourMs) });
 });
 
 test('snapshots and ledger are shown as they are, and damage to either hides nothing else', async () => {

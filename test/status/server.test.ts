@@ -27,6 +27,7 @@ async function serve(overview: () => Overview = () => worlds.fresh, access: Part
     port: 0,
     overview,
     processMetrics: () => Promise.resolve(''),
+    certificateOf: (project, request) => (project === 'production' && request === 'c0ffee' ? '{}' : undefined),
     silentMs: () => silent.ms,
     clock,
     onError: (error) => errors.push(error),
@@ -54,7 +55,16 @@ function ask(
   });
 }
 
-const paths = ['/', '/healthz', '/readyz', '/metrics', '/status.json', '/icon/well.svg', '/nowhere'];
+const paths = [
+  '/',
+  '/certificate/production/c0ffee',
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/status.json',
+  '/icon/well.svg',
+  '/nowhere',
+];
 
 test.each([
   ['/', 200, 'text/html; charset=UTF-8'],
@@ -62,6 +72,9 @@ test.each([
   ['/readyz', 200, 'application/json'],
   ['/metrics', 200, 'text/plain; version=0.0.4; charset=utf-8'],
   ['/status.json', 200, 'application/json'],
+  ['/certificate/production/c0ffee', 200, 'application/json'],
+  ['/certificate/production/unknown', 404, 'text/plain; charset=UTF-8'],
+  ['/certificate/other/c0ffee', 404, 'text/plain; charset=UTF-8'],
   ['/icon/well.svg', 200, 'image/svg+xml'],
   ['/icon/other.svg', 404, 'text/plain; charset=UTF-8'],
   ['/nowhere', 404, 'text/plain; charset=UTF-8'],
@@ -128,6 +141,7 @@ test('a port that is taken is a usage error', async () => {
     port: Number(new URL(server.url).port),
     overview: () => worlds.fresh,
     processMetrics: () => Promise.resolve(''),
+    certificateOf: () => undefined,
     silentMs: () => 0,
     clock: openClock(),
     onError: () => undefined,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { textOf } from '../../src/markup/markup.ts';
+import { budgetChart } from '../../src/status/page-budget.ts';
 import { passRows } from '../../src/status/page-passes.ts';
 import { layOutRuns } from '../../src/status/page-runs.ts';
 import { pagePolicy, statusPage, tabIcon } from '../../src/status/status-page.ts';
@@ -54,6 +55,102 @@ test.each([
   if (!pass) throw new Error('a world without a pass');
   expect(textOf(passRows([{ ...pass, verdict: 'incomplete', reason }], 'passes', now))).toContain(words);
   expect(textOf(passRows([pass], 'passes', now))).not.toContain(words);
+});
+
+test('a pass with pages that were refused does not say that each of its pages was joined', () => {
+  const [pass] = worlds.fresh.projects[0]?.content?.passes ?? [];
+  if (!pass) throw new Error('a world without a pass');
+  const rowsOf = (windows: number): string => textOf(passRows([{ ...pass, windows, seams: 10 }], 'passes', now));
+  expect(rowsOf(11)).toContain('Each page that counts shares rows with the one before it, at 10 seams, so');
+  expect(rowsOf(11)).not.toContain('do not count');
+  expect(rowsOf(14)).toContain('3 pages that could not be joined do not count.');
+});
+
+test('ledger and schedule are closed where all is well with them, and open where a reason leads there', () => {
+  const opened = (page: string): string[] =>
+    Array.from(
+      page.matchAll(/id="(\w+)-fold"\s+data-as="(\w+)"\s+(open)?/g),
+      ([, id, as, open]) => `${id} ${as} ${open}`,
+    );
+  expect(opened(statusPage(worlds.fresh))).toEqual(['ledger closed undefined', 'schedule closed undefined']);
+  expect(opened(statusPage(worlds.broken))).toEqual(['ledger open open', 'schedule closed undefined']);
+  expect(opened(statusPage(worlds['service down']))).toEqual(['ledger closed undefined', 'schedule open open']);
+});
+
+test('the first pass over a list says on its card how far it is, and how long it takes', () => {
+  const [project] = worlds.fresh.projects;
+  const [pass] = project?.content?.passes ?? [];
+  if (!project?.content || !pass) throw new Error('a world without a pass');
+  const startedAt = new Date(Date.parse(worlds.fresh.at) - 20_000).toISOString();
+  const first = {
+    ...pass,
+    verdict: 'running' as const,
+    startedAt,
+    finishedAt: null,
+    rowsDistinct: 2000,
+    countReported: 6000,
+  };
+  const lists = project.content.lists.map((list) => ({ ...list, state: 'never' as const, completeAsOf: null }));
+  const content = { ...project.content, lists, passes: [first] };
+  const page = statusPage({ ...worlds.fresh, projects: [{ ...project, content }] });
+  expect(page).toContain('<b>First pass: 2,000 of about 6,000 rows, 40 s left</b>');
+  expect(page).toContain('running, 2,000 of about 6,000 rows, 40 s left');
+  expect(page).toContain('There is nothing to do: the worker goes on by itself.');
+});
+
+test('projects stand by how bad they are, the worst first', () => {
+  const [well] = worlds.fresh.projects;
+  const [held] = worlds.held.projects;
+  const [broken] = worlds.broken.projects;
+  if (!well || !held || !broken) throw new Error('a world without a project');
+  const projects = [
+    { ...well, name: 'a' },
+    { ...held, name: 'b' },
+    { ...well, name: 'c' },
+    { ...broken, name: 'd' },
+  ];
+  const page = statusPage({ ...worlds.fresh, projects });
+  const [, cards = ''] = /<nav[^>]*>(.*?)<\/nav>/s.exec(page) ?? [];
+  expect(Array.from(cards.matchAll(/<b>([a-d])<\/b>/g), ([, name]) => name).join('')).toBe('dbac');
+});
+
+test('recordings of three days only are told on their card, with the setting', () => {
+  const [project] = worlds.fresh.projects;
+  if (!project?.content) throw new Error('a world without content');
+  const passes = project.content.passes.map((pass) => ({
+    ...pass,
+    assumptions: { ...pass.assumptions, defaultWindow: pass.dataset === 'recordings' },
+  }));
+  const page = statusPage({ ...worlds.fresh, projects: [{ ...project, content: { ...project.content, passes } }] });
+  const [, freshness = ''] = /id="freshness"(.*?)<\/section>/s.exec(page) ?? [];
+  expect(freshness).toMatch(
+    /perhaps not all.*In the configuration, set <code\s*>recordings\.query: \{date_from: <span class="word">-30d\}/s,
+  );
+  expect(page.match(/no date_from is configured/gi)).toHaveLength(1);
+});
+
+test('without a limit of all requests, the chart shows those of the other lane, and says so', () => {
+  const [project] = worlds.fresh.projects;
+  if (!project?.content) throw new Error('a world without content');
+  const windows = project.content.windows.filter(({ lane }) => lane === 'recordings list');
+  const text = textOf(budgetChart({ ...project.content, windows }));
+  expect(text).toContain('requests for the list of recordings a minute');
+  expect(text).not.toContain('requests a minute');
+  expect(text).toContain('so they are not counted');
+  expect(text).toContain('117 requests in the last hour');
+});
+
+test('a command is not broken at its hyphens, and names its project', () => {
+  const held = worlds.held.projects[0];
+  if (!held) throw new Error('a world without a project');
+  const page = statusPage({ ...worlds.held, projects: [{ ...held, name: 'shop' }] });
+  expect(page).toMatch(
+    /<span class="word">analytics-mirror<\/span> --project shop reconcile <span class="word">--approve<\/span>/,
+  );
+});
+
+test('an ended request leads to its certificate', () => {
+  expect(statusPage(worlds.fresh)).toContain('href="/certificate/production/1c0ffee0-52f1-4b7e-9a20-4f1de36a9b01"');
 });
 
 test('what is not listed is counted', () => {
@@ -180,7 +277,7 @@ test('what touches a thousand projects is said in a line: five of them are named
       Object.assign(structuredClone(project), { alerts: down.alerts, jobs: down.jobs }),
     ),
   });
-  expect(page).toMatch(/<h1[^>]*>The service does not answer since 09:04 UTC \(1,000 projects\)/);
+  expect(page).toMatch(/<h1[^>]*>The service does not answer since 09:04 UTC: 1,000 of 1,000 projects</);
   const [, todo = ''] = /<ul class="todo"[^>]*>(.*?)<\/ul>/s.exec(page) ?? [];
   expect(todo.match(/class="of" href/g)).toHaveLength(10);
   expect(todo).toContain('and 995 projects more');

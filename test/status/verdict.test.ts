@@ -11,14 +11,18 @@ test.each([
   ['fresh', 'well', 'All is well'],
   ['running', 'well', 'All is well'],
   ['five hundred requests', 'well', 'All is well'],
-  ['two projects', 'attention', 'The data are getting old. 1 more thing needs you'],
+  [
+    'two projects',
+    'attention',
+    'The data are getting old: 1 of 2 projects (staging with a rather long name of its own)',
+  ],
   ['stale', 'attention', 'The data are getting old. 1 more thing needs you'],
-  ['held', 'attention', 'Your approval is needed'],
-  ['attention', 'broken', 'Erasure requests are past their due date. 1 more thing needs you'],
+  ['held', 'attention', 'Your approval is needed: 2 erasure requests, 1 plan of deletions'],
+  ['attention', 'broken', '1 erasure request is past the due date. 1 more thing needs you'],
   ['broken', 'broken', 'The ledger cannot be written. 3 more things need you'],
   ['empty', 'new', 'Nothing is mirrored yet'],
   ['no project', 'new', 'Nothing is mirrored yet'],
-  ['cluster', 'broken', 'No machine is at work'],
+  ['cluster', 'broken', 'No machine is at work: 1 of 4 projects (silent)'],
 ] as const)('%s is judged %s: %s', (name, tone, sentence) => {
   expect(judge(worlds[name])).toMatchObject({ tone, sentence });
 });
@@ -34,10 +38,8 @@ test('a first pass under way says how far it is', () => {
     const content = { ...project.content, lists, passes: [{ ...own, rowsDistinct: 2000 }] } as ProjectContent;
     return judgeProject({ ...project, alerts: [], content }, worlds.fresh.at).sentence;
   };
-  expect(sentenceWith(6000)).toBe(
-    'The first pass over persons is under way: 2,000 of about 6,000 rows, 40 s left at this pace',
-  );
-  expect(sentenceWith(null)).toBe('The first pass over persons is under way: 2,000 rows');
+  expect(sentenceWith(6000)).toBe('First pass: 2,000 of about 6,000 persons, 40 s left');
+  expect(sentenceWith(null)).toBe('First pass: 2,000 persons so far');
 });
 
 test('what waits for approval has the commands for whom, for yes and for no', () => {
@@ -49,8 +51,54 @@ test('what waits for approval has the commands for whom, for yes and for no', ()
   const named = (text: string): string =>
     text.replaceAll(id.slice(0, 8), 'ID').replaceAll(plan, 'PLAN').replaceAll(` --project ${held.name}`, '');
   expect(named(todo)).toBe(
-    '`analytics-mirror erase show ID` shows whom (and 1 other: `analytics-mirror erase list`). Yes: `analytics-mirror erase approve ID`. No: `analytics-mirror erase cancel ID`. `analytics-mirror reconcile --dry-run` shows which persons. Yes: `analytics-mirror reconcile --approve PLAN`. No: leave it, nothing of them is deleted.',
+    [
+      'Request ID is held (several persons) and would erase 2 persons.',
+      'Whom: `analytics-mirror erase show ID`',
+      'Yes: `analytics-mirror erase approve ID`',
+      'No: `analytics-mirror erase cancel ID`',
+      'Plan PLAN would delete 90,112 of 1,204,331 persons.',
+      'Which: `analytics-mirror reconcile --dry-run`',
+      'Yes: `analytics-mirror reconcile --approve PLAN`',
+      'No: leave it. Nothing of them is deleted.',
+      '1 more request: `analytics-mirror erase list`',
+    ].join('\n'),
   );
+});
+
+test('a request that is overdue is named, with what it waits for and the command for it', () => {
+  const { reasons } = judge(worlds.attention);
+  const [overdue, attention] = reasons.map(({ message, todo }) => [message].concat(todo.split('\n')));
+  expect(overdue).toEqual([
+    '1 erasure request is past the due date',
+    expect.stringMatching(
+      /^Request (\w{8}) was due 3 days ago: needs attention, events unconfirmed\. What to do: `analytics-mirror --project production erase show \1`$/,
+    ),
+  ]);
+  expect(attention).toEqual([
+    '2 erasure requests need you',
+    expect.any(String),
+    expect.stringMatching(/is due in 9 days: .*residue found/),
+  ]);
+});
+
+test('of many projects, the sentence says how many need a person, and which', () => {
+  const [well] = worlds.fresh.projects;
+  const [stale] = worlds.stale.projects;
+  const [held] = worlds.held.projects;
+  if (!well || !stale || !held) throw new Error('a world without a project');
+  const named = (count: number, from: typeof well): (typeof well)[] =>
+    Array.from({ length: count }, (_project, index) => ({
+      ...from,
+      name: `${from === well ? 'well' : 'held'}-${index}`,
+    }));
+  const sentenceWith = (count: number): string =>
+    judge({
+      ...worlds.fresh,
+      projects: [...named(20 - count, well), { ...stale, name: 'old' }, ...named(count - 1, held)],
+    }).sentence;
+  expect(sentenceWith(1)).toBe('The data are getting old: 1 of 20 projects (old)');
+  expect(sentenceWith(3)).toBe('3 of 20 projects need you: old, held-0, held-1');
+  expect(sentenceWith(8)).toBe('8 of 20 projects need you: old, held-0, held-1, held-2, held-3 and 3 more');
 });
 
 test('the worst comes first, whichever project it is in', () => {
@@ -74,7 +122,7 @@ test.each(alertKinds)('the alert %s is never well, and says what to do', (kind) 
 
 test('a fault of the service is told once, since its first failure, with every job and project that it stops', () => {
   const { sentence, reasons } = judge(worlds['two projects, both down']);
-  expect(sentence).toBe('The service does not answer since 09:04 UTC. 1 more thing needs you');
+  expect(sentence).toBe('The service does not answer since 09:04 UTC: 2 of 2 projects (shop, blog)');
   expect(reasons[0]).toEqual({
     tone: 'broken',
     title: 'The service does not answer since 09:04 UTC',
@@ -85,7 +133,10 @@ test('a fault of the service is told once, since its first failure, with every j
     projects: ['shop', 'blog'],
   });
   // What both wait for reads alike, so it is told once too.
-  expect(reasons[1]).toMatchObject({ title: 'Your approval is needed', projects: ['shop', 'blog'] });
+  expect(reasons[1]).toMatchObject({
+    title: 'Your approval is needed: 2 erasure requests, 1 plan of deletions',
+    projects: ['shop', 'blog'],
+  });
 });
 
 test('the first failure by a refused key is red, before anything was mirrored', () => {

@@ -209,6 +209,12 @@ const freshContent: ProjectContent = {
     request(2, 'awaiting_upstream', 4, 26, { eventsExpectedBy: later(2.7 * dayMs) }),
     request(3, 'awaiting_upstream', 1, 29, { eventsExpectedBy: later(2.7 * dayMs) }),
   ],
+  certified: [1, 2].map((number) => ({
+    id: `${number}c0ffee0-52f1-4b7e-9a20-4f1de36a9b01`,
+    generation: 1,
+    receivedAt: before((10 + number) * dayMs),
+    certifiedAt: before(number * dayMs),
+  })),
   snapshots: [
     ['persons', 1_204_331, 145_220_110],
     ['recordings', 48_210, 9_120_000],
@@ -258,6 +264,7 @@ function request(
   return {
     id: `${(number * 2_654_435_761).toString(16).padStart(8, '0').slice(-8)}-52f1-4b7e-9a20-4f1de36a9b01`,
     state,
+    persons: 1,
     reasons: [],
     receivedAt: before(daysOld * dayMs),
     dueAt: later(daysLeft * dayMs),
@@ -280,7 +287,7 @@ const condition: ProjectCondition = {
 
 const fresh: ProjectOverview = {
   name: 'production',
-  service: { baseUrl: 'https://analytics.example.org', projectId: '4711' },
+  service: { baseUrl: 'https://analytics.example.org', projectId: '4711', keyFrom: '`MIRROR_API_KEY`' },
   dataDir: '/srv/analytics-mirror/production',
   problem: null,
   jobs,
@@ -354,7 +361,7 @@ const held = changed(
     ],
     erasure: { ...freshContent.erasure, states: { ...freshContent.erasure.states, held: 2 }, open: 5 },
     openRequests: [
-      request(4, 'held', 2, 28, { reasons: ['shared_identifier'] }),
+      request(4, 'held', 2, 28, { persons: 2, reasons: ['several_persons'] }),
       request(5, 'held', 2, 28, { reasons: ['too_many'] }),
       ...freshContent.openRequests,
     ],
