@@ -54,7 +54,9 @@ function verdictBadge(pass: PassReport, now: string): Markup {
   const { verdict, reason } = pass;
   // A head pass is never complete, and nothing is wrong with that.
   if (reason === 'head') return badge('well', 'done');
-  if (verdict === 'running') return badge('new', `running, ${progressText(progressOf(pass, now), 'rows')}`);
+  if (verdict === 'running')
+    return html`${badge('new', 'running')}
+      <span class="small line">${progressText(progressOf(pass, now), 'rows')}</span>`;
   const seen = seenOfCount(pass);
   return badge(marks[verdict], seen === null ? verdict : `${verdict}, ${seen} rows`);
 }

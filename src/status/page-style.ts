@@ -90,6 +90,7 @@ a.card .icon { width: 1.8rem; height: 1.8rem; }
 .f-well { fill: var(--well); } .f-new { fill: var(--new); } .f-attention { fill: var(--attention); }
 .f-broken { fill: var(--broken); } .f-plain { fill: var(--soft); }
 .small { font-size: .9rem; color: var(--soft); }
+.line { display: block; }
 .small b { color: var(--ink); font-weight: 600; }
 
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); gap: .9rem 1.4rem; }

@@ -111,6 +111,22 @@ describe('live', () => {
     await expect.poll(() => page.locator('h1').textContent()).toBe('Nothing is mirrored yet');
   });
 
+  it('opens a closed part when a reason leads there, closes it when it is well, and leaves it else as it was', async () => {
+    const { page, show } = await openPage(worlds.fresh);
+    const schedule = page.locator('#schedule-fold');
+    const isOpen = (): Promise<boolean> => schedule.evaluate((node: { open: boolean }) => node.open);
+    await expect.poll(() => page.locator('#live').textContent()).toBe(liveText);
+    expect(await isOpen()).toBe(false);
+    show(worlds['service down']);
+    await expect.poll(isOpen).toBe(true);
+    show(worlds.fresh);
+    await expect.poll(isOpen).toBe(false);
+    await page.locator('#schedule-fold-summary').click();
+    show(worlds.running);
+    await expect.poll(() => schedule.textContent()).toContain('running: full');
+    expect(await isOpen()).toBe(true);
+  });
+
   it('says when it is no longer up to date, instead of that all is well', async () => {
     const { page, server } = await openPage(worlds.fresh);
     await expect.poll(() => page.locator('#live').textContent()).toBe(liveText);

@@ -27,7 +27,9 @@ it('status of all projects answers first, and has the worst first', async () => 
   writeFileSync(config, `dataDir: ${folder}\nprojects:\n  - name: shop\n  - name: blog\n`);
   const all = await runCli(['status', '--config', config, '--check']);
   expect(all.code).toBe(4);
-  expect(all.stdout).toMatch(/^The data folder cannot be read: 1 of 2 projects \(blog\)\n\nATTENTION: blog: .*\n {2}.*--project blog doctor/);
+  expect(all.stdout).toMatch(
+    /^The data folder cannot be read: 1 of 2 projects \(blog\)\n\nATTENTION: blog: .*\n {2}.*--project blog doctor/,
+  );
   expect(all.stdout).toMatch(/\nblog .*\nshop +Nothing is mirrored yet/);
   const { projects } = jsonOf(await runCli(['status', '--json', '--config', config])) as { projects: object[] };
   expect(projects).toMatchObject([

@@ -5,11 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
+import { writeCertificateFile } from '../../src/erasure/proof/certificate-file.ts';
+import { insertRequest } from '../../src/mirror/erasure-requests.ts';
 import { startStatusPage } from '../../src/status/page.ts';
+import { editRequest } from '../mirror/edit-request.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 
 async function openPage() {
-  const { dataDir } = openTestMirror();
+  const { dataDir, db } = openTestMirror();
   const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
   const errors: string[] = [];
   const startedAt = '2026-01-01T00:00:00.000Z';
@@ -32,7 +35,7 @@ async function openPage() {
     alerts: [],
   };
   page.show({ startedAt, isStopping: false, projects: [project] });
-  return { page, port: new URL(page.url).port, setup, errors };
+  return { page, db, dataDir, port: new URL(page.url).port, setup, errors };
 }
 
 function startChild(name: string, ...args: string[]) {
@@ -87,6 +90,25 @@ test('shows what it is told, with the metrics of the thread that works', async (
     projects: [{ name: 'shop', content: { rows: { persons: 0 } } }],
   });
   expect(await (await fetch(`${page.url}/metrics`)).text()).toContain('nodejs_eventloop_lag_seconds');
+});
+
+test('the certificate of an ended request is shown, and that of an open one is not', async () => {
+  const { page, db, dataDir } = await openPage();
+  const ids = ['11111111-0000-4000-8000-000000000000', '22222222-0000-4000-8000-000000000000'] as const;
+  const at = '2026-01-01T00:00:00.000Z';
+  for (const id of ids) {
+    const who = { origin: 'manual', basis: 'objection', authorisedBy: 'dpo', deleteEvents: true } as const;
+    insertRequest(db, { id, generation: 1, ...who, receivedAt: at, dueAt: at, box: null });
+    editRequest(db, id, { state: id === ids[0] ? 'sealed' : 'attention', certifiedAt: at });
+    writeCertificateFile(dataDir, { request: id, generation: 1 }, `{"request":"${id}"}`, () => false);
+  }
+  const answers = await Promise.all(
+    [`shop/${ids[0]}`, `shop/${ids[1]}`, `blog/${ids[0]}`, 'shop/..%2f..%2fmirror.db'].map((path) =>
+      fetch(`${page.url}/certificate/${path}`),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([200, 404, 404, 404]);
+  expect(await answers[0]?.json()).toEqual({ request: ids[0] });
 });
 
 test('a port that is taken is a usage error', async () => {

@@ -94,7 +94,7 @@ test('the first pass over a list says on its card how far it is, and how long it
   const content = { ...project.content, lists, passes: [first] };
   const page = statusPage({ ...worlds.fresh, projects: [{ ...project, content }] });
   expect(page).toContain('<b>First pass: 2,000 of about 6,000 rows, 40 s left</b>');
-  expect(page).toContain('running, 2,000 of about 6,000 rows, 40 s left');
+  expect(page).toContain('<span class="small line">2,000 of about 6,000 rows, 40 s left</span>');
   expect(page).toContain('There is nothing to do: the worker goes on by itself.');
 });
 
