@@ -20,7 +20,7 @@ export function freshnessCards(content: ProjectContent, now: string): Markup {
 
 function card(
   { dataset, rows, completeAsOf, lookedAt, limitMs, state }: ListFreshness,
-  { held, passes }: ProjectContent,
+  { held, passes, windows }: ProjectContent,
   now: string,
 ): Markup {
   const first =
@@ -34,7 +34,7 @@ function card(
         ? ''
         : meter(used, stateMarks[state], `${Math.round(used * 100)} % of the time until it is stale has passed`)
     }
-    ${first === undefined ? '' : firstPass(progressOf(first, now))}
+    ${first === undefined ? '' : firstPass(progressOf(first, windows, now))}
     <p class="small">
       ${
         completeAsOf === null ? 'no pass has been complete yet' : html`complete as of <b>${when(completeAsOf, now)}</b>`

@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import { datasets } from '../contract/datasets.ts';
 import { defaultWindow, passRemarks, seenOfCount, type PassReport } from '../sync/pass-report.ts';
+import type { ProjectContent } from './overview.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, figures, remarkText, when, withCode, type Mark } from './page-parts.ts';
 import { progressOf, progressText } from './pass-progress.ts';
@@ -29,7 +30,11 @@ const reasonWords: Readonly<Record<string, string>> = {
 };
 
 /** The newest pass of each list and mode: its verdict, and the evidence for it on a click. */
-export function passRows(passes: readonly PassReport[], id: string, now: string): Markup {
+export function passRows(
+  { passes, windows }: Pick<ProjectContent, 'passes' | 'windows'>,
+  id: string,
+  now: string,
+): Markup {
   if (passes.length === 0) return html`<p class="soft">No pass has run yet.</p>`;
   return html`<div class="rows">
     ${passes.map((pass) => {
@@ -37,7 +42,7 @@ export function passRows(passes: readonly PassReport[], id: string, now: string)
       return html`<details id="${own}">
         <summary class="row" id="${own}-summary">
           <span>${pass.dataset}, ${pass.mode === 'head' ? 'newest rows' : 'all rows'}</span>
-          <span>${verdictBadge(pass, now)}</span>
+          <span>${verdictBadge(pass, windows, now)}</span>
           <span class="small">${when(pass.finishedAt ?? pass.startedAt, now)}</span>
         </summary>
         ${evidence(pass, now)}
@@ -50,13 +55,13 @@ export function passRows(passes: readonly PassReport[], id: string, now: string)
   </div>`;
 }
 
-function verdictBadge(pass: PassReport, now: string): Markup {
+function verdictBadge(pass: PassReport, windows: ProjectContent['windows'], now: string): Markup {
   const { verdict, reason } = pass;
   // A head pass is never complete, and nothing is wrong with that.
   if (reason === 'head') return badge('well', 'done');
   if (verdict === 'running')
     return html`${badge('new', 'running')}
-      <span class="small line">${progressText(progressOf(pass, now), 'rows')}</span>`;
+      <span class="small line">${progressText(progressOf(pass, windows, now), 'rows')}</span>`;
   const seen = seenOfCount(pass);
   return badge(marks[verdict], seen === null ? verdict : `${verdict}, ${seen} rows`);
 }

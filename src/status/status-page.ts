@@ -234,7 +234,7 @@ function detailsOf(project: ProjectOverview, now: string): Markup {
     ${part('runs', 'The last 24 hours', runTimeline(content, 'runs', now))}
     ${part('requests', 'Erasure requests', requestsPart(content, project.name, now))}
     <div class="pair">
-      ${part('passes', 'Passes over the lists', passRows(content.passes, 'pass', now))}
+      ${part('passes', 'Passes over the lists', passRows(content, 'pass', now))}
       ${part('budget', 'Requests to the service', budgetChart(content))}
     </div>
     ${part('history', `The last ${countedText(content.history.days.length, 'day')}`, historyCharts(content.history))}

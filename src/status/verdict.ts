@@ -52,10 +52,13 @@ export function judgeProject(project: ProjectOverview, at: string): Verdict {
   return judge({ at, projects: [project] });
 }
 
-/** What is to be seen before a first pass has ended: how far it is, and how long it takes at this pace. */
+/** What is to be seen before a first pass has ended: how far it is, and how long it takes. */
 function newText(projects: readonly ProjectOverview[], at: string): string {
-  const pass = projects.flatMap(({ content }) => content?.passes ?? []).find(({ verdict }) => verdict === 'running');
-  return pass ? `First pass: ${progressText(progressOf(pass, at), pass.dataset)}` : 'Nothing is mirrored yet';
+  for (const { content } of projects) {
+    const pass = content?.passes.find(({ verdict }) => verdict === 'running');
+    if (content && pass) return `First pass: ${progressText(progressOf(pass, content.windows, at), pass.dataset)}`;
+  }
+  return 'Nothing is mirrored yet';
 }
 
 function sentenceOf(reasons: readonly Reason[], among: number): string {

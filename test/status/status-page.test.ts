@@ -53,14 +53,17 @@ test.each([
 ] as const)('a pass that ended for %s says what that means', (reason, words) => {
   const [pass] = worlds.fresh.projects[0]?.content?.passes ?? [];
   if (!pass) throw new Error('a world without a pass');
-  expect(textOf(passRows([{ ...pass, verdict: 'incomplete', reason }], 'passes', now))).toContain(words);
-  expect(textOf(passRows([pass], 'passes', now))).not.toContain(words);
+  expect(
+    textOf(passRows({ passes: [{ ...pass, verdict: 'incomplete', reason }], windows: [] }, 'passes', now)),
+  ).toContain(words);
+  expect(textOf(passRows({ passes: [pass], windows: [] }, 'passes', now))).not.toContain(words);
 });
 
 test('a pass with pages that were refused does not say that each of its pages was joined', () => {
   const [pass] = worlds.fresh.projects[0]?.content?.passes ?? [];
   if (!pass) throw new Error('a world without a pass');
-  const rowsOf = (windows: number): string => textOf(passRows([{ ...pass, windows, seams: 10 }], 'passes', now));
+  const rowsOf = (windows: number): string =>
+    textOf(passRows({ passes: [{ ...pass, windows, seams: 10 }], windows: [] }, 'passes', now));
   expect(rowsOf(11)).toContain('Each page that counts shares rows with the one before it, at 10 seams, so');
   expect(rowsOf(11)).not.toContain('do not count');
   expect(rowsOf(14)).toContain('3 pages that could not be joined do not count.');
@@ -89,6 +92,7 @@ test('the first pass over a list says on its card how far it is, and how long it
     finishedAt: null,
     rowsDistinct: 2000,
     countReported: 6000,
+    windows: 20,
   };
   const lists = project.content.lists.map((list) => ({ ...list, state: 'never' as const, completeAsOf: null }));
   const content = { ...project.content, lists, passes: [first] };

@@ -35,7 +35,11 @@ test('a first pass under way says how far it is', () => {
   const lists = project.content.lists.map((list) => ({ ...list, state: 'never' as const }));
   const sentenceWith = (countReported: number | null): string => {
     const own = { ...pass, dataset: 'persons' as const, verdict: 'running' as const, startedAt, countReported };
-    const content = { ...project.content, lists, passes: [{ ...own, rowsDistinct: 2000 }] } as ProjectContent;
+    const content = {
+      ...project.content,
+      lists,
+      passes: [{ ...own, rowsDistinct: 2000, windows: 20 }],
+    } as ProjectContent;
     return judgeProject({ ...project, alerts: [], content }, worlds.fresh.at).sentence;
   };
   expect(sentenceWith(6000)).toBe('First pass: 2,000 of about 6,000 persons, 40 s left');
