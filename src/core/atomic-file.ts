@@ -92,20 +92,25 @@ export function writeRequestedFile(file: string, content: Content): void {
   });
 }
 
+/** Makes a folder that a command was asked to write to. Throws `usage` when it cannot be made. */
+export function makeRequestedFolder(folder: string): void {
+  orUsage(folder, () => makeFolder(folder));
+}
+
 /** Writes a file that a command was asked for where nothing stands, for its owner only. Throws `usage` when it cannot be written. */
 export function writeNewFile(file: string, text: string): void {
   orUsage(file, () => writeFileSync(file, text, { flag: 'wx', mode: 0o600 }));
 }
 
-function orUsage(file: string, write: () => void): void {
+function orUsage(path: string, write: () => void): void {
   try {
     write();
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined) throw error;
-    throw new AppError(`cannot write ${file} (${code})`, {
+    throw new AppError(`cannot write ${path} (${code})`, {
       code: 'usage',
-      hint: 'name a file in a folder that can be written',
+      hint: 'name a place in a folder that this user can write',
     });
   }
 }

@@ -220,6 +220,13 @@ it('audit: a person can hold the receipt against the certificate, and everything
   expect(await json('audit report')).toMatchObject({ totals: { complete: 2 } });
   const kept = join(workspace.folder, 'checkpoint.txt');
   await run('audit checkpoint', ['--out', kept]);
+  // What cannot be written is named, and not the data folder.
+  const nowhere = join(kept, 'below');
+  for (const [command, args] of [
+    ['audit checkpoint', ['--out', nowhere]],
+    ['where', ['--file', fileOf(3), '--export', nowhere]],
+  ] as const)
+    expect((await run(command, args, 2)).stderr).toContain(`cannot write ${nowhere} (`);
   await run('audit rotate-key');
   expect(await json('audit verify', ['--checkpoint', kept])).toMatchObject({ ok: true, certificates: 2 });
   const entries = readFileSync(join(workspace.dataDir, 'ledger', 'entries.jsonl'), 'utf8');

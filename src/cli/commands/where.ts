@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { accessPage } from '../../audit/access-page.ts';
-import { replaceFile } from '../../core/atomic-file.ts';
+import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { codeText, countText, secondText } from '../../core/words.ts';
@@ -38,11 +38,11 @@ Examples:
         },
         given,
       );
-      if (file !== undefined) replaceFile(file, `${stringifyExactJson(access, 2)}\n`);
+      if (file !== undefined) writeRequestedFile(file, `${stringifyExactJson(access, 2)}\n`);
       const { baseUrl, projectId } = app.settings.service;
       const service = baseUrl === null ? null : `project ${projectId ?? ''} of ${new URL(baseUrl).host}`;
       if (page !== undefined)
-        replaceFile(page, accessPage({ access, whereabouts, service, at: isoTime(app.clock.now()) }));
+        writeRequestedFile(page, accessPage({ access, whereabouts, service, at: isoTime(app.clock.now()) }));
       const written = [file, page].filter((one) => one !== undefined);
       return {
         json: { ...whereabouts, exported: file ?? null, page: page ?? null },
