@@ -41,10 +41,10 @@ export type AddedRequest = {
   line: number;
   kind: GivenIdentifier['kind'];
   id: string;
-  state: string;
-  reason: string | null;
+  state: ErasureRequest['state'];
+  reason: ErasureRequest['reason'];
   /** Why it cannot go on by itself. */
-  waitsFor: string | null;
+  waitsFor: ErasureRequest['waitsFor'];
   /** The earlier request that erased the same person. */
   erasedBy: string | null;
   /** Whether there was already a request for the same identifier, and the same persons, that asks for at least as much. */

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { codeText } from '../../core/words.ts';
 import { addRequests, type AddedRequest } from '../../erasure/receive.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { keysOf, refuseInside, signReceipts, writeReceipts, type KeptKey } from '../../erasure/request/receipt.ts';
@@ -11,6 +10,7 @@ import { addDecisionOptions, decisionIn, type DecisionFlags } from '../decision-
 import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
 import type { Database } from '../../mirror/database.ts';
 import { heldText } from '../held-text.ts';
+import { requestStateText } from '../request-state-text.ts';
 import { formatTable } from '../table.ts';
 import { recordedText } from './erase-amend.ts';
 
@@ -83,7 +83,7 @@ function addedTable(requests: readonly AddedRequest[], db: Database): string {
       String(request.line),
       request.kind,
       request.id,
-      `${request.state}${request.reason === null ? '' : ` (${codeText(request.reason)})`}${request.waitsFor === null ? '' : `, waits: ${codeText(request.waitsFor)}`}${request.erasedBy === null ? '' : `, by request ${request.erasedBy}`}${request.isKnown ? ', was open already' : ''}`,
+      `${requestStateText(request)}${request.isKnown ? ', was open already' : ''}`,
       request.persons,
       request.recordings,
       request.files,

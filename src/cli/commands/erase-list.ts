@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
-import { codeText, countedText, countText, secondText } from '../../core/words.ts';
+import { countedText, countText, secondText } from '../../core/words.ts';
 import { acknowledgementsOf, type Acknowledgement } from '../../erasure/acknowledge.ts';
 import { believed } from '../../erasure/projection.ts';
 import { requireRequest } from '../../erasure/receive.ts';
@@ -18,7 +18,6 @@ import {
   resultText,
   nextText,
   stateCounts,
-  stateText,
   todoText,
   statusText,
   targetText,
@@ -29,6 +28,7 @@ import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts
 import { readFenceUse } from '../../mirror/fence.ts';
 import type { CommandAction } from '../command.ts';
 import { heldText } from '../held-text.ts';
+import { requestStateText } from '../request-state-text.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `erase list` or `erase show`. */
@@ -76,7 +76,7 @@ function requestTable(requests: readonly ErasureRequest[]): string {
     ['request', 'state', 'from', 'received', 'due', 'service batch by', 'by'],
     requests.map((request) => [
       request.id,
-      stateCell(request),
+      requestStateText(request),
       originText(request.origin),
       secondText(request.receivedAt),
       request.dueAt.slice(0, 10),
@@ -84,13 +84,6 @@ function requestTable(requests: readonly ErasureRequest[]): string {
       request.authorisedBy ?? '',
     ]),
   );
-}
-
-function stateCell({ state, reason, waitsFor, waitsSince, erasedBy }: ErasureRequest): string {
-  const code = reason ?? waitsFor;
-  const since = reason === null && waitsSince !== null ? ` since ${secondText(waitsSince)}` : '';
-  const earlier = erasedBy === null ? '' : `, by request ${erasedBy}`;
-  return code === null ? stateText(state) : `${stateText(state)}: ${codeText(code)}${since}${earlier}`;
 }
 
 /** What is to be done about a request at a time (ISO 8601 UTC); null where it has ended for no reason that needs an operator. */
@@ -140,7 +133,7 @@ function defineShow(command: Command): CommandAction {
       const text = [
         `request ${request.id}, generation ${request.generation}\n`,
         formatTable(
-          ['state', stateCell(request)],
+          ['state', requestStateText(request)],
           [
             ['from', originText(request.origin)],
             ['basis', basisText(request.basis)],
@@ -160,7 +153,9 @@ function defineShow(command: Command): CommandAction {
             ],
             [
               'kept out since',
-              `${countedText(fence.hits, 'time')}, ${countText(fence.recreated)} of them created again`,
+              fence.hits === 0
+                ? 'never'
+                : `${countedText(fence.hits, 'time')}, ${countText(fence.recreated)} of them created again`,
             ],
           ],
         ),

@@ -3,13 +3,14 @@ import { accessPage } from '../../audit/access-page.ts';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
-import { codeText, countText, secondText } from '../../core/words.ts';
+import { countText, secondText } from '../../core/words.ts';
 import { whereIs, type Whereabouts } from '../../erasure/find/where.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
 import type { Database } from '../../mirror/database.ts';
 import { heldText } from '../held-text.ts';
+import { requestStateText } from '../request-state-text.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `where`: shows every place that holds data of a person. */
@@ -67,7 +68,7 @@ function whereText(whereabouts: Whereabouts, written: readonly string[], db: Dat
           '\n',
           formatTable(
             ['request', 'state', 'received'],
-            requests.map(({ id, state, receivedAt }) => [id, codeText(state), secondText(receivedAt)]),
+            requests.map(({ id, state, receivedAt }) => [id, requestStateText({ state }), secondText(receivedAt)]),
           ),
         ]),
     ...(erasedBy === null ? [] : [`\nthe person was erased before, by request ${erasedBy}\n`]),
