@@ -229,7 +229,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 4_700,
-  service: 1_850,
+  service: 1_880,
   ledger: 2_800,
   mirror: 6_900,
   publish: 5_700,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createBudget, startsWithinMs, type Budget } from '../client/budget.ts';
 import { requireService } from '../client/configured-service.ts';
 import { deprecationHint, type Deprecation } from '../client/deprecation.ts';
+import { keyAdvice } from '../client/key-advice.ts';
 import { readPace } from '../client/pace.ts';
 import { memoryRequestTimes, type Kept, type RequestTimes } from '../client/request-times.ts';
 import { createService, type Service } from '../client/service.ts';
@@ -9,7 +10,7 @@ import { answerTimeouts, openTransport } from '../client/transport.ts';
 import { sharedRequestTimes } from '../cluster/shared-request-times.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, systemCode } from '../core/errors.ts';
 import type { ProjectHome } from '../job/project-home.ts';
 import type { Logger } from '../log/logger.ts';
 import { databasePath } from '../mirror/database.ts';
@@ -58,7 +59,6 @@ export function projectService(parts: ProjectServiceParts): ProjectService {
           return transport.send(request);
         },
       },
-      keyFrom,
       budget,
       clock,
       tracer,
@@ -66,8 +66,9 @@ export function projectService(parts: ProjectServiceParts): ProjectService {
       retryLimits: settings.retry,
       jsonDepthMax: reach.jsonDepthMax,
       jsonValuesMax: Math.ceil(reach.bodyBytesMax / bytesPerValue),
+      keyAdvice: keyAdvice({ key, keyFrom, origin }),
       projectPath: `${reach.pathPrefix}/${encodeURIComponent(reach.projectId ?? '')}`,
-      ...callLog(log, clock),
+      ...callLog(log, clock, new URL(origin).host),
       onDeprecated: (declared) => {
         deprecation = declared;
         log.warn(
@@ -81,13 +82,18 @@ export function projectService(parts: ProjectServiceParts): ProjectService {
 }
 
 /** Logs calls that are tried again, and pauses that the service asks for. */
-function callLog(log: Logger, clock: Clock): Pick<Parameters<typeof createService>[0], 'onRetry' | 'onThrottled'> {
+function callLog(
+  log: Logger,
+  clock: Clock,
+  host: string,
+): Pick<Parameters<typeof createService>[0], 'onRetry' | 'onThrottled'> {
   let pausedUntilMs = 0;
   return {
-    onRetry: ({ code, status }, attempt, delayMs) => {
+    onRetry: ({ code, status, cause }, { endpoint, attempt, delayMs }) => {
       // `onThrottled` logs a 429.
-      if (status !== 429)
-        log.warn({ code, status, attempt, delayMs: Math.round(delayMs) }, 'call failed, trying again');
+      if (status === 429) return;
+      const failed = { code, status, errno: systemCode(cause), host, endpoint };
+      log.warn({ ...failed, attempt, delayMs: Math.round(delayMs) }, 'call failed, trying again');
     },
     onThrottled: (pauseMs) => {
       // Requests under way at once are all refused: one line for all of them.
