@@ -167,7 +167,15 @@ export const Settings = z.strictObject({
     baseUrl: baseUrl.nullable(),
     movedFrom: baseUrl.nullable(),
     projectId: z
-      .union([z.string().regex(/^[\w-]+$/, 'is a number or a name, without slashes'), z.int().transform(String)])
+      .union([
+        z
+          .string()
+          .regex(
+            /^[\w-]+$/,
+            'is the id of a project, such as the number after /project/ in the address of its pages; `init` finds it by the name',
+          ),
+        z.int().transform(String),
+      ])
       .nullable(),
     pathPrefix: z.string().regex(/^(\/[\w.-]+)+$/, 'must look like /api/environments'),
     totalTimeoutMs: durationMs,

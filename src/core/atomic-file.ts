@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
   linkSync,
@@ -100,6 +102,11 @@ export function makeRequestedFolder(folder: string): void {
 /** Writes a file that a command was asked for where nothing stands, for its owner only. Throws `usage` when it cannot be written. */
 export function writeNewFile(file: string, text: string): void {
   orUsage(file, () => writeFileSync(file, text, { flag: 'wx', mode: 0o600 }));
+}
+
+/** Throws `usage` where a new file cannot be written, before the work of which it is the result. */
+export function refuseUnwritable(file: string): void {
+  orUsage(file, () => accessSync(dirname(file), constants.W_OK));
 }
 
 function orUsage(path: string, write: () => void): void {
