@@ -238,5 +238,5 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   anchor: 350,
   cluster: 3_110,
   sandbox: 4_400,
-  program: 5_550,
+  program: 5_650,
 };

@@ -5,6 +5,7 @@ import { ConsumerName } from '../contract/consumer.ts';
 import { MachineName } from '../contract/machine.ts';
 import { compileCron } from './cron.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
+import { logLevels } from './log-levels.ts';
 
 /** The jobs that the worker runs by itself, in the order in which jobs run that are due at the same moment. */
 export const scheduledJobs = [
@@ -281,7 +282,7 @@ export const Settings = z.strictObject({
     port: z.int().min(0).max(65_535),
     allowedHosts: z.array(z.string().min(1)),
   }),
-  log: z.strictObject({ level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']) }),
+  log: z.strictObject({ level: z.enum(logLevels) }),
 });
 export type Settings = z.infer<typeof Settings>;
 

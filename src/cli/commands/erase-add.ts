@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { addRequests, type AddedRequest } from '../../erasure/receive.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { keysOf, refuseInside, signReceipts, writeReceipts, type KeptKey } from '../../erasure/request/receipt.ts';
@@ -7,6 +7,7 @@ import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { addDecisionOptions, decisionIn, type DecisionFlags } from '../decision-options.ts';
+import { suggesting } from '../global-options.ts';
 import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
 import type { Database } from '../../mirror/database.ts';
 import { heldText } from '../held-text.ts';
@@ -20,7 +21,9 @@ type AddFlags = DecisionFlags & { basis: string; by: string; keepEvents?: boolea
 export function define(command: Command, context: CommandContext): CommandAction {
   addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input')
-    .requiredOption('--basis <code>', `the legal basis: ${bases.join(', ')}, or a code of your own`)
+    .addOption(
+      suggesting(new Option('--basis <code>', 'the legal basis, or a code of your own'), bases).makeOptionMandatory(),
+    )
     .requiredOption('--by <reference>', 'the role or ticket that asks for it, never a name: such as TICKET-812')
     .option(
       '--keep-events',

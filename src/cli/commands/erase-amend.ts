@@ -1,10 +1,11 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
 import { amendRequest } from '../../erasure/amend.ts';
-import { basisCode } from '../../ledger/vocabulary.ts';
+import { bases, basisCode } from '../../ledger/vocabulary.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import { addDecisionOptions, decisionIn, type DecisionFlags } from '../decision-options.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
+import { suggesting } from '../global-options.ts';
 
 type AmendFlags = DecisionFlags & { by?: string; basis?: string };
 
@@ -13,7 +14,7 @@ export function define(command: Command, context: CommandContext): CommandAction
   command
     .argument('<id>', "the request's id, or its first characters")
     .option('--by <reference>', 'the role or ticket that asks for it')
-    .option('--basis <code>', 'the legal basis, as for `erase add`');
+    .addOption(suggesting(new Option('--basis <code>', 'the legal basis, or a code of your own'), bases));
   addDecisionOptions(command);
   return {
     help: `
