@@ -234,7 +234,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   mirror: 6_900,
   publish: 5_700,
   erasure: 10_350,
-  operate: 9_530,
+  operate: 9_300,
   anchor: 350,
   cluster: 3_110,
   sandbox: 4_400,
