@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { createBudget, startsWithinMs, type Budget } from '../client/budget.ts';
 import { requireService } from '../client/configured-service.ts';
 import { deprecationHint, type Deprecation } from '../client/deprecation.ts';
-import { keyAdvice } from '../client/key-advice.ts';
 import { readPace } from '../client/pace.ts';
 import { memoryRequestTimes, type Kept, type RequestTimes } from '../client/request-times.ts';
 import { createService, type Service } from '../client/service.ts';
@@ -40,7 +39,7 @@ const bytesPerValue = 16;
 
 /** The service of a project. Nothing is asked yet. */
 export function projectService(parts: ProjectServiceParts): ProjectService {
-  const { home, clock, log, tracer, apiKey, keyFrom } = parts;
+  const { home, clock, log, tracer } = parts;
   const { settings } = home;
   const { service: reach } = settings;
   const budget = budgetOf(parts);
@@ -48,7 +47,7 @@ export function projectService(parts: ProjectServiceParts): ProjectService {
   let deprecation: Deprecation | null = null;
   let close = (): Promise<void> => Promise.resolve();
   const open = (): Service => {
-    const { origin, key } = requireService(settings, apiKey);
+    const { origin, key, keyAdvice } = requireService(settings, parts);
     const transport = openTransport(origin, key, settings.budget.concurrency, { ...answerTimeouts, ...reach });
     close = () => transport.close();
     return createService({
@@ -66,7 +65,7 @@ export function projectService(parts: ProjectServiceParts): ProjectService {
       retryLimits: settings.retry,
       jsonDepthMax: reach.jsonDepthMax,
       jsonValuesMax: Math.ceil(reach.bodyBytesMax / bytesPerValue),
-      keyAdvice: keyAdvice({ key, keyFrom, origin }),
+      keyAdvice,
       projectPath: `${reach.pathPrefix}/${encodeURIComponent(reach.projectId ?? '')}`,
       ...callLog(log, clock, new URL(origin).host),
       onDeprecated: (declared) => {

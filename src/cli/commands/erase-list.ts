@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
-import { countedText, countText, secondText } from '../../core/words.ts';
+import { codeText, countedText, countText, secondText } from '../../core/words.ts';
 import { acknowledgementsOf, type Acknowledgement } from '../../erasure/acknowledge.ts';
 import { believed } from '../../erasure/projection.ts';
 import { requireRequest } from '../../erasure/receive.ts';
