@@ -40,10 +40,11 @@ Examples:
         given,
       );
       if (file !== undefined) writeRequestedFile(file, `${stringifyExactJson(access, 2)}\n`);
+      const { controller } = app.settings.audit;
       const { baseUrl, projectId } = app.settings.service;
       const service = baseUrl === null ? null : `project ${projectId ?? ''} of ${new URL(baseUrl).host}`;
       if (page !== undefined)
-        writeRequestedFile(page, accessPage({ access, whereabouts, service, at: isoTime(app.clock.now()) }));
+        writeRequestedFile(page, accessPage({ access, whereabouts, service, controller, at: isoTime(app.clock.now()) }));
       const written = [file, page].filter((one) => one !== undefined);
       return {
         json: { ...whereabouts, exported: file ?? null, page: page ?? null },
