@@ -203,7 +203,9 @@ it('erase approve: a request that touches another person is held until it is app
   await run('sync');
   const [id = ''] = await add(fileOf(index), 4);
   await run('reconcile', [], 4);
-  expect((await run('status', ['--check'], 4)).stdout).toMatch(/^Your approval is needed: 1 erasure request\nmirror in .*\n\nATTENTION: /);
+  expect((await run('status', ['--check'], 4)).stdout).toMatch(
+    /^Your approval is needed: 1 erasure request\nmirror in .*\n\nATTENTION: /,
+  );
   await run('erase approve', [id]);
   await run('reconcile');
   expect((await run('status', ['--check'])).stdout).toMatch(/^All is well\n/);

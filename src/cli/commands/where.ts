@@ -44,7 +44,10 @@ Examples:
       const { baseUrl, projectId } = app.settings.service;
       const service = baseUrl === null ? null : `project ${projectId ?? ''} of ${new URL(baseUrl).host}`;
       if (page !== undefined)
-        writeRequestedFile(page, accessPage({ access, whereabouts, service, controller, at: isoTime(app.clock.now()) }));
+        writeRequestedFile(
+          page,
+          accessPage({ access, whereabouts, service, controller, at: isoTime(app.clock.now()) }),
+        );
       const written = [file, page].filter((one) => one !== undefined);
       return {
         json: { ...whereabouts, exported: file ?? null, page: page ?? null },
