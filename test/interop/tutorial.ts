@@ -28,6 +28,8 @@ if (!Object.hasOwn(ways, name)) throw new Error(`There is no way ${name}: ${Obje
 const found = headingsWithLines(readPage('docs/start.md'));
 if (found.join() !== headings.join()) throw new Error(`docs/start.md has lines under other headings: ${found.join()}`);
 
+// As the first of its processes it would not end.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 const began = performance.now();
 const machine = await openMachine(folder);
 const world = await openWorld(machine);
@@ -47,6 +49,7 @@ for (const [what, tell] of story.chapters(reader, way)) {
   process.stdout.write(`\n== ${name}: ${what}\n`);
   await tell();
 }
+if (reader.untyped().length > 0) throw new Error(`docs/start.md has no line of ${reader.untyped().join()}`);
 const untried = machine.read('/run/tutorial/untried').replaceAll('\n', ', ');
 if (untried !== '') process.stdout.write(`\n${name}: not tried: ${untried}\n`);
 const seconds = ((performance.now() - began) / 1000).toFixed(0);

@@ -25,6 +25,8 @@ export type Machine = {
   setAhead(seconds: number): void;
 };
 
+/** No line takes longer; a build of the image, with npm's answers, takes one minute on two cores. */
+const lineTimeoutMs = 300_000;
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const checkout = fileURLToPath(new URL('../../../', import.meta.url));
 const preload = '/checkout/test/interop/tutorial/clock.ts';
@@ -86,7 +88,8 @@ export async function openMachine(folder: string): Promise<Machine> {
       const [command = '', ...args] = inside(`${enter}; . /run/tutorial/line; ${keep}`, reachesRegistry);
       // A service that the line starts goes on, so what it prints goes to files: a pipe would stay open.
       const [out, err] = ['out', 'err'].map((name) => openSync(path(`/run/tutorial/${name}`), 'w')) as [number, number];
-      const { status } = spawnSync(command, args, { input: stdin, stdio: ['pipe', out, err] });
+      const options = { input: stdin, timeout: lineTimeoutMs, killSignal: 'SIGKILL' } as const;
+      const { status } = spawnSync(command, args, { ...options, stdio: ['pipe', out, err] });
       for (const file of [out, err]) closeSync(file);
       const [stdout, stderr] = ['out', 'err'].map((name) => readFileSync(path(`/run/tutorial/${name}`), 'utf8'));
       return { code: status ?? -1, stdout: stdout ?? '', stderr: stderr ?? '' };

@@ -11,6 +11,8 @@ export type Reader = {
   typeInstead(words: string): void;
   /** How many lines were typed. */
   typed(): number;
+  /** Lines of which something was expected, and which were never typed. */
+  untyped(): string[];
 };
 
 type TypeOptions = {
@@ -31,6 +33,7 @@ const command = /(?<=^|\| |&& |\|\| |\()analytics-mirror (?=[a-z-])/gm;
 export function openReader(machine: Machine, replacements: Replacements, expected: Expected): Reader {
   let instead = 'analytics-mirror';
   let typed = 0;
+  const untyped = new Set(expected.map(({ line }) => line));
   const type = (line: string, { stdin = '', ends = 0 }: TypeOptions = {}): Ended => {
     const replaced = replacements.reduce((words, [from, to]) => words.replace(from, to), line);
     const whole = replaced.replaceAll(command, `${instead} `);
@@ -44,6 +47,7 @@ export function openReader(machine: Machine, replacements: Replacements, expecte
     const seconds = (performance.now() - began) / 1000;
     if (seconds > 5) process.stdout.write(`  (${seconds.toFixed(0)} s)\n`);
     const wanted = expected.filter((each) => line.startsWith(each.line));
+    for (const each of wanted) untyped.delete(each.line);
     if (ended.code === ends && wanted.every(({ prints }) => prints(ended.stdout))) return ended;
     const what =
       ended.code === ends ? 'printed something else than the page says' : `ended with ${ended.code}, not ${ends}`;
@@ -58,5 +62,6 @@ export function openReader(machine: Machine, replacements: Replacements, expecte
       instead = words;
     },
     typed: () => typed,
+    untyped: () => [...untyped],
   };
 }

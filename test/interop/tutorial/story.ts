@@ -27,6 +27,13 @@ function hold(what: string, isSo: boolean): void {
   if (!isSo) throw new Error(`This is not so: ${what}`);
 }
 
+/** The lines of a part of a page, of which there are some. */
+function linesIn(words: string): string[] {
+  const lines = linesOf(words);
+  hold(`there is something to type in:\n${words}`, lines.length > 0);
+  return lines;
+}
+
 type ListedRequest = { id: string; origin: string; eventsExpectedBy: string; certifiedAt: string | null };
 
 function ownRequest(json: string): ListedRequest {
@@ -92,7 +99,7 @@ export function openStory(machine: Machine, world: World): Story {
         'install',
         () => {
           reader.type('git clone --quiet <this repository> analytics-mirror && cd analytics-mirror');
-          const [install = '', ...rest] = linesOf(section('1. Install'));
+          const [install = '', ...rest] = linesIn(section('1. Install'));
           reader.type(way.byHand === null ? install : 'npm ci');
           typeAs(way.byHand);
           reader.typeAll(rest);
@@ -101,9 +108,9 @@ export function openStory(machine: Machine, world: World): Story {
       [
         'key, configuration, first pass, first snapshot',
         () => {
-          reader.typeAll(linesOf(section('2. Make a key')), { stdin: `${world.apiKey}\n` });
+          reader.typeAll(linesIn(section('2. Make a key')), { stdin: `${world.apiKey}\n` });
           for (const heading of ['3. Write the configuration', '4. The first pass', '5. The first snapshot'])
-            reader.typeAll(linesOf(section(heading)));
+            reader.typeAll(linesIn(section(heading)));
           holdRecordings(reader);
           address = String(valueOf(reader, someone));
         },
@@ -114,7 +121,7 @@ export function openStory(machine: Machine, world: World): Story {
           await way.letItRun();
           typeAs(way.running);
           await until('the worker is ready', isReady);
-          reader.typeAll(linesOf(page.split('**Is all well?**')[1]?.split('\n## ')[0] ?? ''));
+          reader.typeAll(linesIn(page.split('**Is all well?**')[1]?.split('\n## ')[0] ?? ''));
           holdRecordings(reader);
         },
       ],
@@ -137,11 +144,11 @@ export function openStory(machine: Machine, world: World): Story {
           write((words) => words + loud);
           await way.start();
           await until('disk_low begins', () => told().length === 1);
-          reader.typeAll(linesOf(section('8. The first alert')), { ends: 4 });
+          reader.typeAll(linesIn(section('8. The first alert')), { ends: 4 });
           write((words) => words.replace(loud, quiet));
           await restart();
           await until('disk_low ends', () => told().length === 2);
-          reader.typeAll(linesOf(section('8. The first alert')));
+          reader.typeAll(linesIn(section('8. The first alert')));
         },
       ],
       [
@@ -151,11 +158,13 @@ export function openStory(machine: Machine, world: World): Story {
           way.openBackups();
           await way.start();
           const lines = [
-            ...linesOf(section('9. The first backup')),
-            ...linesOf(readPage('docs/operations/backup.md').split('\n## ')[0] ?? ''),
+            ...linesIn(section('9. The first backup')),
+            ...linesIn(readPage('docs/operations/backup.md').split('\n## ')[0] ?? ''),
           ];
-          for (const line of lines.filter((each) => !each.includes(' --to /backup'))) {
+          for (const line of lines) {
             reader.type(line.replace('--to /srv/backup', `--to ${way.backupTo}`));
+            // A copy is named after its second.
+            world.pass(1);
           }
           reader.type(`install -m 644 ${way.data}/ledger/public-keys.txt kept.pub`);
         },
@@ -178,7 +187,7 @@ export function openStory(machine: Machine, world: World): Story {
           reader.type(`chown ${way.owner} ${way.data}/mirror.db && chmod 600 ${way.data}/mirror.db`);
           if (way.needsWorker) await way.start();
           const [steps = ''] = readPage('docs/operations/restore.md').split('\n## ');
-          for (const line of linesOf(steps))
+          for (const line of linesIn(steps))
             reader.type(line.endsWith('audit verify') && !way.needsWorker ? `${line} ${kept}` : line);
           if (!way.needsWorker) await way.start();
           await until('the worker is ready', isReady);
@@ -209,7 +218,7 @@ export function openStory(machine: Machine, world: World): Story {
 }
 
 async function tellErasure(machine: Machine, world: World, reader: Reader, way: Way): Promise<void> {
-  const lines = linesOf(section('10. The first erasure'));
+  const lines = linesIn(section('10. The first erasure'));
   const certificate = lines.find((line) => line.startsWith('analytics-mirror audit certificate')) ?? '';
   reader.typeAll(lines.filter((line) => line !== certificate));
   const request = (): ListedRequest => ownRequest(reader.type('analytics-mirror erase list --all --json').stdout);

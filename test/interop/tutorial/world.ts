@@ -10,7 +10,7 @@ export type World = {
   webhook: string;
   /** The living persons and the recordings that the service has. */
   truth(): { persons: number; recordings: number };
-  /** The alerts that were received, as `began disk_low`. */
+  /** The alerts that were received, each as the JSON that was sent. */
   alerts(): string[];
   /** Sets the clocks of the machine and of the service ahead, both by as much. */
   pass(seconds: number): void;
