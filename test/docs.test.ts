@@ -160,6 +160,22 @@ describe('the docs', () => {
     expect(graces.filter((seconds) => Number(seconds) <= settings.run.drainSeconds)).toEqual([]);
   });
 
+  it('spell a command as the package does, but where the reader has a checkout', () => {
+    const isOfCheckout = (path: string): boolean =>
+      !path.startsWith('docs/') || path.startsWith('docs/contributing/') || path === 'docs/start.md';
+    expect(texts.filter(({ words }) => words.includes('npm run --silent mirror')).map(({ path }) => path)).toContain(
+      'docs/start.md',
+    );
+    const others = texts.filter(({ path, words }) => !isOfCheckout(path) && words.includes('npm run --silent mirror'));
+    expect(others.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('give no container a host name: the lease is a lock of the system, and a machine of a cluster has its own name', () => {
+    const yaml = texts.filter(({ path }) => /^docs\/compose.*\.yaml$/.test(path));
+    expect(yaml).toHaveLength(2);
+    expect(yaml.filter(({ words }) => words.includes('hostname')).map(({ path }) => path)).toEqual([]);
+  });
+
   it('are YAML where they say so', () => {
     const yaml = texts.filter(({ path }) => path.endsWith('.yaml'));
     expect(yaml.length).toBeGreaterThan(1);

@@ -228,15 +228,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 4_700,
-  service: 1_850,
-  ledger: 2_800,
+  kernel: 4_750,
+  service: 1_880,
+  ledger: 2_850,
   mirror: 6_900,
   publish: 5_700,
   erasure: 10_350,
-  operate: 9_530,
+  operate: 9_600,
   anchor: 350,
   cluster: 3_110,
   sandbox: 4_400,
-  program: 5_400,
+  program: 5_750,
 };

@@ -15,7 +15,7 @@ const notProven = {
   downstream_copies:
     'It is not proven that copies of the published files, which others have made, no longer hold the person. At least until the given time the dataset deletions names the rows that the owners of such copies have to delete. Later it no longer names them.',
   operator_backups:
-    'It is not proven that backups of the data folder no longer hold the person. The operator makes these backups, and this program cannot reach them.',
+    'It is not proven that backups of the data folder no longer hold the person. The operator makes these backups, and this program cannot reach them. Where a time is given, the operator says that the last of them is gone by then.',
   block_device:
     'It is not proven that the storage device holds no remnant below the files. Flash memory and some file systems keep old copies of a file, and overwriting the file does not reach these copies.',
 };
@@ -96,9 +96,31 @@ const methods = {
   by_service: 'Method not known: the service deleted the data, and it does not say by which method.',
 };
 
-const exception =
-  'Data were kept. Which exception allows this (Art. 17(3) GDPR, Section 1798.105(d) of the California Civil Code) is not recorded.';
-const identityCheck = 'Identity: how the identity of the person was checked is not recorded.';
+const deciders = {
+  data_protection_officer: 'Decided by: the data protection officer, as the operator says.',
+  privacy_team: 'Decided by: the privacy team, as the operator says.',
+  legal_team: 'Decided by: the legal team, as the operator says.',
+  support: 'Decided by: customer support, as the operator says.',
+  automatic: 'Decided by: no person. A rule decided, as the operator says.',
+};
+
+const identityChecks = {
+  logged_in: 'Identity: the person was logged in to the account, as the operator says.',
+  answered_at_address: 'Identity: the person answered at an address of the account, as the operator says.',
+  document: 'Identity: the person showed a document, as the operator says.',
+  in_person: 'Identity: the person was known in person, as the operator says.',
+  not_checked: 'Identity: it was not checked that the request came from the person, as the operator says.',
+};
+
+const exceptions = {
+  free_expression: 'Data were kept under Art. 17(3)(a) GDPR (freedom of expression), as the operator says.',
+  legal_obligation: 'Data were kept under Art. 17(3)(b) GDPR (a legal obligation), as the operator says.',
+  public_health: 'Data were kept under Art. 17(3)(c) GDPR (public health), as the operator says.',
+  archiving: 'Data were kept under Art. 17(3)(d) GDPR (archiving, research or statistics), as the operator says.',
+  legal_claims: 'Data were kept under Art. 17(3)(e) GDPR (legal claims), as the operator says.',
+  other: 'Data were kept under another exception, as the operator says.',
+};
+
 const noRecipients =
   'Recipients (Art. 19 GDPR): none is recorded as told. The dataset deletions names the rows to delete to the recipients that read it.';
 const recipients =
@@ -134,7 +156,11 @@ function summaryOf(certificate) {
 
 /** What a certificate does not prove: of each target below `verified`, in their order, and then what none can prove. */
 function notProvenOf({ targets, not_proven: codes, events_expected_by: expectedBy, stated }) {
-  const until = { wait_dropped: expectedBy, downstream_copies: stated.deletions_list_until };
+  const until = {
+    wait_dropped: expectedBy,
+    downstream_copies: stated.deletions_list_until,
+    operator_backups: stated.backups_until,
+  };
   return [
     ...targets
       .filter(({ result, assurance }) => result in notReached || assurance !== 'verified')
@@ -147,14 +173,32 @@ function notProvenOf({ targets, not_proven: codes, events_expected_by: expectedB
   ];
 }
 
-/** What a certificate states for regulators. */
-function statementsOf({ basis, origin, targets, consumers }) {
+/** What regulators ask and nobody has stated, in one sentence; nothing where all is stated. */
+function notStatedOf({ origin, targets, decided_by, identity, exception, stated }) {
+  const isKept = targets.some(({ result }) => result === 'kept');
+  const asked = [
+    [stated.controller === null, 'who the controller is'],
+    [origin === 'manual' && decided_by === undefined, 'who decided'],
+    [origin === 'manual' && identity === undefined, 'how the identity of the person was checked'],
+    [
+      isKept && exception === undefined,
+      'which exception allows to keep data (Art. 17(3) GDPR, Section 1798.105(d) of the California Civil Code)',
+    ],
+    [stated.backups_until === undefined, "until when the operator's backups can hold the person"],
+  ];
+  const missing = asked.filter(([isMissing]) => isMissing).map(([, what]) => what);
+  return missing.length === 0 ? [] : [`NOT STATED: ${missing.join('; ')}.`];
+}
+
+/** What a certificate states for regulators: what is not stated first. */
+function statementsOf(certificate) {
+  const { basis, origin, targets, consumers, decided_by, identity, exception } = certificate;
   const used = Object.keys(methods).filter((name) => targets.some(({ method }) => method === name));
+  const decided = [exceptions[exception], authorisedBy[origin], deciders[decided_by], identityChecks[identity]];
   return [
+    ...notStatedOf(certificate),
     legalGround[basis],
-    ...(targets.some(({ result }) => result === 'kept') ? [exception] : []),
-    authorisedBy[origin],
-    identityCheck,
+    ...decided.filter((sentence) => sentence !== undefined),
     ...used.map((name) => methods[name]),
     consumers.length > 0 ? recipients : noRecipients,
     retention,

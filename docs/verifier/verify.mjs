@@ -61,6 +61,9 @@ const fields = {
     'consent_withdrawn objection no_longer_needed unlawful legal_obligation child_consent consumer_request ' +
       'deleted_upstream restored_backup other',
   ),
+  decided_by: oneOf('data_protection_officer privacy_team legal_team support automatic'),
+  identity: oneOf('logged_in answered_at_address document in_person not_checked'),
+  exception: oneOf('free_expression legal_obligation public_health archiving legal_claims other'),
   delete_events: (value) => typeof value === 'boolean',
   continued: (value) => value === true,
   unnamed: (value) => value === true,
@@ -97,13 +100,16 @@ const fields = {
   signature: matches(/^[0-9a-f]{128}$/),
 };
 
+/** How a request was decided, as far as the operator states it. */
+const decision = 'decided_by identity exception';
+
 /** The fields of each type of record, beside type, seq and at. `a?` may be missing; `a=b` is named a and holds a b. */
 const records = {
-  received: 'request generation origin basis subject authorisation delete_events due_at',
+  received: 'request generation origin basis subject authorisation delete_events due_at decided_by? identity? exception?',
   scoped: 'request generation persons distinct_ids recordings quarantined files',
   held: 'request generation reason=held_reason',
   approved: 'request generation',
-  amended: 'request generation basis authorisation?',
+  amended: 'request generation basis authorisation? decided_by? identity? exception?',
   refused: 'request generation reason=refused_reason',
   cancelled: 'request generation',
   fencing: 'request generation epoch fence continued? served_at?',
@@ -814,7 +820,7 @@ function requestHistories(wanted) {
       const { request, generation, origin, basis, subject, authorisation, due_at } = entry;
       const about = { request, generation, origin, basis, subject, authorisation, received_at: entry.at, due_at };
       const maps = words('targets consumers acknowledged').map((map) => [map, new Map()]);
-      histories.set(id, { ...about, entries: { received: entry.seq }, ...Object.fromEntries(maps) });
+      histories.set(id, { ...about, decision: picked(entry, decision), entries: { received: entry.seq }, ...Object.fromEntries(maps) });
     }
     const history = histories.get(id);
     if (!history) return;
@@ -822,6 +828,7 @@ function requestHistories(wanted) {
     if (type === 'amended') {
       history.basis = entry.basis;
       history.authorisation = entry.authorisation ?? history.authorisation;
+      Object.assign(history.decision, picked(entry, decision));
     }
     if (type === 'fencing') history.fencing = (entry.continued ? history.fencing : 0) + entry.fence.length;
     if (type === 'fenced') {
@@ -870,6 +877,10 @@ function requestHistories(wanted) {
   };
 }
 
+/** Those of the named fields that an object has. */
+const picked = (object, names) =>
+  Object.fromEntries(words(names).flatMap((name) => (object[name] === undefined ? [] : [[name, object[name]]])));
+
 /** How a target was erased. */
 function methodOf(result) {
   if (words('deleted removed confirmed deletion_requested').includes(result)) return 'by_service';
@@ -879,9 +890,10 @@ function methodOf(result) {
 /** Whether a certificate states of the operator what it may, and nothing else: no ledger shows it. */
 function isStated(stated) {
   const isText = matches(/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u);
-  if (!hasExactly(stated, 'controller deletions_list_until program service')) return false;
-  const { controller, deletions_list_until: until, program, service } = stated;
-  if (!isTime(until) || !matches(/^\d+\.\d+\.\d+$/)(program)) return false;
+  const { backups_until: backups, ...rest } = isObject(stated) ? stated : {};
+  if (!hasExactly(rest, 'controller deletions_list_until program service')) return false;
+  const { controller, deletions_list_until: until, program, service } = rest;
+  if (!isTime(until) || (Object.hasOwn(stated, 'backups_until') && !isTime(backups)) || !matches(/^\d+\.\d+\.\d+$/)(program)) return false;
   const isController =
     hasExactly(controller, 'contact name') && isText(controller.name) && (controller.contact === null || isText(controller.contact));
   const isService = hasExactly(service, 'project url') && isText(service.url) && matches(/^[\w-]{1,200}$/)(service.project);
@@ -907,6 +919,7 @@ function deriveCertificate(history, { origin, stated }) {
     .map(([consumer, acknowledged_at]) => ({ consumer, acknowledged_at }))
     .sort((a, b) => (a.consumer < b.consumer ? -1 : 1));
   return {
+    ...history.decision,
     ...{ format_version: 1, request, generation, origin: cause, basis, subject, authorisation, received_at, due_at },
     ...{ fenced_at, locally_verified_at, deleted_upstream_at, ended_at, days: Math.max(0, days) },
     is_late: ended_at > due_at,

@@ -9,7 +9,7 @@ import { answerTimeouts, openTransport } from '../client/transport.ts';
 import { sharedRequestTimes } from '../cluster/shared-request-times.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, systemCode } from '../core/errors.ts';
 import type { ProjectHome } from '../job/project-home.ts';
 import type { Logger } from '../log/logger.ts';
 import { databasePath } from '../mirror/database.ts';
@@ -39,7 +39,7 @@ const bytesPerValue = 16;
 
 /** The service of a project. Nothing is asked yet. */
 export function projectService(parts: ProjectServiceParts): ProjectService {
-  const { home, clock, log, tracer, apiKey, keyFrom } = parts;
+  const { home, clock, log, tracer } = parts;
   const { settings } = home;
   const { service: reach } = settings;
   const budget = budgetOf(parts);
@@ -47,7 +47,7 @@ export function projectService(parts: ProjectServiceParts): ProjectService {
   let deprecation: Deprecation | null = null;
   let close = (): Promise<void> => Promise.resolve();
   const open = (): Service => {
-    const { origin, key } = requireService(settings, apiKey);
+    const { origin, key, keyAdvice } = requireService(settings, parts);
     const transport = openTransport(origin, key, settings.budget.concurrency, { ...answerTimeouts, ...reach });
     close = () => transport.close();
     return createService({
@@ -58,7 +58,6 @@ export function projectService(parts: ProjectServiceParts): ProjectService {
           return transport.send(request);
         },
       },
-      keyFrom,
       budget,
       clock,
       tracer,
@@ -66,8 +65,9 @@ export function projectService(parts: ProjectServiceParts): ProjectService {
       retryLimits: settings.retry,
       jsonDepthMax: reach.jsonDepthMax,
       jsonValuesMax: Math.ceil(reach.bodyBytesMax / bytesPerValue),
+      keyAdvice,
       projectPath: `${reach.pathPrefix}/${encodeURIComponent(reach.projectId ?? '')}`,
-      ...callLog(log, clock),
+      ...callLog(log, clock, new URL(origin).host),
       onDeprecated: (declared) => {
         deprecation = declared;
         log.warn(
@@ -81,13 +81,18 @@ export function projectService(parts: ProjectServiceParts): ProjectService {
 }
 
 /** Logs calls that are tried again, and pauses that the service asks for. */
-function callLog(log: Logger, clock: Clock): Pick<Parameters<typeof createService>[0], 'onRetry' | 'onThrottled'> {
+function callLog(
+  log: Logger,
+  clock: Clock,
+  host: string,
+): Pick<Parameters<typeof createService>[0], 'onRetry' | 'onThrottled'> {
   let pausedUntilMs = 0;
   return {
-    onRetry: ({ code, status }, attempt, delayMs) => {
+    onRetry: ({ code, status, cause }, { endpoint, attempt, delayMs }) => {
       // `onThrottled` logs a 429.
-      if (status !== 429)
-        log.warn({ code, status, attempt, delayMs: Math.round(delayMs) }, 'call failed, trying again');
+      if (status === 429) return;
+      const failed = { code, status, errno: systemCode(cause), host, endpoint };
+      log.warn({ ...failed, attempt, delayMs: Math.round(delayMs) }, 'call failed, trying again');
     },
     onThrottled: (pauseMs) => {
       // Requests under way at once are all refused: one line for all of them.

@@ -11,6 +11,8 @@ export type AccessPage = {
   access: SubjectAccess;
   whereabouts: Pick<Whereabouts, 'requests' | 'searched'>;
   service: string | null;
+  /** Who answers for the data, and how to reach them; null where the settings do not say it. */
+  controller: { name: string | null; contact: string | null };
   at: string;
 };
 
@@ -26,6 +28,8 @@ const personNames: Readonly<Record<string, string>> = {
   uuid: 'Number of your profile (UUID)',
   id: 'Number of your profile',
   changed_at: 'Last changed in this copy',
+  last_seen_at: 'Last seen',
+  is_identified: 'Identified',
 };
 const recordingNames: Readonly<Record<string, string>> = {
   recording_duration: 'length in seconds',
@@ -42,7 +46,13 @@ const recordingNames: Readonly<Record<string, string>> = {
 const shownApart = new Set(['id', 'start_time', 'end_time', 'person']);
 
 /** The answer to a request for access, for the person: one page that is complete without a script or another file. Personal data. */
-export function accessPage({ access, whereabouts: { requests, searched }, service, at }: AccessPage): string {
+export function accessPage({
+  access,
+  whereabouts: { requests, searched },
+  service,
+  controller,
+  at,
+}: AccessPage): string {
   const { persons, recordings, playlists, quarantine, files } = access;
   const isNothing = [persons, recordings, playlists, quarantine, files].every(({ length }) => length === 0);
   return renderPage({
@@ -54,7 +64,8 @@ export function accessPage({ access, whereabouts: { requests, searched }, servic
       <p class="soft">
         This page shows what a copy of the analytics data${service === null ? '' : html` of <b>${service}</b>`} holds
         about you, as of ${secondText(at)}. All times are UTC.
-      </p>`,
+      </p>
+      ${controllerText(controller)}`,
     content: html`${persons.map((person, index) => profile(person, persons.length > 1 ? ` ${index + 1}` : ''))}
       ${recordings.length > 0 ? recordingList(recordings) : ''} ${playlists.length > 0 ? playlistList(playlists) : ''}
       ${
@@ -100,12 +111,25 @@ export function accessPage({ access, whereabouts: { requests, searched }, servic
   });
 }
 
+function controllerText({ name, contact }: AccessPage['controller']): Markup | string {
+  const named = [name, contact].filter((text) => text !== null);
+  return named.length === 0 ? '' : html`<p>Who answers for these data: <b>${named.join(', ')}</b></p>`;
+}
+
+/** The fields of a row, and beside them those that the service sent and this copy has no name for. */
+function fieldsOf(row: Row): [name: string, value: unknown][] {
+  const { extra, ...named } = row;
+  return [...Object.entries(named), ...(isJsonObject(extra) ? Object.entries(extra) : [])].filter(
+    ([, value]) => value !== null,
+  );
+}
+
 function profile(person: Row, number: string): Markup {
-  const rest = Object.entries(person).filter(([name, value]) => name !== 'properties' && value !== null);
+  const rest = fieldsOf(person).filter(([name]) => name !== 'properties');
   const { properties } = person;
   return html`<section>
     <h2>Your profile${number}</h2>
-    ${factList(rest.map(([name, value]) => [personNames[name] ?? name, valueOf(value)]))}
+    ${factList(rest.map(([name, value]) => [personNames[name] ?? codeText(name), valueOf(value)]))}
     ${
       isJsonObject(properties)
         ? table(
@@ -133,8 +157,8 @@ function recordingList(recordings: readonly Row[]): Markup {
         valueOf(row['start_time']),
         tookText(row),
         html`<code>${textOrEmpty(row['id'])}</code>`,
-        Object.entries(row)
-          .filter(([name, value]) => !shownApart.has(name) && value !== null)
+        fieldsOf(row)
+          .filter(([name]) => !shownApart.has(name))
           .map(([name, value]) => `${recordingNames[name] ?? codeText(name)}: ${storedText(name, value)}`)
           .join('; '),
       ]),
@@ -187,6 +211,7 @@ function valueOf(value: unknown): Markup | string {
 
 function plainText(value: unknown): string {
   if (value === null) return 'empty';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value !== 'string') return stringifyExactJson(value);
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/.test(value) && !Number.isNaN(Date.parse(value))
     ? secondText(new Date(value).toISOString())

@@ -76,7 +76,7 @@ footer { padding-block: 2rem 3rem; color: var(--soft); font-size: .88rem; }
 .pairs { grid-template-columns: max-content 1fr max-content 1fr; }
 .table:has(.letter) table { font-size: .8rem; }
 .table:has(.letter) :is(th, td) { padding-right: .4rem; }
-.table:has(.letter) .id code { font-size: .74em; }
+.table:has(.letter) .id code { display: inline-block; max-width: 19ch; white-space: normal; }
 @media screen and (max-width: 52rem) {
   .chart { grid-template-columns: minmax(0, 1fr); }
   dl, .pairs { grid-template-columns: minmax(0, 1fr); gap: 0; }
@@ -107,7 +107,6 @@ footer { padding-block: 2rem 3rem; color: var(--soft); font-size: .88rem; }
   .together, dl { break-inside: avoid; }
   .table { overflow: visible; }
   th, td { padding: .18rem .7rem .18rem 0; }
-  .id code { font-size: .78em; }
   .chart { grid-template-columns: minmax(0, 1fr) 21rem; margin: .8rem 0; }
   dl { grid-template-columns: max-content 1fr; gap: .1rem 1.2rem; }
   .pairs { grid-template-columns: max-content 1fr max-content 1fr; }

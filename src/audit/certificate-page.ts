@@ -160,7 +160,7 @@ function supersededPanel(later: readonly LaterWord[]): Markup {
 
 /** What a certificate says for regulators. */
 function statements({ stated }: Certificate, says: readonly string[]): Markup {
-  const { controller, program, service } = stated;
+  const { backups_until: backupsUntil, controller, program, service } = stated;
   return html`<section aria-labelledby="regulators">
     <h2 id="regulators">Ground, method and responsibility</h2>
     <ul>
@@ -172,6 +172,10 @@ function statements({ stated }: Certificate, says: readonly string[]): Markup {
         ['Controller', controller === null ? 'not stated (setting audit.controller)' : controller.name],
         ['Contact', controller?.contact ?? 'not stated'],
         ['Service', service === null ? 'not stated' : `${service.url}, project ${service.project}`],
+        [
+          'Backups gone by',
+          backupsUntil === undefined ? 'not stated (setting audit.backupDays)' : minuteText(backupsUntil),
+        ],
         ['Program', `analytics-mirror ${program}`],
       ],
       'pairs',

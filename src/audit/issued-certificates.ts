@@ -49,7 +49,7 @@ export function findCertificate(
         hint:
           'restore reports/certificates/ from a backup' +
           (present === undefined
-            ? '; it is derived anew only where this version and service, audit.controller and erasure.feedRetentionDays are those of its day'
+            ? '; it is derived anew only where this version and service, audit.controller, audit.backupDays and erasure.feedRetentionDays are those of its day'
             : ''),
       },
     );

@@ -50,7 +50,7 @@ export function addGivenOptions(command: Command): Command {
 export async function readGiven(options: GivenOptions, source: string | undefined): Promise<GivenIdentifier[]> {
   const { file = source } = options;
   const ofOption = (kind: string, values: readonly string[] = []): GivenRow[] =>
-    values.map((value) => ({ where: `--${kind.replace('_', '-')}`, kind, value }));
+    values.map((value) => ({ where: `--${kind.replace('_', '-')}`, kind, value, fields: 2 }));
   const fromOptions = [
     ...ofOption('uuid', options.uuid),
     ...ofOption('id', options.id),
@@ -58,6 +58,7 @@ export async function readGiven(options: GivenOptions, source: string | undefine
     ...ofOption('email', options.email),
   ];
   const rows = [...fromOptions, ...(file === undefined ? [] : parseRows(decodeIdentifiers(await readBytes(file))))];
+  refuseOtherTables(rows);
   const problems: string[] = [];
   const blanks: string[] = [];
   const given = rows.flatMap((row): GivenIdentifier[] => {
@@ -87,6 +88,34 @@ export async function readGiven(options: GivenOptions, source: string | undefine
       },
     );
   return given;
+}
+
+/** Throws `usage` for what no line says the kind of: people have lists of addresses, and tables with other columns. */
+function refuseOtherTables(rows: readonly GivenRow[]): void {
+  const isColumn = rows.length > 0 && rows.every(({ fields }) => fields === 1);
+  const hasKind = (row: GivenRow, index: number): boolean => {
+    const kind = row.fields === 2 ? kindOf(row) : undefined;
+    // The first line may be a header: `email,name`.
+    return kind !== undefined && (index > 0 || kinds[kind].safeParse(row.value).success);
+  };
+  if ((!isColumn && rows.length < 2) || rows.some(hasKind)) return;
+  const addresses = rows.filter(({ kind }) => kinds.email.safeParse(trimBlanks(kind)).success);
+  // A header may stand above them.
+  const isOfAddresses = isColumn && addresses.length > 0 && addresses.length >= rows.length - 1;
+  const form = isOfAddresses
+    ? 'a column of e-mail addresses'
+    : isColumn
+      ? 'one column of a spreadsheet'
+      : 'a table of a spreadsheet';
+  throw new AppError(
+    `the identifiers are not lines of kind,value (${Object.keys(kinds).join(', ')}): they look like ${form}`,
+    {
+      code: 'usage',
+      hint: isOfAddresses
+        ? 'write email, before each address, and leave a header out; nothing was done'
+        : 'write a line for each person, as kind,value, such as email,ann@example.com; nothing was done',
+    },
+  );
 }
 
 function kindOf({ kind }: GivenRow): keyof typeof kinds | undefined {
@@ -123,6 +152,9 @@ async function readBytes(file: string): Promise<Buffer> {
   }
 }
 
+/** How the files of spreadsheets begin: as archives (.xlsx, .ods), or as older ones do (.xls). */
+const spreadsheetMarks = [Buffer.from('PK\x03\x04'), Buffer.from([0xd0, 0xcf, 0x11, 0xe0])];
+
 /** The byte order marks of the encodings that are read where the mark says so. */
 const marks = [
   { bytes: Buffer.from([0xef, 0xbb, 0xbf]), encoding: 'utf-8' },
@@ -135,6 +167,7 @@ const marks = [
  * names the one that it seems to be: a letter that is read wrongly makes another identifier.
  */
 function decodeIdentifiers(bytes: Buffer): string {
+  if (spreadsheetMarks.some((mark) => bytes.indexOf(mark) === 0)) throw wrongEncoding('a spreadsheet, and no CSV');
   const { encoding = 'utf-8', bytes: mark } = marks.find((one) => bytes.indexOf(one.bytes) === 0) ?? {};
   // The first letters of a kind are ASCII, so that the null bytes beside them tell the width of a letter.
   const nulls = [...bytes.subarray(0, 4)].filter((byte) => byte === 0).length;
@@ -160,8 +193,8 @@ function wrongEncoding(found: string): AppError {
 /** A first field that a kind and another separator than a comma begin. */
 const separated = /^\s*(?:kind|uuid|id|distinct[_-]id|email)\s*([;\t|])/i;
 
-/** An identifier as it was given, and where, without its content. */
-type GivenRow = { where: string; kind: string; value: string };
+/** An identifier as it was given, and where; `fields`: of its line. */
+type GivenRow = { where: string; kind: string; value: string; fields: number };
 
 /** The rows of a CSV text, without its header line. Throws `usage` for what is no CSV with commas. */
 function parseRows(text: string): GivenRow[] {
@@ -190,11 +223,8 @@ function parseRows(text: string): GivenRow[] {
     });
   }
   const isHeader = rows[0]?.record[0]?.trim().toLowerCase() === 'kind';
-  return rows
-    .slice(isHeader ? 1 : 0)
-    .map(({ record: [kind = '', value = '', ...rest], line }) => ({
-      where: `line ${line}`,
-      kind,
-      value: rest.length === 0 ? value : '',
-    }));
+  return rows.slice(isHeader ? 1 : 0).map(({ record, line }) => {
+    const [kind = '', value = ''] = record;
+    return { where: `line ${line}`, kind, value: record.length === 2 ? value : '', fields: record.length };
+  });
 }

@@ -1,8 +1,9 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { findDefaultFile } from '../config/default-file.ts';
 import type { Environment } from '../config/environment.ts';
 import { AppError } from '../core/errors.ts';
 import type { SettingsFlags } from '../config/load-settings.ts';
+import { logLevels } from '../config/log-levels.ts';
 import { parseSettingValue } from '../config/setting-value.ts';
 
 /** The options that every command takes. */
@@ -22,10 +23,16 @@ export function addGlobalOptions(program: Command): Command {
     .option('--json', 'print exactly one JSON object on standard output')
     .option('--config <file>', 'a configuration file (MIRROR_CONFIG)')
     .option('--data-dir <folder>', 'the data folder, which holds the mirror (MIRROR_DATA_DIR)')
-    .option('--log-level <level>', 'trace, debug, info, warn, error or silent (MIRROR_LOG_LEVEL)')
+    .addOption(suggesting(new Option('--log-level <level>', 'how much is logged (MIRROR_LOG_LEVEL)'), logLevels))
     .option('--project <name>', 'the project, where several are configured')
     .option('--wait', 'while another run holds the data folder: wait, instead of ending with exit code 5')
     .option('--set <path=value>', 'any setting, as --set persons.pageSize=500; may be repeated', collectSetting);
+}
+
+/** An option of which many values are known, and which takes others too. */
+export function suggesting(option: Option, values: readonly string[]): Option {
+  option.argChoices = [...values];
+  return option;
 }
 
 /** The settings that the options give. Given the environment, with the file that is read where nothing names one. */

@@ -181,7 +181,7 @@ function buildProgram(context: CommandContext): Command {
     .exitOverride();
 }
 
-/** Adds every command to the program, and loads those that the command line can mean. Others only stand in the help. */
+/** Adds every command to the program, and loads those that the command line can mean: others only stand in the help. */
 async function addCommands(program: Command, argv: readonly string[], context: CommandContext): Promise<void> {
   const added = new Map([['', program]]);
   for (const [name, { does, file = name.replace(' ', '-'), help = '', holds }] of Object.entries(commands)) {
@@ -192,7 +192,9 @@ async function addCommands(program: Command, argv: readonly string[], context: C
       .description(does)
       .addHelpText('after', ({ command: helped }) => wrapHelp(helped, help));
     added.set(name, command);
-    if (file === null || !words.every((word) => argv.includes(word))) continue;
+    // A script that completes command lines has the options of every command.
+    const isMeant = words.every((word) => argv.includes(word)) || argv.includes('completion');
+    if (file === null || !isMeant) continue;
     const { define } = (await import(`./commands/${file}.ts`)) as CommandFile;
     const action = define(command, context);
     addAction(context, command, 'run' in action && holds ? holding(action, name, holds, context.signal) : action);

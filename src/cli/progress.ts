@@ -35,7 +35,7 @@ export function progressLine(
 ): string {
   const counted =
     total === null || total <= 0 ? `${countText(done)} rows` : `${countText(done)} of ${countText(total)}`;
-  if (waits !== null) return `${label}  waits for ${waits.why} until ${secondText(waits.until)}  ${counted}`;
+  if (waits !== null) return waitingLine(label, waits, { counted, columns });
   const perSecond = elapsedMs > 0 ? ((done - before) * 1000) / elapsedMs : 0;
   const rate = `${countText(Math.round(perSecond))}/s`;
   const budget = requestsLeft === null ? '' : `  ${countText(requestsLeft)} requests free`;
@@ -45,6 +45,17 @@ export function progressLine(
   const bar = columns < barFromColumns ? '' : `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)}  `;
   const left = perSecond > 0 ? `  ${durationText((Math.max(0, total - done) * 1000) / perSecond)} left` : '';
   return `${label}  ${bar}${counted}  ${rate}${budget}${left}`;
+}
+
+/** What is waited for. A narrow terminal shows less of it, and no number that is cut off. */
+function waitingLine(
+  label: string,
+  { why, until }: NonNullable<BudgetLook['waits']>,
+  { counted, columns }: { counted: string; columns: number },
+): string {
+  const whole = `${label}  waits for ${why} until ${secondText(until)}`;
+  const least = `${label}  waits until ${until.slice(11, 19)} UTC`;
+  return [`${whole}  ${counted}`, whole].find(({ length }) => length < columns) ?? least;
 }
 
 /** Shows a job's progress on a terminal. `look`: what a part has of the budget. */

@@ -5,12 +5,15 @@ import type { AbsenceResult } from '../sync/absence.ts';
 import { passRemarks, seenOfCount, type PassReport } from '../sync/pass-report.ts';
 import { formatTable } from './table.ts';
 
-/** A table of passes: the rows of each, its verdict and the reason; the rows that the fence kept out, where there are any. */
+/**
+ * A table of passes: its verdict and the reason, and the rows that it received, which are more than the list has: pages overlap. The
+ * rows that the fence kept out, where there are any.
+ */
 export function passTable(passes: readonly PassReport[]): string {
   const isFenced = passes.some(({ rowsFenced }) => rowsFenced > 0);
   const setAside = isFenced ? ['in quarantine', 'kept out'] : ['in quarantine'];
   const table = formatTable(
-    ['pass', 'verdict', 'rows', 'new', 'changed', ...setAside, 'pages', 'steps back', 'ended'],
+    ['pass', 'verdict', 'received', 'new', 'changed', ...setAside, 'pages', 'steps back', 'ended'],
     passes.map((pass) => [
       `${pass.dataset} ${pass.mode}`,
       verdictCell(pass),
@@ -31,7 +34,7 @@ export function passTable(passes: readonly PassReport[]): string {
 function verdictCell(pass: PassReport): string {
   const { verdict, reason } = pass;
   // A head pass ends where rows are known: that is no fault.
-  if (reason === 'head') return 'done (head)';
+  if (reason === 'head') return 'done';
   const seen = seenOfCount(pass);
   const because = reason === null || (reason === 'count_not_reached' && seen !== null) ? [] : [codeText(reason)];
   const said = [...because, ...(seen === null ? [] : [`${seen} rows seen`])];

@@ -1,6 +1,7 @@
 import { isLoopback } from '../config/addresses.ts';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
+import { keyAdvice } from './key-advice.ts';
 
 /** A service's address without a path, and the project in it. */
 type ConfiguredProject = { origin: string; projectId: string };
@@ -15,11 +16,20 @@ export function mirroredProject(settings: Settings, apiKey: string | null): Conf
   return { origin: isLoopback(hostname) ? `${protocol}//${hostname}` : origin, projectId };
 }
 
-/** The service without a project, which is enough to list the projects. Throws `usage` with everything that is not configured. */
-export function requireService(settings: Settings, apiKey: string | null): { origin: string; key: string } {
+/**
+ * The service without a project, which is enough to list the projects, and what to do where it refuses the key. `keyFrom`: the key's
+ * place, in words. Throws `usage` with everything that is not configured.
+ */
+export function requireService(
+  settings: Settings,
+  { apiKey, keyFrom }: { apiKey: string | null; keyFrom: string },
+): { origin: string; key: string; keyAdvice: string } {
   const { baseUrl } = settings.service;
-  if (baseUrl === null || apiKey === null) return requireProject(settings, apiKey);
-  return { origin: new URL(baseUrl).origin, key: apiKey };
+  const { origin, key } =
+    baseUrl === null || apiKey === null
+      ? requireProject(settings, apiKey)
+      : { origin: new URL(baseUrl).origin, key: apiKey };
+  return { origin, key, keyAdvice: keyAdvice({ key, keyFrom, origin }) };
 }
 
 function requireProject(settings: Settings, apiKey: string | null): ConfiguredProject & { key: string } {

@@ -8,14 +8,17 @@ import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 /** How long an answer asks to wait, from `nowMs` on, and the longest such wait that is obeyed after a 429. */
 export type AskedWait = { retryAfterMs: number | undefined; retryAfterMaxMs: number; nowMs: number };
 
-/** An answer that was not a success. `keyFrom`: where the key comes from, in words. */
+/** An answer that was not a success. */
 export type Refusal = AskedWait & {
-  keyFrom?: string | undefined;
   status: number;
   body: unknown;
   /** The path that was asked for, and where a redirect leads. */
   path?: string;
   location?: string | undefined;
+  /** What to do where the key is refused. */
+  keyAdvice?: string | undefined;
+  /** The parameters that a setting has added to the question. */
+  extraNames?: readonly string[];
 };
 
 /**
@@ -33,7 +36,7 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       code: 'refused',
       finding: 'key_refused',
       status,
-      hint: `check ${refusal.keyFrom ?? 'the API key'}; a personal API key is needed`,
+      hint: refusal.keyAdvice ?? 'check the API key',
     });
   if (status === 402)
     return new AppError(`the account at the service has used up its quota (${answered})`, {
@@ -92,8 +95,14 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
     code: 'rejected',
     status,
     isForeign,
-    hint: status === 404 ? 'nothing is there under this identifier' : 'check what was sent',
+    hint: status === 404 ? 'nothing is there under this identifier' : rejectionHint(endpoint, refusal.extraNames ?? []),
   });
+}
+
+function rejectionHint({ path }: Endpoint, extraNames: readonly string[]): string {
+  return path === endpoints['recordings.list'].path && extraNames.length > 0
+    ? `check the setting recordings.query, which adds ${extraNames.join(', ')} to the question`
+    : 'check what was sent';
 }
 
 function missingScope(scope: string | null): string {

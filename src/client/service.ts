@@ -59,17 +59,17 @@ type CallLimits = RetryLimits & { retryAfterMaxMs: number };
 /** What the client needs. `onRetry`: an attempt will be repeated. `onThrottled`: a 429, with the pause for all. */
 export type ServiceParts = JsonBounds & {
   transport: Transport;
-  /** Where the key comes from, in words for a message. */
-  keyFrom?: string | undefined;
   budget: Budget;
   clock: Clock;
   /** Records every request, by its endpoint only. */
   tracer?: Tracer;
   random: () => number;
   retryLimits: CallLimits;
+  /** What to do where the service refuses the key. */
+  keyAdvice?: string;
   /** Path prefix and project, as in `/api/environments/1`. With no project, as in `/api/environments/`, only projects can be listed. */
   projectPath: string;
-  onRetry?: (error: AppError, attempt: number, delayMs: number) => void;
+  onRetry?: (error: AppError, repeated: { endpoint: string; attempt: number; delayMs: number }) => void;
   onThrottled?: (pauseMs: number) => void;
   /** Is called once, with the first answer whose headers declare the address deprecated. */
   onDeprecated?: (deprecation: Deprecation) => void;
@@ -118,13 +118,13 @@ export function createService(parts: ServiceParts): Service {
         signal,
         ...(endpoint.body && body !== undefined ? { body: JSON.stringify(body) } : {}),
       };
+      const called = `${endpoint.method} ${endpoint.path}`;
       // Waits for the budget, and those that a 429 asks for, may be longer than a call is repeated.
       let waitedMs = 0;
       return await retry(
         async (attempt) => {
           const about = { 'http.request.method': endpoint.method, 'url.template': endpoint.path };
-          const name = `${endpoint.method} ${endpoint.path}`;
-          return tracer.span(name, { kind: 'client', attributes: about }, async (set) => {
+          return tracer.span(called, { kind: 'client', attributes: about }, async (set) => {
             const askedAtMs = clock.now();
             const begin = (): Promise<TransportResponse> => {
               const turnMs = clock.now() - askedAtMs;
@@ -139,9 +139,10 @@ export function createService(parts: ServiceParts): Service {
             if (response.status === 429) waitedMs += Math.min(retryAfterMs ?? 0, retryAfterMaxMs);
             return readReply(endpoint, response, {
               path,
-              keyFrom: parts.keyFrom,
               retryAfterMs,
               retryAfterMaxMs,
+              keyAdvice: parts.keyAdvice,
+              extraNames: Object.keys(extraQuery),
               nowMs: clock.now(),
               bounds: parts,
               readJson,
@@ -149,7 +150,13 @@ export function createService(parts: ServiceParts): Service {
           });
         },
         { ...retryLimits, attemptsMax: isRepeatable(endpoint) ? retryLimits.attemptsMax : 1 },
-        { clock, random, signal, onRetry, uncountedMs: () => waitedMs },
+        {
+          clock,
+          random,
+          signal,
+          onRetry: (error, attempt, delayMs) => onRetry?.(error, { endpoint: called, attempt, delayMs }),
+          uncountedMs: () => waitedMs,
+        },
       );
     },
   };
@@ -176,7 +183,10 @@ function readReply(
     bounds,
     readJson,
     ...asked
-  }: Pick<Refusal, 'path' | 'keyFrom' | keyof AskedWait> & { bounds: JsonBounds; readJson: JsonReader },
+  }: Pick<Refusal, 'path' | 'keyAdvice' | 'extraNames' | keyof AskedWait> & {
+    bounds: JsonBounds;
+    readJson: JsonReader;
+  },
 ): Reply {
   const isSuccess = (status >= 200 && status < 300) || status === endpoint.status;
   const body = readBody(contentType, bytes, bounds, isSuccess ? readJson : readWhole);

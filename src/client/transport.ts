@@ -163,7 +163,7 @@ function unreachable(origin: string, reason: string, cause: unknown): AppError {
     retryable: true,
     hint: /CERT|SIGNATURE/.test(reason)
       ? 'the certificate of the service is not trusted: check service.baseUrl (MIRROR_BASE_URL) and the clock of this machine; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file'
-      : 'check service.baseUrl (MIRROR_BASE_URL), the network, and that the service runs',
+      : `check service.baseUrl (MIRROR_BASE_URL), the network${origin.startsWith('https:') ? ' and its proxy (HTTPS_PROXY)' : ''}, and that the service runs`,
     cause,
   });
 }

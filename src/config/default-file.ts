@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { AppError, systemCode } from '../core/errors.ts';
+import { shellWord } from '../core/words.ts';
 import type { Environment } from './environment.ts';
 
 const name = 'analytics-mirror.yaml';
@@ -34,13 +35,27 @@ function callingFolder(): string {
  * to be masked.
  */
 export function findDefaultFile(environment: Environment): string | undefined {
-  const file = defaultFiles(environment).find(isThere);
+  const files = defaultFiles(environment);
+  const file = files.find(isThere);
+  if (file === undefined) refuseOtherName(files);
   if (file === undefined || process.getuid === undefined) return file;
   const { uid, mode } = statSync(file);
   if ((uid === process.getuid() || uid === 0) && (mode & 0o022) === 0) return file;
   throw new AppError(`another user may have written the configuration file ${file}`, {
     code: 'usage',
     hint: `if it is yours, run: chmod go-w ${file}; otherwise name your own with --config`,
+  });
+}
+
+/** Throws `usage` for a file of the other usual ending: nobody would notice that it is not read. */
+function refuseOtherName(files: readonly string[]): void {
+  const [wanted, found] = files
+    .map((file): [string, string] => [file, file.replace(/yaml$/, 'yml')])
+    .find(([, other]) => isThere(other)) ?? [''];
+  if (found === undefined) return;
+  throw new AppError(`the configuration file ${found} is not read: its name has to end with .yaml`, {
+    code: 'usage',
+    hint: `run: mv ${shellWord(found)} ${shellWord(wanted)}`,
   });
 }
 

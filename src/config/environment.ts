@@ -88,6 +88,8 @@ export function readSecretFile(path: string, name: string, what: string, problem
 
 function checked(text: string, name: string, what: string, problems: string[]): string | null {
   const secret = text.trim();
+  // Docker's --env-file and systemd's credentials keep the quotes that a shell would take away.
+  if (/^(["']).*\1$/.test(secret)) problems.push(`${name}: the ${what} stands in quotes, which do not belong to it`);
   if (/[^\x21-\x7e]/.test(secret))
     problems.push(`${name}: the ${what} holds a space or another character that no ${what} has`);
   return secret === '' ? null : secret;

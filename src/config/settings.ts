@@ -5,6 +5,7 @@ import { ConsumerName } from '../contract/consumer.ts';
 import { MachineName } from '../contract/machine.ts';
 import { compileCron } from './cron.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
+import { logLevels } from './log-levels.ts';
 
 /** The jobs that the worker runs by itself, in the order in which jobs run that are due at the same moment. */
 export const scheduledJobs = [
@@ -167,7 +168,15 @@ export const Settings = z.strictObject({
     baseUrl: baseUrl.nullable(),
     movedFrom: baseUrl.nullable(),
     projectId: z
-      .union([z.string().regex(/^[\w-]+$/, 'is a number or a name, without slashes'), z.int().transform(String)])
+      .union([
+        z
+          .string()
+          .regex(
+            /^[\w-]+$/,
+            'is the id of a project, such as the number after /project/ in the address of its pages; `init` finds it by the name',
+          ),
+        z.int().transform(String),
+      ])
       .nullable(),
     pathPrefix: z.string().regex(/^(\/[\w.-]+)+$/, 'must look like /api/environments'),
     totalTimeoutMs: durationMs,
@@ -247,6 +256,7 @@ export const Settings = z.strictObject({
   }),
   audit: z.strictObject({
     controller: z.strictObject({ name: statedText.nullable(), contact: statedText.nullable() }),
+    backupDays: count.nullable(),
     anchors: z.array(anchor),
     signer: signer.nullable(),
     nextSigner: signer.nullable(),
@@ -272,7 +282,7 @@ export const Settings = z.strictObject({
     port: z.int().min(0).max(65_535),
     allowedHosts: z.array(z.string().min(1)),
   }),
-  log: z.strictObject({ level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']) }),
+  log: z.strictObject({ level: z.enum(logLevels) }),
 });
 export type Settings = z.infer<typeof Settings>;
 

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
   linkSync,
@@ -92,20 +94,30 @@ export function writeRequestedFile(file: string, content: Content): void {
   });
 }
 
+/** Makes a folder that a command was asked to write to. Throws `usage` when it cannot be made. */
+export function makeRequestedFolder(folder: string): void {
+  orUsage(folder, () => makeFolder(folder));
+}
+
 /** Writes a file that a command was asked for where nothing stands, for its owner only. Throws `usage` when it cannot be written. */
 export function writeNewFile(file: string, text: string): void {
   orUsage(file, () => writeFileSync(file, text, { flag: 'wx', mode: 0o600 }));
 }
 
-function orUsage(file: string, write: () => void): void {
+/** Throws `usage` where a new file cannot be written, before the work of which it is the result. */
+export function refuseUnwritable(file: string): void {
+  orUsage(file, () => accessSync(dirname(file), constants.W_OK));
+}
+
+function orUsage(path: string, write: () => void): void {
   try {
     write();
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined) throw error;
-    throw new AppError(`cannot write ${file} (${code})`, {
+    throw new AppError(`cannot write ${path} (${code})`, {
       code: 'usage',
-      hint: 'name a file in a folder that can be written',
+      hint: 'name a place in a folder that this user can write',
     });
   }
 }

@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
+import type { Decision } from '../ledger/record.ts';
 import { basisCode } from '../ledger/vocabulary.ts';
 import { type ErasureRequest, updateRequest } from '../mirror/erasure-requests.ts';
 import { markPurgeOwed, purgeOwed } from '../mirror/purge.ts';
@@ -9,18 +10,19 @@ import { requireReferences } from './request/reference.ts';
 import { record, together } from './request/together.ts';
 
 /**
- * Replaces the reference of a request (the role or ticket that asks for it), or its basis, in the mirror and as an HMAC and a code on the ledger.
+ * Replaces the reference of a request (the role or ticket that asks for it), or its basis, in the mirror and as an HMAC and a code on the
+ * ledger, or states how it was decided, on the ledger.
  * The old words are purged from the mirror's file. Throws `usage` where the words are no references, where the request is
  * at its end and keeps no words, and `storage` where a reader keeps the old words in the file.
  */
 export async function amendRequest(
   context: JobContext,
   idOrPrefix: string,
-  change: { by?: string | undefined; basis?: string | undefined },
+  change: { by?: string | undefined; basis?: string | undefined; decision?: Decision },
 ): Promise<ErasureRequest> {
   requireReferences(change);
   const { db, settings, clock, signal } = context;
-  const { by, basis } = change;
+  const { by, basis, decision } = change;
   const request = requireRequest(db, idOrPrefix);
   const box = request.certifiedAt === null ? boxDetailsOf({ db, settings }, request.id) : undefined;
   if (!box)
@@ -37,6 +39,7 @@ export async function amendRequest(
       generation,
       basis: basisCode(basis ?? request.basis),
       ...authorisation,
+      ...decision,
     });
     updateRequest(db, id, {
       ...(by === undefined ? {} : { authorisedBy: by }),

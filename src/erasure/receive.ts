@@ -1,3 +1,4 @@
+import type { Decision } from '../ledger/record.ts';
 import { basisCode, type AttentionReason, type Origin, type TargetResult } from '../ledger/vocabulary.ts';
 import { randomUUID } from 'node:crypto';
 import type { PagedDataset } from '../contract/datasets.ts';
@@ -31,8 +32,8 @@ import { eachTogether, record, together } from './request/together.ts';
 import { endWait } from './upstream/earlier-deletions.ts';
 import { leaveToHolders } from './upstream/leave-to-holders.ts';
 
-/** Who allows the erasure and on which legal basis, and whether the events are deleted too. */
-export type Authority = { basis: string; by: string; deleteEvents: boolean };
+/** Who allows the erasure, on which legal basis, how it was decided, and whether the events are deleted too. */
+export type Authority = { basis: string; by: string; decision?: Decision; deleteEvents: boolean };
 
 /** The result for one given identifier, without the identifier itself. */
 export type AddedRequest = {
@@ -40,10 +41,10 @@ export type AddedRequest = {
   line: number;
   kind: GivenIdentifier['kind'];
   id: string;
-  state: string;
-  reason: string | null;
+  state: ErasureRequest['state'];
+  reason: ErasureRequest['reason'];
   /** Why it cannot go on by itself. */
-  waitsFor: string | null;
+  waitsFor: ErasureRequest['waitsFor'];
   /** The earlier request that erased the same person. */
   erasedBy: string | null;
   /** Whether there was already a request for the same identifier, and the same persons, that asks for at least as much. */
@@ -137,7 +138,12 @@ export function deletionReceiver(context: ReceiveContext): (dataset: PagedDatase
   };
 }
 
-function receive(context: ReceiveContext, origin: Origin, box: Box, { basis, by, deleteEvents }: Authority): string {
+function receive(
+  context: ReceiveContext,
+  origin: Origin,
+  box: Box,
+  { basis, by, decision, deleteEvents }: Authority,
+): string {
   const { db, settings, clock } = context;
   const id = randomUUID();
   // A clock that was set back would make it late at once.
@@ -152,6 +158,7 @@ function receive(context: ReceiveContext, origin: Origin, box: Box, { basis, by,
       subject: subjectMac(box),
       authorisation: authorisationMac(box, by),
       delete_events: deleteEvents,
+      ...decision,
       due_at: isoTime(nowMs + settings.erasure.dueDays * 86_400_000),
     });
     updateRequest(db, id, { basis, authorisedBy: by, box: closeBox({ db, settings }, id, box) });

@@ -1,9 +1,9 @@
 import { chmodSync, cpSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { draftLivesMs, syncToDisk } from '../core/atomic-file.ts';
+import { draftLivesMs, makeRequestedFolder, syncToDisk } from '../core/atomic-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { isWithin, makeFolder, namesIn } from '../core/folder.ts';
+import { isWithin, namesIn } from '../core/folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
@@ -31,7 +31,7 @@ const unfinished = '.unfinished';
 /**
  * Copies what a data folder has to `to`, into a folder that is named after the time, and looks at the copy. `keep`: so many of these stay;
  * older ones are removed. A kill leaves a folder that says that it is unfinished, which a later call removes. Throws `usage` for a
- * place in the data folder, where scans would find the copied people, and `storage` where the copy cannot be made or read.
+ * place that cannot be written, or in the data folder, where scans would find the copied people, and `storage` where the copy cannot be made or read.
  */
 export function backUp(
   db: Database,
@@ -45,11 +45,11 @@ export function backUp(
   const name = isoTime(clock.now()).replaceAll(/[-:]|\.\d+/gu, '');
   const [folder, draft] = [join(to, name), join(to, `${name}${unfinished}`)];
   try {
-    makeFolder(to);
+    makeRequestedFolder(to);
     removeUnfinished(to, clock.now() - draftLivesMs);
     if (existsSync(folder))
       throw new AppError(`${folder} is there already`, { code: 'storage', hint: 'try again in a second' });
-    makeFolder(join(draft, 'ledger'));
+    makeRequestedFolder(join(draft, 'ledger'));
     const mirror = databasePath(draft);
     // Live rows only: a copy of pages would take freed ones along.
     db.prepare(/*sql*/ `VACUUM INTO ?`).run(mirror);

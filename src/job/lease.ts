@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { secondText } from '../core/words.ts';
 import type { Database } from '../mirror/database.ts';
 import { isLocked, lockFile } from '../mirror/file-lock.ts';
 import { makeMissingIndexes } from '../mirror/first-pass.ts';
@@ -134,10 +135,10 @@ function tryToTake(db: Database, wanted: Waiter, nowMs: number): Disposable | Le
 }
 
 function busy({ job, pid, host, takenAt }: LeaseHolder): AppError {
-  return new AppError(`another run holds the data folder: ${job}, process ${pid} on ${host}, since ${takenAt}`, {
-    code: 'busy',
-    hint: 'try again when it has ended, or add --wait',
-  });
+  return new AppError(
+    `another run holds the data folder: ${job}, process ${pid} on ${host}, since ${secondText(takenAt)}`,
+    { code: 'busy', hint: 'try again when it has ended, or add --wait' },
+  );
 }
 
 /** The file whose lock is the lease. */

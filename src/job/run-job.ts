@@ -87,9 +87,9 @@ function toldOf<Result extends JobResult>(requests: string[], result: Result, { 
   return { ...result, outcome: result.outcome === 'done' ? 'held' : result.outcome };
 }
 
-/** Takes the lease. A guest waits for its turn for a bounded time, and any run as long as it takes where the context says so. */
+/** Takes the lease. A guest or a drill waits for a bounded time, any run as long as it takes where the context says so. */
 function takeLease({ db, clock, signal, wait, log }: JobContext, job: string): Promise<Lease> {
-  const waitMs = wait === true ? Infinity : isGuest(job) ? guestWaitMs : 0;
+  const waitMs = wait === true ? Infinity : isGuest(job) || job === 'drill' ? guestWaitMs : 0;
   const onWait = (present: LeaseHolder): void => {
     const seconds = waitMs === Infinity ? {} : { atMostSeconds: waitMs / 1000 };
     log.info(

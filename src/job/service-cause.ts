@@ -25,11 +25,19 @@ const causes: Readonly<Record<string, Pick<ServiceCause, 'kind' | 'message'>>> =
 };
 
 /** The jobs that read a list of the service in every run. */
-const listJobs: readonly ScheduledJob[] = ['head', ...mirroredDatasets.map((dataset) => datasets[dataset].fullJob)];
+export const listJobs: readonly ScheduledJob[] = [
+  'head',
+  ...mirroredDatasets.map((dataset) => datasets[dataset].fullJob),
+];
+
+/** The fault of the service or of its key that a reason of a failed run shows; undefined where it shows none. */
+export function causeOf(reason: string): Pick<ServiceCause, 'kind' | 'message'> | undefined {
+  return Object.hasOwn(causes, reason) ? causes[reason] : undefined;
+}
 
 /** Whether a reason of a failed run is a fault of the service or of its key. */
 export function isServiceCause(reason: string): boolean {
-  return Object.hasOwn(causes, reason);
+  return causeOf(reason) !== undefined;
 }
 
 /**

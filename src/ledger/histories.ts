@@ -1,5 +1,5 @@
 import type { LedgerEntry } from './entry.ts';
-import { isOfRequest, requestsOf, type RequestRecord } from './record.ts';
+import { decisionOf, isOfRequest, requestsOf, type RequestRecord } from './record.ts';
 import { reachedAt, type Mark, type RequestHistory } from './request-history.ts';
 import type { TargetName } from './target.ts';
 import type { RequestReason, RequestState } from './vocabulary.ts';
@@ -50,6 +50,7 @@ function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestH
     authorisation,
     dueAt: entry.due_at,
     deletesEvents: entry.delete_events,
+    decision: decisionOf(entry),
     received: { entry: entry.seq, at: entry.at },
     scopedAt: null,
     heldAt: null,
@@ -114,6 +115,7 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
     case 'amended':
       history.basis = entry.basis;
       history.authorisation = entry.authorisation ?? history.authorisation;
+      history.decision = { ...history.decision, ...decisionOf(entry) };
       return;
     case 'held':
       history.heldAt = entry.at;

@@ -11,7 +11,10 @@ import {
   bases,
   boundKeys,
   boundParts,
+  deciders,
+  exceptions,
   heldReasons,
+  identityChecks,
   origins,
   publicationCauses,
   refusalReasons,
@@ -53,6 +56,24 @@ const consumers = z
 /** An identifier that is fenced, by its MAC, encrypted under the restore key. */
 const fenceEntry = z.strictObject({ kind: z.enum(identifierKinds), encrypted: hex });
 
+/** How a request was decided; the fields that the operator states. */
+const decision = {
+  decided_by: z.enum(deciders).optional(),
+  identity: z.enum(identityChecks).optional(),
+  exception: z.enum(exceptions).optional(),
+};
+const Decision = z.strictObject(decision);
+export type Decision = z.infer<typeof Decision>;
+
+/** What a record says of the decision about its request. */
+export function decisionOf({ decided_by, identity, exception }: Decision): Decision {
+  return {
+    ...(decided_by === undefined ? {} : { decided_by }),
+    ...(identity === undefined ? {} : { identity }),
+    ...(exception === undefined ? {} : { exception }),
+  };
+}
+
 /** What is recorded of an erasure, by its `type`. Enums, integers, times, uuids and hex only: no text is free. */
 export const LedgerRecord = z.discriminatedUnion('type', [
   /** `subject`, `authorisation`: HMAC-SHA-256 under the request's own key of who asks to be erased, and who allowed it. */
@@ -65,6 +86,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     authorisation: hex,
     delete_events: z.boolean(),
     due_at: Time,
+    ...decision,
   }),
   /** What was found, before anything was done. */
   z.strictObject({
@@ -78,8 +100,14 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('held'), ...about, reason: z.enum(heldReasons) }),
   z.strictObject({ type: z.literal('approved'), ...about }),
-  /** The basis was mended, or the HMAC of who allowed it. The request's own words are never here. */
-  z.strictObject({ type: z.literal('amended'), ...about, basis: z.enum(bases), authorisation: hex.optional() }),
+  /** The basis was mended, the HMAC of who allowed it, or how it was decided. The request's own words are never here. */
+  z.strictObject({
+    type: z.literal('amended'),
+    ...about,
+    basis: z.enum(bases),
+    authorisation: hex.optional(),
+    ...decision,
+  }),
   z.strictObject({ type: z.literal('refused'), ...about, reason: z.enum(refusalReasons) }),
   z.strictObject({ type: z.literal('cancelled'), ...about }),
   /**

@@ -1,4 +1,4 @@
-import type { LedgerRecord } from './record.ts';
+import type { Decision, LedgerRecord } from './record.ts';
 import type { TargetName } from './target.ts';
 import type { Assurance, AttentionReason, RequestReason, RequestState, TargetResult } from './vocabulary.ts';
 
@@ -55,6 +55,8 @@ export type RequestHistory = Pick<
   /** Whether it was begun without identifiers: the fence from before stands for it. */
   isUnnamed: boolean;
   deletesEvents: boolean;
+  /** How it was decided, as far as the operator states it. */
+  decision: Decision;
   /** The newest fence that stands, and the generation that was fenced. */
   fence: (Mark & { epoch: number; entries: number; generation: number }) | null;
   /** Targets with an intent and no result since. */

@@ -19,6 +19,22 @@ export function basisCode(basis: string): (typeof bases)[number] {
   return bases.find((known) => known === basis) ?? 'other';
 }
 
+/** Who decided about a request, as the operator says: a role, never a name. */
+export const deciders = ['data_protection_officer', 'privacy_team', 'legal_team', 'support', 'automatic'] as const;
+
+/** How it was checked that whoever asks is the person, as the operator says. */
+export const identityChecks = ['logged_in', 'answered_at_address', 'document', 'in_person', 'not_checked'] as const;
+
+/** Which exception of Art. 17(3) GDPR allows to keep what is kept, as the operator says. */
+export const exceptions = [
+  'free_expression',
+  'legal_obligation',
+  'public_health',
+  'archiving',
+  'legal_claims',
+  'other',
+] as const;
+
 /** Where a request came from: an operator, a deletion that the sync found, or a restored older database. */
 export const origins = ['manual', 'upstream', 'restore'] as const;
 export type Origin = (typeof origins)[number];

@@ -23,6 +23,8 @@ export type Chart = {
 const size = { width: 600, height: 100 };
 const ticksWanted = 4;
 const labelsMax = 13;
+/** A bar is no wider, however few there are. */
+const barWidthMax = size.width / 12;
 const limitTimesMax = 4;
 
 /** The style of a chart on every page. The page has the colours: `--line`, `--soft` and `--s0` to `--s3`. */
@@ -60,11 +62,13 @@ export function layOut({ marks, series, categories, limit }: Chart): {
   const isLimitShown = limit !== undefined && limit <= most * limitTimesMax;
   const y = scaleLinear([0, isLimitShown ? Math.max(most, limit) : most], [size.height, 0]).nice(ticksWanted);
   const x = scaleBand<number>(indexes, [0, size.width]).padding(0.24);
-  const width = marks === 'stacked' ? x.bandwidth() : x.bandwidth() / Math.max(1, series.length);
+  const abreast = marks === 'stacked' ? 1 : Math.max(1, series.length);
+  const width = Math.min(barWidthMax, x.bandwidth() / abreast);
+  const inset = (x.bandwidth() - width * abreast) / 2;
   const bars = layers.flatMap((layer, index) =>
     layer.flatMap(([from, to], category): Bar[] => {
       const [low, high] = marks === 'stacked' ? [from, to] : [0, to - from];
-      const left = (x(category) ?? 0) + (marks === 'stacked' ? 0 : width * index);
+      const left = (x(category) ?? 0) + inset + (marks === 'stacked' ? 0 : width * index);
       return low === high ? [] : [{ series: index, category, x: left, y: y(high), width, height: y(low) - y(high) }];
     }),
   );

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { bytesText } from '../core/words.ts';
 import { databasePath, logBytesKept } from './database.ts';
 
 /** The write-ahead log has this many bytes only while a reader keeps it from being written back, or after one large write. */
@@ -17,5 +18,5 @@ export function isLogKeptByReader(logBytes: number): boolean {
 /** What is wrong with a write-ahead log of so many bytes, in words; null where nothing is. */
 export function keptLogText(logBytes: number): string | null {
   if (!isLogKeptByReader(logBytes)) return null;
-  return `mirror.db-wal has grown to ${Math.floor(logBytes / 1_000_000)} MB, because a reader keeps it from being written back`;
+  return `mirror.db-wal has grown to ${bytesText(logBytes)}, because a reader keeps it from being written back`;
 }

@@ -43,15 +43,23 @@ export type DemoErasure = {
 const people = 5;
 const cameBack = 2;
 
-/** Erases some persons, lets some of them come back at the service, and tries an older copy of the mirror. */
+/** What the erasure of the demo uses. `passTime`: days pass, at most until today. */
+type ErasingCommands = {
+  signal: AbortSignal;
+  say: (line: string) => void;
+  sync: (app: App, job: SyncJob) => Promise<SyncJobResult>;
+  publish: (app: App, datasets: null) => Promise<unknown>;
+  passTime: (days: number) => void;
+};
+
+/**
+ * Erases some persons, lets some of them come back at the service, waits for the service's weekly batch, and tries an older copy of
+ * the mirror.
+ */
 export async function eraseSome(
   app: App,
   sandbox: Sandbox,
-  {
-    signal,
-    say,
-    sync,
-  }: { signal: AbortSignal; say: (line: string) => void; sync: (app: App, job: SyncJob) => Promise<SyncJobResult> },
+  { signal, say, sync, publish, passTime }: ErasingCommands,
 ): Promise<DemoErasure> {
   const job = app.serviceContext(signal);
   const older = mkdtempSync(join(tmpdir(), 'analytics-mirror-older-'));
@@ -61,17 +69,27 @@ export async function eraseSome(
     const given = uuids.map((value) => ({ kind: 'uuid', value }) as const);
     say(`finding  ${people} people in the mirror and in every published file`);
     await runEraseJob(job, async (own) => {
-      const authority = { basis: 'consent_withdrawn', by: 'demo' };
-      // A request that deletes events waits for the service's weekly batch. The last one keeps them, so it ends today.
-      await addRequests(own, given.slice(0, -1), { ...authority, deleteEvents: true });
-      await addRequests(own, given.slice(-1), { ...authority, deleteEvents: false });
+      const decision = { decided_by: 'privacy_team', identity: 'logged_in' } as const;
+      const authority = { basis: 'consent_withdrawn', by: 'demo', decision };
+      await addRequests(own, given, { ...authority, deleteEvents: true });
       return { outcome: 'done', counts: {} };
     });
     say('erasing  them here, searching every file for them before and after, then erasing them at the service');
     const { erasure } = await runReconcileJob(job, undefined);
+    // The service takes minutes.
+    passTime(0.05);
+    await runReconcileJob(job, undefined);
     for (const uuid of uuids.slice(0, cameBack)) sandbox.act({ do: 'resurrect', uuid });
     say(`syncing  again, after ${cameBack} of them have come back at the service`);
-    const { passes } = await sync(app, { datasets: ['persons'], mode: 'full', resume: true });
+    const again = { datasets: ['persons', 'recordings', 'playlists'], mode: 'full', resume: true } as const;
+    const { passes } = await sync(app, again);
+    say("waiting  two weeks of the sandbox's clock: the service deletes events in a weekly batch");
+    for (const days of [13, 1]) {
+      passTime(days);
+      await runReconcileJob(job, undefined);
+    }
+    await sync(app, again);
+    await publish(app, null);
     say('checking the ledger, the certificate and all files');
     return {
       people: erasure.fenced,
@@ -79,7 +97,7 @@ export async function eraseSome(
       rowsRemoved: erasure.rowsErased + erasure.rowsRemoved,
       foundBefore: scanned(app.settings.dataDir, 'control'),
       foundAfter: scanned(app.settings.dataDir, 'verify'),
-      keptOut: passes.reduce((sum, { rowsFenced }) => sum + rowsFenced, 0),
+      keptOut: passes.find(({ dataset }) => dataset === 'persons')?.rowsFenced ?? 0,
       olderCopy: await tryOlderCopy(app, older),
       ...(await prove(app, signal)),
     };
@@ -111,14 +129,15 @@ async function tryOlderCopy({ settings, clock }: App, older: string): Promise<De
   }
 }
 
-/** Writes the certificate of the finished request and today's report, and verifies the data folder. */
+/** Writes the certificate of a finished request and today's report, and verifies the data folder. */
 async function prove(
   { settings, clock, databaseReadOnly }: App,
   signal: AbortSignal,
 ): Promise<Pick<DemoErasure, 'certificate' | 'report' | 'isVerified'>> {
   const { dataDir } = settings;
   const db = databaseReadOnly();
-  const done = listRequests(db, 'all').find(({ certifiedAt }) => certifiedAt !== null);
+  // Not of those who have come back.
+  const done = listRequests(db, 'all').findLast(({ certifiedAt }) => certifiedAt !== null);
   const ledger = readLedger(dataDir);
   const certificate = join(reportsFolder(dataDir), 'certificate.html');
   const found = findCertificate(settings, ledger.entries(), done?.id ?? '');

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { z } from 'zod';
 import type { App } from '../app/app.ts';
-import type { Service } from '../client/service.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import { queryMirror } from '../mirror/query.ts';
 import { listCurrentSnapshots } from '../snapshot/current-snapshots.ts';
 import { parquetRows } from '../snapshot/duckdb.ts';
@@ -15,7 +14,7 @@ import type { DemoErasure } from './demo-erasure.ts';
 export type DemoReport = {
   dataDir: string;
   files: { mirror: string; snapshots: string };
-  /** How many rows the service, the mirror and the Parquet files each count. */
+  /** How many rows the service has, and the mirror and the Parquet files. */
   counts: { dataset: 'persons' | 'recordings'; service: number; mirror: number; parquet: number; verdict: string }[];
   snapshots: SnapshotReport[];
   erasure: DemoErasure;
@@ -23,12 +22,13 @@ export type DemoReport = {
 };
 
 /** Gathers the result of the demo: counts of service, mirror and Parquet, files, and queries with their answers. */
-export async function describeDemo(app: App, erasure: DemoErasure): Promise<DemoReport> {
+export async function describeDemo(app: App, { store }: Sandbox, erasure: DemoErasure): Promise<DemoReport> {
   const { dataDir } = app.settings;
   const db = app.databaseReadOnly();
   const about = { jobs: [], atMs: app.clock.now(), namesHeld: false };
   const { rows, passes, snapshots } = gatherContent(db, app.settings, about);
-  const served = await countServed(app.service());
+  const none = { limit: 0, offset: 0 };
+  const served = { persons: store.persons.page({}, none).count, recordings: store.recordings.page(none).count };
   const published = publishedFilesIn(dataDir);
   const paths = listCurrentSnapshots(published).flatMap(({ dataset, files }) =>
     dataset === 'persons' ? files.map(({ path }) => path) : [],
@@ -61,15 +61,6 @@ export async function describeDemo(app: App, erasure: DemoErasure): Promise<Demo
   }));
   const files = { mirror: join(dataDir, 'mirror.db'), snapshots: published.localFolder };
   return { dataDir, files, counts, snapshots: snapshots ?? [], erasure, queries: answers };
-}
-
-/** The counts that the service reports. */
-async function countServed(service: Service): Promise<{ persons: number; recordings: number }> {
-  const query = { limit: 1, offset: 0 };
-  const Counted = z.object({ count: z.int() });
-  const count = async (dataset: 'persons' | 'recordings'): Promise<number> =>
-    Counted.parse((await service.call(`${dataset}.list`, { query })).body).count;
-  return { persons: await count('persons'), recordings: await count('recordings') };
 }
 
 function tabular(rows: readonly Readonly<Record<string, unknown>>[]): { columns: string[]; rows: unknown[][] } {

@@ -1,5 +1,6 @@
 import type { App } from '../app/app.ts';
 import type { PublishedDataset } from '../contract/datasets.ts';
+import { systemClock, type Clock } from '../core/clock.ts';
 import { countText, durationText } from '../core/words.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { ExportJobResult } from '../worker/export-job.ts';
@@ -19,6 +20,15 @@ export type DemoCommands = {
 const persons = 20_000;
 const recordings = 4000;
 const generations = 3;
+/** The demo begins so long ago, so that the service's weekly batch has run at its end. */
+const agoMs = 14 * 86_400_000;
+
+const earlier: Clock = { ...systemClock, now: () => systemClock.now() - agoMs };
+
+/** The clock of a program that lives in the time of a sandbox. */
+export function clockOf(sandbox: Sandbox): Clock {
+  return { ...systemClock, now: () => sandbox.clock.now() };
+}
 
 /** Starts the service of the demo, if wanted with hostile values in its data. */
 export async function serveDemo({
@@ -26,7 +36,17 @@ export async function serveDemo({
   hostile,
 }: Pick<DemoCommands, 'say'> & { hostile?: boolean | undefined }): Promise<Sandbox> {
   const since = stopwatch();
-  const sandbox = await startEmbeddedSandbox({ persons, recordings, seed: 1, port: 0, hostile });
+  // Like live services, but that no recording ends in the two weeks of the demo.
+  const like = { profile: 'live', live: { retentionDays: 90 } } as const;
+  const sandbox = await startEmbeddedSandbox({
+    persons,
+    recordings,
+    seed: 1,
+    port: 0,
+    hostile,
+    clock: earlier,
+    ...like,
+  });
   say(`served   ${countText(persons)} persons and ${countText(recordings)} recordings at ${sandbox.url} (${since()})`);
   return sandbox;
 }
@@ -36,6 +56,8 @@ export function demoSettings({ playlists }: Sandbox): { path: string; value: unk
   return [
     { path: 'playlists.shortIds', value: playlists },
     { path: 'log.level', value: 'warn' },
+    { path: 'service.pathPrefix', value: '/api/projects' },
+    { path: 'recordings.query', value: { date_from: '-90d' } },
     ...unhurried,
     // Too large to make any request wait: it is set so that the status page has a budget to show.
     { path: 'budget.windows', value: [{ requests: 100_000, perSeconds: 3600 }] },
@@ -52,11 +74,15 @@ export async function runDemo(app: App, sandbox: Sandbox, commands: DemoCommands
   say(
     `exported ${generations} times, at last ${snapshots.map(({ dataset, rows }) => `${countText(rows)} ${dataset}`).join(', ')} (${since()})`,
   );
-  const erasure = await eraseSome(app, sandbox, commands);
+  const passTime = (days: number): void => {
+    const nowMs = sandbox.clock.now() + days * 86_400_000;
+    sandbox.clock.moveTo(Math.min(nowMs, systemClock.now()));
+  };
+  const erasure = await eraseSome(app, sandbox, { ...commands, passTime });
   say(
     `erased   ${countText(erasure.people)} people from the service, the mirror and ${countText(erasure.filesRewritten)} published files (${since()})`,
   );
-  return describeDemo(app, erasure);
+  return describeDemo(app, sandbox, erasure);
 }
 
 /** Publishes several generations, with changes at the service in between. */

@@ -69,7 +69,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
           code: 'storage',
           hint: 'run `analytics-mirror reconcile`, then `analytics-mirror export` to publish whole files again',
         });
-      return `${files} published files, ${bytes} bytes, all match their manifests`;
+      return `${countedText(files, 'published file')}, ${bytesText(bytes)}, ${files === 1 ? 'as its manifest says' : 'all match their manifests'}`;
     }),
     ...(settings.export.mask.some((mask) => typeof mask !== 'string')
       ? [await attempt('mask key', () => checkMaskKey(dataDir))]
@@ -105,7 +105,7 @@ async function checkMirror(db: Database, signal: AbortSignal): Promise<string> {
       code: 'storage',
       hint: 'restore it from a backup, or move it away and sync again',
     });
-  return `mirror.db is sound and holds ${countTable(db, 'persons')} persons`;
+  return `mirror.db is sound and holds ${countedText(countTable(db, 'persons'), 'person')}`;
 }
 
 /** Says which settings the service cannot do without and nothing gives. */
@@ -127,7 +127,7 @@ function configurationFound({ service }: Settings): Check {
 function checkLog(dataDir: string): Found {
   const bytes = readLogBytes(dataDir);
   const problem = keptLogText(bytes);
-  if (problem === null) return `mirror.db-wal has ${Math.round(bytes / 1e6)} MB`;
+  if (problem === null) return `mirror.db-wal has ${bytesText(bytes)}`;
   return { state: 'warning', detail: problem, fix: alertTable.log_held.todo };
 }
 
@@ -139,21 +139,24 @@ function checkLedger(dataDir: string, signers: readonly OutsideSigner[]): string
   const { ok, size, checkpoints, problems } = verifyLedger({ folder: ledgerFolder(dataDir) });
   refuseLostLedger(dataDir, { size: () => size });
   if (ok) refuseOtherKey(dataDir, readLedger(dataDir).rotations(), signers);
-  if (ok) return `${size} entries, ${checkpoints} checkpoints, all correct`;
+  if (ok) return `${countedText(size, 'entry', 'entries')}, ${countedText(checkpoints, 'checkpoint')}, all correct`;
   const [first] = problems;
   const isUnsigned = problems.every(({ problem }) => problem === 'nothing_signed' || problem === 'unsigned_for_long');
-  throw new AppError(`${problems.length} problems in the ledger; the first is at ${first?.where}: ${first?.sentence}`, {
-    code: 'storage',
-    hint: isUnsigned
-      ? 'a run was ended before it signed; `analytics-mirror audit checkpoint` signs the ledger'
-      : 'run `analytics-mirror audit verify` to see all problems; restore ledger/ from a backup',
-  });
+  throw new AppError(
+    `${countedText(problems.length, 'problem')} in the ledger; the first is at ${first?.where}: ${first?.sentence}`,
+    {
+      code: 'storage',
+      hint: isUnsigned
+        ? 'a run was ended before it signed; `analytics-mirror audit checkpoint` signs the ledger'
+        : 'run `analytics-mirror audit verify` to see all problems; restore ledger/ from a backup',
+    },
+  );
 }
 
 /** Checks that no entry of the ledger has waited too long for an anchor outside. */
 async function checkAnchors(settings: Settings): Promise<string> {
   const missing = await findMissingAnchors(settings);
-  if (missing.length === 0) return `${settings.audit.anchors.length} anchors outside, none is missing`;
+  if (missing.length === 0) return `${countedText(settings.audit.anchors.length, 'anchor')} outside, none is missing`;
   throw new AppError(missing.join(', '), {
     code: 'storage',
     hint: 'run `analytics-mirror audit anchor`, which says what each anchor answers',
@@ -169,11 +172,11 @@ async function checkErasures(db: Database, dataDir: string, ledger: LedgerReader
   const again = listRequests(db, 'all').filter(({ listedAgainPass }) => listedAgainPass !== null);
   const listed = again.filter(({ origin }) => origin !== 'upstream').length;
   if (found === 0 && listed > 0) {
-    const detail = `the service lists ${listed} erased persons again, which speaks against their certificates`;
+    const detail = `the service lists ${countedText(listed, 'erased person')} again, which speaks against their certificates`;
     return { state: 'warning', detail, fix: 'run `analytics-mirror reconcile`: it opens their requests again' };
   }
   if (found === 0 && again.length > 0) {
-    const detail = `the service lists ${again.length} rows again that were taken for deleted there`;
+    const detail = `the service lists ${countedText(again.length, 'row')} again that were taken for deleted there`;
     return {
       state: 'warning',
       detail,
@@ -181,7 +184,7 @@ async function checkErasures(db: Database, dataDir: string, ledger: LedgerReader
     };
   }
   if (found === 0) return `epoch ${readEpoch(db)}; the mirror holds no erased person`;
-  throw new AppError(`the mirror holds ${found} identifiers of erased people`, {
+  throw new AppError(`the mirror holds ${countedText(found, 'identifier')} of erased people`, {
     code: 'storage',
     hint: 'run `analytics-mirror reconcile`, then `erase scan`',
   });

@@ -81,8 +81,8 @@ export async function examineService(
 }
 
 function deprecationFinding({ since, sunsetAt }: Deprecation, pathPrefix: string): Check {
-  const from = since === null ? '' : ` since ${since}`;
-  const until = sunsetAt === null ? '' : `, and will switch it off at ${sunsetAt}`;
+  const from = since === null ? '' : ` since ${secondText(since)}`;
+  const until = sunsetAt === null ? '' : `, and will switch it off at ${secondText(sunsetAt)}`;
   const detail = `the service has declared ${pathPrefix} deprecated${from}${until}`;
   return { check: 'service: address', state: 'warning', detail, fix: deprecationHint(pathPrefix) };
 }

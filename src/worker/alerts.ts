@@ -1,7 +1,7 @@
 import { alertKinds, alertTable, configuredKey, type AlertKind } from '../config/alert-kinds.ts';
 import type { ScheduledJob } from '../config/settings.ts';
 import { stateDiffers } from '../erasure/bound/compare.ts';
-import { codeText, countedText, minuteText } from '../core/words.ts';
+import { bytesText, codeText, countedText, minuteText } from '../core/words.ts';
 import { isServiceCause, serviceCauses } from '../job/service-cause.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 import { keptLogText } from '../mirror/log-size.ts';
@@ -107,7 +107,7 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
     ...only(
       diskFreeBytes < diskFreeBytesMin,
       'disk_low',
-      `the disk of the data folder has ${Math.floor(diskFreeBytes / 1_000_000)} MB left`,
+      `the disk of the data folder has ${bytesText(diskFreeBytes)} left`,
     ),
     ...found('clock_differs', clock.problem),
     ...found('log_held', keptLogText(logBytes)),

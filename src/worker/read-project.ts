@@ -2,9 +2,11 @@ import { existsSync } from 'node:fs';
 import { compileCron } from '../config/cron.ts';
 import { scheduleOf, type ScheduledJob, type Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
+import { codeText, minuteText } from '../core/words.ts';
 import { freeBytesAt, isWritable } from '../core/folder.ts';
 import { readClockStanding } from '../job/clock-standing.ts';
 import { runsUnderWay } from '../job/lease.ts';
+import { causeOf, listJobs } from '../job/service-cause.ts';
 import type { JobState, ProjectCondition, ProjectState } from '../job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Database } from '../mirror/database.ts';
@@ -13,7 +15,7 @@ import { readLogBytes } from '../mirror/log-size.ts';
 import { readOpenAlerts, type Alert } from '../mirror/open-alerts.ts';
 import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
-import { alertsOf } from './alerts.ts';
+import { alertOf, alertsOf } from './alerts.ts';
 import { historyOf, jobStateOf, runsLookedAt, type JobHistory } from './schedule-plan.ts';
 
 /** The history of a job in the mirror, at a time in milliseconds since 1970. */
@@ -40,10 +42,30 @@ export function readProjectState(
     condition: readProjectCondition(db, settings, nowMs),
   };
   const standing = readOpenAlerts(db);
-  const alerts = alertsOf(state, { nowMs, startedAtMs: nowMs, detail: null, standing });
+  const known = alertsOf(state, { nowMs, startedAtMs: nowMs, detail: null, standing });
+  const alerts = [
+    ...known,
+    ...failedSync(db, state.jobs, nowMs).filter(({ kind }) => known.every((one) => one.kind !== kind)),
+  ];
   // Perhaps nobody follows the schedule here, so a job is late only where a worker has said so.
   const isSaid = ({ kind, job }: Alert): boolean => standing.some((one) => one.kind === kind && one.job === job);
   return { ...state, alerts: alerts.filter((alert) => alert.kind !== 'stale' || isSaid(alert)) };
+}
+
+/** Tells of a last `sync` that has failed: perhaps cron runs it, and no worker. A list that a job has read since is newer. */
+function failedSync(db: Database, jobs: readonly JobState[], nowMs: number): Alert[] {
+  const runs = listRunsOfJob(db, 'sync', runsLookedAt, runsUnderWay(db, nowMs));
+  const { failing } = historyOf(runs, newestSuccess(db, 'sync'));
+  // One that died is begun again: the machine may have gone down.
+  if (failing === null || failing.reason === 'died') return [];
+  const since = isoTime(failing.sinceMs);
+  if (jobs.some(({ job, lastSuccessAt }) => listJobs.includes(job) && (lastSuccessAt ?? '') > since)) return [];
+  const cause = causeOf(failing.reason);
+  return [
+    cause
+      ? alertOf(cause.kind, `${cause.message} since ${minuteText(since)}: sync`)
+      : alertOf('failing', `sync fails since ${minuteText(since)} (${codeText(failing.reason)})`),
+  ];
 }
 
 function readJobStates(db: Database, settings: Settings, nowMs: number): JobState[] {

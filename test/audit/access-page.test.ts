@@ -6,6 +6,7 @@ const nothing: AccessPage = {
   access: { persons: [], recordings: [], quarantine: [], playlists: [], files: [] },
   whereabouts: { requests: [], searched: { files: 3, rows: 9, bytes: 99 } },
   service: 'project 1 of analytics.example.com',
+  controller: { name: null, contact: null },
   at: '2026-11-22T12:00:00.000Z',
 };
 const hostile = '<script>alert(1)</script>&"\u202e';
@@ -35,6 +36,7 @@ const all: AccessPage = {
         viewed: 1,
         viewers: ['staff@example.org'],
         person: { name: 'left out' },
+        extra: { retention_days: 30, is_archived: false },
       },
       { id: 'newer', start_time: '2026-11-02T10:00:00+02:00', end_time: null, keypress_count: null },
     ],
@@ -72,6 +74,17 @@ test('shows every value with its digits, times with their zone, and nothing unes
   expect(page).not.toMatch(/<script|<b>\{|\[object|undefined|left out|staff@|src=|url\(/);
   expect(page).toContain(`content="default-src 'none'; style-src 'sha256-`);
   expect(page.indexOf('newer')).toBeLessThan(page.indexOf('older'));
+});
+
+test('names who answers for the data, and shows fields without a name of ours one by one', () => {
+  const controller = { name: 'Example AG', contact: 'privacy@example.com' };
+  const extra = { is_identified: true, last_seen_at: '2026-01-02T03:04:05.678Z', first_plan: 'free' };
+  const page = accessPage({ ...all, controller, access: { ...all.access, persons: [{ uuid: 'u-1', extra }] } });
+  expect(page).toContain('<p>Who answers for these data: <b>Example AG, privacy@example.com</b></p>');
+  const words = page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+  expect(words).toContain('Identified yes Last seen 2026-01-02 03:04:05 UTC first plan free');
+  expect(words).toContain('retention days: 30; is archived: no');
+  expect(accessPage(nothing)).not.toContain('Who answers');
 });
 
 test('says so where nothing is stored', () => {

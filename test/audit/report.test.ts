@@ -109,6 +109,9 @@ describe('a report', () => {
     const report = reportOf(archiveOf(1));
     const page = reportPage(report);
     checkPage(page);
+    // An id of a request is as large as its neighbours, on two lines.
+    expect(page).toContain('.id code { display: inline-block; max-width: 19ch; white-space: normal; }');
+    expect(page).not.toMatch(/\.id code \{[^}]*font-size/);
     // The style has a look of its own.
     await expect(page.replace(/<style>.*<\/style>/s, '<style></style>')).toMatchFileSnapshot(
       '../golden/audit-report.html',

@@ -89,6 +89,17 @@ describe('sync refuses to go on, and loses nothing, when', () => {
       1,
       /^error: no answer from .*: ECONNREFUSED\n {2}check service\.baseUrl/,
     );
+    const { stderr } = await workspace.run(['sync', 'persons', '--log-level', 'warn'], {
+      env: { MIRROR_BASE_URL: origin },
+    });
+    const [repeated = ''] = stderr.split('\n');
+    expect(JSON.parse(repeated)).toMatchObject({
+      code: 'unreachable',
+      errno: 'ECONNREFUSED',
+      host: new URL(origin).host,
+      endpoint: 'GET /persons',
+      msg: 'call failed, trying again',
+    });
   });
 
   it('the key is wrong', () =>
@@ -97,6 +108,23 @@ describe('sync refuses to go on, and loses nothing, when', () => {
       3,
       /^error: the service refuses the API key .*401: authentication_failed\)\n {2}check MIRROR_API_KEY/,
     ));
+
+  it('the key is one of a project', () =>
+    assertFailedSync(
+      { MIRROR_API_KEY: 'phc_key_that_nobody_issued' },
+      3,
+      /names; the configured key \(phc_…\) is that of a project, which only sends events: a personal API key is needed$/m,
+    ));
+
+  it('the question has what the service does not know, by a setting', async () => {
+    const { origin } = await localServer((_request, response) => response.writeHead(400, inJson).end('{}'));
+    const query = ['--set', 'recordings.query={date_from: banana}'];
+    const { code, stderr } = await workspace.run(['sync', 'recordings', ...query], {
+      env: { MIRROR_BASE_URL: origin },
+    });
+    expect(code).toBe(1);
+    expect(stderr).toContain('\n  check the setting recordings.query, which adds date_from to the question\n');
+  });
 
   it('a scope is missing', () =>
     assertFailedSync(

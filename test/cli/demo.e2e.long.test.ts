@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
@@ -13,9 +13,9 @@ it('the demo syncs, exports and shows the same counts everywhere; it needs a fre
   expect(ended.code).toBe(0);
   const shown = jsonOf(ended) as { counts: object[]; erasure: object; queries: { rows: unknown[] }[] };
   expect(shown.counts).toEqual([
-    { dataset: 'persons', service: 19_997, mirror: 19_997, parquet: 19_997, verdict: 'complete' },
-    // The recording of somebody erased cannot be deleted at the service.
-    { dataset: 'recordings', service: 4000, mirror: 3999, parquet: 3999, verdict: 'complete' },
+    // Two of the erased have come back at the service.
+    { dataset: 'persons', service: 19_997, mirror: 19_995, parquet: 19_995, verdict: 'complete' },
+    { dataset: 'recordings', service: 3999, mirror: 3999, parquet: 3999, verdict: 'complete' },
   ]);
   expect(shown.erasure).toMatchObject({
     people: 5,
@@ -27,9 +27,14 @@ it('the demo syncs, exports and shows the same counts everywhere; it needs a fre
   });
   expect(shown.queries.map(({ rows }) => rows.length)).toEqual([4, 3, 3]);
   expect(ended.stderr).toMatch(
-    /^served .*\nsynced .*\nexported .*\nfinding .*\nerasing .*\nsyncing .*\nchecking .*\nerased .*\n$/,
+    /^served .*\nsynced .*\nexported .*\nfinding .*\nerasing .*\nsyncing .*\nwaiting .*\nchecking .*\nerased .*\n$/,
   );
   expect(existsSync(join(dataDir, 'mirror.db'))).toBe(true);
+  expect(readFileSync(join(dataDir, 'reports/certificate.html'), 'utf8')).toMatch(
+    /Erased in our copy on [\d-]+; deleted at the service on [\d-]+; events deleted, as the service says/,
+  );
+  const { stdout } = await runCli(['status', '--data-dir', dataDir]);
+  expect(stdout).toMatch(/^All is well\n/);
 
   const again = await runCli(['demo', '--data-dir', dataDir]);
   expect(again).toMatchObject({ code: 2, stdout: '' });

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { commandsIn } from '../../config/man-page.ts';
 import { verifyBundle } from '../../docs/verifier/verify.mjs';
@@ -15,6 +17,8 @@ import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 // One story of every command, in the order in which an operator meets them. The details have tests of their own, in
 // `*.e2e.long.test.ts`.
 vi.setConfig({ testTimeout: 120_000 });
+
+const runFile = promisify(execFile);
 
 const settings = [...unlimited, '--set', 'deletions.confirmAfterSeconds=0', '--log-level', 'error'];
 
@@ -125,6 +129,11 @@ it('where, erase add, list, show, receipt, amend and cancel: a request is receiv
   const amended = (await run('erase amend', [first, ...words, 'TICKET-812'])).stdout;
   expect(amended).toContain('record the basis art-17 as `other`');
   expect((await run('erase list')).stdout).toContain('TICKET-812');
+  expect((await run('erase amend', [first, '--identity', 'Ann Smith'], 2)).stderr).toMatch(
+    /Allowed choices are logged_in/,
+  );
+  await run('erase amend', [first, '--identity', 'logged_in', '--decided-by', 'support']);
+  expect((await run('erase show', [first])).stdout).toMatch(/decided by +support\nidentity +logged in\n/);
   expect((await run('erase cancel', [second])).stdout).toBe(`cancelled ${second}\n`);
 });
 
@@ -194,7 +203,9 @@ it('erase approve: a request that touches another person is held until it is app
   await run('sync');
   const [id = ''] = await add(fileOf(index), 4);
   await run('reconcile', [], 4);
-  expect((await run('status', ['--check'], 4)).stdout).toMatch(/^Your approval is needed: 1 erasure request\nmirror in .*\n\nATTENTION: /);
+  expect((await run('status', ['--check'], 4)).stdout).toMatch(
+    /^Your approval is needed: 1 erasure request\nmirror in .*\n\nATTENTION: /,
+  );
   await run('erase approve', [id]);
   await run('reconcile');
   expect((await run('status', ['--check'])).stdout).toMatch(/^All is well\n/);
@@ -215,6 +226,13 @@ it('audit: a person can hold the receipt against the certificate, and everything
   expect(await json('audit report')).toMatchObject({ totals: { complete: 2 } });
   const kept = join(workspace.folder, 'checkpoint.txt');
   await run('audit checkpoint', ['--out', kept]);
+  // What cannot be written is named, and not the data folder.
+  const nowhere = join(kept, 'below');
+  for (const [command, args] of [
+    ['audit checkpoint', ['--out', nowhere]],
+    ['where', ['--file', fileOf(3), '--export', nowhere]],
+  ] as const)
+    expect((await run(command, args, 2)).stderr).toContain(`cannot write ${nowhere} (`);
   await run('audit rotate-key');
   expect(await json('audit verify', ['--checkpoint', kept])).toMatchObject({ ok: true, certificates: 2 });
   const entries = readFileSync(join(workspace.dataDir, 'ledger', 'entries.jsonl'), 'utf8');
@@ -302,8 +320,35 @@ it('backup: a copy lies beside the data folder, and can be read', async () => {
   expect(await json('query', ['SELECT count(*) FROM persons', '--data-dir', String(folder)])).toHaveProperty('rows');
 });
 
-it('completion: every shell gets every command', async () => {
-  for (const shell of ['bash', 'zsh', 'fish']) expect((await run('completion', [shell])).stdout).toContain('reconcile');
+it('completion: every shell gets every command, its options and the values that they take', async () => {
+  const { stdout: bash } = await run('completion', ['bash']);
+  const completed = async (line: string): Promise<string[]> => {
+    const words = line.split(' ').map((word) => `'${word}'`);
+    const { stdout } = await runFile('bash', [
+      '-c',
+      `${bash}\nCOMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _analytics_mirror; echo "\${COMPREPLY[*]}"`,
+    ]);
+    return stdout.trim().split(' ');
+  };
+  expect(await completed('analytics-mirror rec')).toEqual(['reconcile']);
+  expect(await completed('analytics-mirror --project blog au')).toEqual(['audit']);
+  expect(await completed('analytics-mirror erase a')).toEqual(['add', 'approve', 'acknowledge', 'amend']);
+  expect(await completed('analytics-mirror sync ')).toEqual(['persons', 'recordings', 'playlists']);
+  expect(await completed('analytics-mirror sync --')).toEqual(
+    expect.arrayContaining(['--mode', '--resume', '--help', '--json', '--data-dir']),
+  );
+  expect(await completed('analytics-mirror sync --mode ')).toEqual(['full', 'head']);
+  expect(await completed('analytics-mirror sync --mode = h')).toEqual(['head']);
+  expect(await completed('analytics-mirror init --preset posthog-e')).toEqual(['posthog-eu']);
+  expect(await completed('analytics-mirror erase add --basis con')).toEqual(['consent_withdrawn', 'consumer_request']);
+  expect(await completed('analytics-mirror status --log-level w')).toEqual(['warn']);
+  // The file names are the shell's own.
+  expect(await completed('analytics-mirror where --file ')).toEqual(['']);
+  const { stdout: fish } = await run('completion', ['fish']);
+  expect(fish).toContain(
+    ` -n '__fish_seen_subcommand_from audit; and __fish_seen_subcommand_from report' -l format -x -a 'html json csv' -d `,
+  );
+  expect(fish).toContain(` -l log-level -x -a 'trace debug info warn error silent' -d `);
   // As a file in `fpath`, zsh runs it as the function of the first Tab, which has to complete too.
   expect((await run('completion', ['zsh'])).stdout).toMatch(/= _analytics-mirror \]; then _bash_complete .*; fi\n$/);
 });

@@ -115,6 +115,21 @@ secret-6`;
     expect(`${message} ${String(cause)}`).not.toMatch(/sec/);
   });
 
+  it.each<[form: string, text: string | Buffer, hint: RegExp]>([
+    ['a column of e-mail addresses', 'E-Mail\nsecret@x.example\nsecret@y.example\n', /^write email, before each/],
+    ['a column of e-mail addresses', 'secret@x.example\n', /^write email, before each/],
+    ['one column of a spreadsheet', 'Customer\nsecret 1\nsecret 2\n', /as kind,value/],
+    ['a table of a spreadsheet', 'E-Mail,Name\nsecret@x.example,secret\n', /as kind,value/],
+    ['a table of a spreadsheet', 'Email,Name\nsecret@x.example,secret\n', /as kind,value/],
+    ['a table of a spreadsheet', 'Id,Name,E-Mail\n7,secret,secret@x.example\n', /as kind,value/],
+    ['a spreadsheet, and no CSV', Buffer.from('PK\x03\x04\x14\0secret'), /in a spreadsheet: CSV UTF-8/],
+  ])('look like %s', async (form, text, hint) => {
+    const error = await refusal(text);
+    expect(error).toMatchObject({ code: 'usage', hint: expect.stringMatching(hint) });
+    expect(error.message).toContain(form);
+    expect(error.message).not.toContain('secret');
+  });
+
   it('are those of a file that is not there', async () => {
     const file = join(freshFolder(), 'secret.csv');
     await expect(readGiven({ file }, undefined)).rejects.toThrow(

@@ -32,6 +32,14 @@ it('from an empty folder to the first snapshot: init, sync, export', async () =>
   expect(await run('export')).toMatchObject({ code: 0 });
   expect(existsSync(join(folder, 'data', 'snapshots', 'CURRENT.json'))).toBe(true);
 
+  // A name is as good as an id, and one that the key does not see is told with those that it sees.
+  const byName = `init --base-url ${workspace.sandbox.url} --yes --data-dir other --out named.yaml`;
+  const unknown = await run(`${byName} --project-id Sandbx`);
+  expect(unknown).toMatchObject({ code: 2, stdout: '' });
+  expect(unknown.stderr).toContain('the key sees 1 project: 1 (Sandbox)');
+  expect((await run(`${byName} --project-id Sandbox`)).code).toBe(0);
+  expect(parse(readFileSync(join(folder, 'named.yaml'), 'utf8'))).toMatchObject({ service: { projectId: '1' } });
+
   // It is found from elsewhere in the user's own folder, and never replaced.
   expect((await run('init --yes --base-url http://127.0.0.1:1')).stderr).toContain('there is a configuration already');
   chmodSync(file, 0o666);
@@ -101,6 +109,11 @@ it('without an address, a key or a project it says what is missing, and writes n
   const wrong = await inFolder(folder, {})(`init --yes --base-url ${workspace.sandbox.url}`);
   expect(wrong).toMatchObject({ code: 2, stdout: '' });
   expect(wrong.stderr).toContain('the API key (MIRROR_API_KEY or MIRROR_API_KEY_FILE)');
+  // Before the first question, and before the service is asked.
+  const keyless = await inFolder(folder, {})('init');
+  expect(keyless.stderr).toMatch(/^error: not configured: the API key /);
+  const nowhere = await inFolder(folder, { MIRROR_API_KEY: 'x' })('init --yes --out missing/a.yaml');
+  expect(nowhere.stderr).toMatch(/^error: cannot write .*missing\/a\.yaml \(ENOENT\)\n {2}name a file in a folder/);
   const addressless = await inFolder(folder, { MIRROR_API_KEY: 'x' })('init --yes');
   expect(addressless.stderr).toContain('the address of the service is missing\n  name it with --base-url');
   const refused = await inFolder(folder, { MIRROR_API_KEY: 'x' })(`init --yes --base-url ${workspace.sandbox.url}`);

@@ -66,7 +66,7 @@ test('a wait of an hour is told, holds other commands too, ends at once by a sig
     };
     expect(status.budget.pausedUntil).not.toBeNull();
     return status;
-  });
+  }, 60_000);
   const waitMs = Date.parse(budget.pausedUntil ?? '') - Date.now();
   expect(waitMs).toBeGreaterThan(0.9 * hourMs);
   expect(lease).toMatchObject({ job: 'sync' });

@@ -29,18 +29,6 @@ test.for([
     'persons  1,200 rows  600/s  0 requests free',
   ],
   [
-    {
-      label: 'sync persons',
-      done: 1200,
-      total: 9000,
-      before: 0,
-      elapsedMs: 2000,
-      requestsLeft: 0,
-      waits: { until: '2026-01-01T00:36:42.000Z', why: 'the service (429)' },
-    },
-    'sync persons  waits for the service (429) until 2026-01-01 00:36:42 UTC  1,200 of 9,000',
-  ],
-  [
     { label: 'persons', done: 17_500, total: 20_000, before: 17_000, elapsedMs: 1000, requestsLeft: null, waits: null },
     'persons  █████████████████████░░░  17,500 of 20,000  500/s  5 s left',
   ],
@@ -51,6 +39,16 @@ test.for([
 ] as const)('%j', ([state, line]) => {
   expect(progressLine(state)).toBe(line);
   expect(progressLine(state, 40)).toBe(line.replace(/[█░]+ {2}/, ''));
+});
+
+test.each([
+  [100, 'sync persons  waits for the service (429) until 2026-01-01 00:36:42 UTC  1,200 of 9,000'],
+  [80, 'sync persons  waits for the service (429) until 2026-01-01 00:36:42 UTC'],
+  [40, 'sync persons  waits until 00:36:42 UTC'],
+])('a terminal of %i columns shows of a wait what fits, and no number cut off', (columns, line) => {
+  const waits = { until: '2026-01-01T00:36:42.000Z', why: 'the service (429)' } as const;
+  const done = { done: 1200, total: 9000, before: 0, elapsedMs: 2000, requestsLeft: 0 };
+  expect(progressLine({ label: 'sync persons', ...done, waits }, columns)).toBe(line);
 });
 
 /** A context whose standard error is kept. */
@@ -129,9 +127,7 @@ test('while a job waits and reports nothing, its line says for what and until wh
   };
   const waits = { until: '2026-01-01T00:36:42.000Z', why: 'the budget' } as const;
   await reportProgress(context, 'sync', work, () => Promise.resolve({ requestsLeft: 0, waits }));
-  expect(written.at(-2)).toBe(
-    `${clearLine}sync persons  waits for the budget until 2026-01-01 00:36:42 UTC  1,200 of 9,00`,
-  );
+  expect(written.at(-2)).toBe(`${clearLine}sync persons  waits for the budget until 2026-01-01 00:36:42 UTC`);
 });
 
 test('a line never fills the terminal, and is cleared when the work fails', async () => {

@@ -189,6 +189,16 @@ test('a redirect of one person names no person', () => {
   expect(error.message).not.toContain('4711');
 });
 
+test('a rejected question names the setting that has added to it, where one has', () => {
+  const rejected = (name: EndpointName, extraNames: string[]) =>
+    refusalError(endpoints[name], { status: 400, body: {}, retryAfterMs: undefined, ...limits, extraNames }).hint;
+  expect(rejected('recordings.list', ['date_from'])).toBe(
+    'check the setting recordings.query, which adds date_from to the question',
+  );
+  expect(rejected('recordings.list', [])).toBe('check what was sent');
+  expect(rejected('persons.delete', ['delete_recordings'])).toBe('check what was sent');
+});
+
 test('a quota that is used up is told as the account’s own, and not as a wrong request', () => {
   const error = refuse('recordings.list', 402, { detail: 'ada@example.com has to pay' });
   expect(error.message).toBe('the account at the service has used up its quota (GET /session_recordings answered 402)');

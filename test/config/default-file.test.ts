@@ -1,8 +1,9 @@
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findDefaultFile } from '../../src/config/default-file.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
+import { shellWord } from '../../src/core/words.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 
 /** A folder of configurations, and the place of this program's file in it. */
@@ -37,4 +38,19 @@ test('a folder in the place of the file, as a container makes it for a missing o
   expect(() => loadSettings({}, { configFile })).toThrow(
     expect.objectContaining({ code: 'usage', message: `the configuration file cannot be read: ${place} (EISDIR)` }),
   );
+});
+
+test('a file that ends with yml is told, where it would be passed over', () => {
+  const { folder, place } = configurations();
+  const other = place.replace('yaml', 'yml');
+  writeFileSync(other, 'dataDir: /elsewhere\n');
+  expect(() => findDefaultFile({ XDG_CONFIG_HOME: folder })).toThrow(
+    expect.objectContaining({
+      code: 'usage',
+      message: `the configuration file ${other} is not read: its name has to end with .yaml`,
+      hint: `run: mv ${shellWord(other)} ${shellWord(place)}`,
+    }),
+  );
+  writeFileSync(place, 'dataDir: /here\n', { mode: 0o600 });
+  expect(findDefaultFile({ XDG_CONFIG_HOME: folder })).toBe(place);
 });

@@ -199,6 +199,12 @@ test('the key comes from its file before the environment, without the line feed 
   expect(loadSettings(environment).apiKey).toBe('phx_key');
 });
 
+test.for([`'phx_key'`, `"phx_key"`])('quotes around a key are told, as an env file keeps them: %s', (key) => {
+  const { message } = usageError(() => loadSettings({ MIRROR_API_KEY: key }));
+  expect(message).toContain('MIRROR_API_KEY: the API key stands in quotes, which do not belong to it');
+  expect(message).not.toContain('phx_key');
+});
+
 test.for(['MIRROR_API_KEY_FILE', 'MIRROR_STATUS_TOKEN_FILE', 'MIRROR_ALERT_WEBHOOK_FILE', 'MIRROR_SIGNING_KEY_FILE'])(
   'a file of %s that is empty is a problem, and not no secret',
   (variable) => {

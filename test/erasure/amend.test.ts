@@ -63,3 +63,14 @@ it('an ended request keeps no words of its own, however short they are', async (
   expect(findRequest(world.db(), id)).toMatchObject({ state: 'sealed', authorisedBy: null, basis: 'objection' });
   expect(readFileSync(join(world.dataDir, 'mirror.db')).includes('li@wu.cn')).toBe(false);
 });
+
+it('a decision that is stated later stands in the certificate, beside what was stated before', async () => {
+  const { world, id } = await worldWithRequest({ by: 'dpo', basis: 'objection' });
+  await amend(world, id, { decision: { decided_by: 'support', identity: 'logged_in' } });
+  await amend(world, id, { decision: { decided_by: 'legal_team', exception: 'legal_claims' } });
+  const { decision, basis } = readHistories(readLedger(world.dataDir).entries()).of(id) ?? {};
+  expect({ decision, basis }).toEqual({
+    decision: { decided_by: 'legal_team', identity: 'logged_in', exception: 'legal_claims' },
+    basis: 'objection',
+  });
+});

@@ -39,6 +39,14 @@ test('so many copies stay as are to be kept, and what a kill has left goes', () 
   expect(readdirSync(to).toSorted()).toEqual(['20260101T000001Z', '20260101T000002Z', 'of somebody else']);
 });
 
+test('a place that cannot be written is named, not the data folder', () => {
+  const { db, dataDir, to } = written();
+  writeFileSync(to, 'no folder');
+  const place = join(to, 'below');
+  const refused = { code: 'usage', message: `cannot write ${place} (ENOTDIR)` };
+  expect(() => backUp(db, { dataDir, to: place, keep: 1, clock: at(0) })).toThrow(expect.objectContaining(refused));
+});
+
 test('no copy is made in the data folder, and none stays whose ledger is older than its mirror', () => {
   const { db, dataDir, to } = written();
   const into = (place: string) => () => backUp(db, { dataDir, to: place, keep: 1, clock: at(0) });

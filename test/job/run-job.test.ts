@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { enterQueue, readLease, readQueue } from '../../src/mirror/lease-rows.ts';
@@ -153,4 +154,15 @@ it('as a guest, waits for a minute', async () => {
   expect(nowMs - stillClock.now()).toBe(60_000);
   expect(readQueue(db)).toEqual([]);
   lease.release();
+});
+
+it('a drill waits for its turn, as an erasure does; a pass is refused at once', async () => {
+  const { db, context } = setUp();
+  const lease = await acquireLease(db, 'drill', stillClock);
+  const done = (): Promise<JobResult> => Promise.resolve({ outcome: 'done', counts: {} });
+  await expect(runJob(context, 'sync', done)).rejects.toMatchObject({ code: 'busy' });
+  const waiting = ['drill', 'erase'].map((job) => runJob({ ...context, clock: systemClock }, job, done));
+  await expect.poll(() => readQueue(db)).toHaveLength(2);
+  lease.release();
+  await expect(Promise.all(waiting)).resolves.toMatchObject([{ outcome: 'done' }, { outcome: 'done' }]);
 });

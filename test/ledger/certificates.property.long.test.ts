@@ -32,7 +32,7 @@ function amendedTo(basis: (typeof bases)[number]): LedgerRecord {
 }
 
 function amendedBy(basis: (typeof bases)[number]): LedgerRecord {
-  return { type: 'amended', ...about, basis, authorisation: 'e'.repeat(64) };
+  return { type: 'amended', ...about, basis, authorisation: 'e'.repeat(64), decided_by: 'legal_team' };
 }
 
 function acknowledgedBy(consumer: string): LedgerRecord {

@@ -117,7 +117,10 @@ export function writeSmallLedger(dataDir: string): Ledger {
 /** What a certificate depends on beside the ledger: settings that no test changes. */
 export const issuing = {
   service: { baseUrl: 'https://analytics.example.com', projectId: '1' } as Settings['service'],
-  audit: { controller: { name: 'Example GmbH', contact: 'privacy office, Berlin' } } as Settings['audit'],
+  audit: {
+    controller: { name: 'Example GmbH', contact: 'privacy office, Berlin' },
+    backupDays: null,
+  } as unknown as Settings['audit'],
   erasure: { feedRetentionDays: 30 },
   export: { consumers: ['crm-team', 'warehouse'] },
 };

@@ -47,6 +47,16 @@ function lifeWithBucket(end: object): LedgerRecord[] {
   );
 }
 
+/** The same life with its decision stated: when it was received, and otherwise in a part later. Events are kept. */
+function lifeDecided(): LedgerRecord[] {
+  const received = { decided_by: 'support', identity: 'logged_in' } as const;
+  const amended = { decided_by: 'legal_team', exception: 'legal_claims' } as const;
+  const about = { request: requestId(1), generation: 1, basis: 'consent_withdrawn' } as const;
+  return life(received, true).flatMap((record): LedgerRecord[] =>
+    record.type === 'scoped' ? [record, { type: 'amended', ...about, ...amended }] : [record],
+  );
+}
+
 /** The same life with three consumers: one had deleted before the certificate, one did later, one never; another was not asked. */
 function lifeWithConsumers(): LedgerRecord[] {
   const about = { request: requestId(1), generation: 1 };
@@ -139,6 +149,8 @@ function replaced(text: string, from: string, to: string): string {
   return text.replace(from, to);
 }
 
+const backups = { backups_until: '2027-01-31T00:00:00.000Z' };
+
 const boasts: [name: string, issue: (own: Json) => Json][] = [
   ['words', (own) => ({ ...own, summary: 'Erased everywhere.' })],
   ['weakest', (own) => ({ ...own, weakest_assurance: 'verified' })],
@@ -155,6 +167,7 @@ const boasts: [name: string, issue: (own: Json) => Json][] = [
     (own) => ({ ...own, targets: (own['targets'] as Json[]).map((one) => Object.assign(one, { method: 'clear' })) }),
   ],
   ['stated', (own) => ({ ...own, stated: { ...(own['stated'] as Json), court: 'It is approved.' } })],
+  ['backups', (own) => ({ ...own, stated: { ...(own['stated'] as Json), backups_until: 'soon' } })],
 ];
 
 /** Writes all vectors to a folder: bundles and receipts, good ones and others, and a list of them. Always the same bytes. */
@@ -195,6 +208,12 @@ export function writeProofVectors(target: string): void {
       'says_otherwise',
     ],
     ['bundle-events-kept', bundle(life({}, true)), null],
+    [
+      'bundle-decided',
+      bundle(lifeDecided(), (own) => ({ ...own, stated: { ...(own['stated'] as Json), ...backups } })),
+      null,
+    ],
+    ['bundle-boasting-decided', bundle(life({}, true), (own) => ({ ...own, identity: 'document' })), 'says_otherwise'],
     ['bundle-other-ground', bundle(life({ basis: 'consumer_request', origin: 'manual' })), null],
     ['bundle-of-a-restore', bundle(life({ basis: 'restored_backup', origin: 'restore' }, true)), null],
     ...boasts.map(([name, issue]): [string, string, string] => [

@@ -30,6 +30,7 @@ it('bars are as high as their numbers, none leaves the chart, and stacked ones d
         expect(bar.y + bar.height).toBeLessThanOrEqual(100.001);
         expect(bar.x).toBeGreaterThanOrEqual(0);
         expect(bar.x + bar.width).toBeLessThanOrEqual(600.001);
+        expect(bar.width).toBeLessThanOrEqual(50);
         expect(bar.height / 100).toBeCloseTo((values[bar.category]?.[bar.series] ?? 0) / end, 6);
       }
       if (marks === 'beside') return;
@@ -40,6 +41,12 @@ it('bars are as high as their numbers, none leaves the chart, and stacked ones d
         }
     }),
   );
+});
+
+it('a bar that is alone stands in the middle, and three abreast do', () => {
+  const [alone] = layOut(chartOf([[1]], 'stacked')).bars;
+  expect(alone).toMatchObject({ x: 275, width: 50 });
+  expect(layOut(chartOf([[1, 2, 3]], 'beside')).bars.map(({ x }) => x)).toEqual([225, 275, 325]);
 });
 
 test.each([

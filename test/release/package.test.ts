@@ -36,3 +36,11 @@ it('the package brings no Node, names one version, and starts with what an older
     "{ versions } from 'node:process'",
   ]);
 });
+
+it('what the tutorial makes in a checkout, with a key in it, reaches neither git nor an image', () => {
+  const read = (path: string): string[] => readFileSync(new URL(path, repository), 'utf8').split('\n');
+  const [, folder = ''] = /^mkdir (\w+) && cd \1$/m.exec(read('docs/start.md').join('\n')) ?? [];
+  expect(folder).not.toBe('');
+  expect(read('.gitignore')).toContain(`/${folder}/`);
+  expect(read('.dockerignore')).toContain(folder);
+});

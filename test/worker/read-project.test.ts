@@ -68,3 +68,26 @@ test('a job that waits is late where a worker has said so, and not where command
   replaceOpenAlerts(db, [alertOf('stale', 'so it was', 'export')]);
   expect(state().alerts).toMatchObject([{ kind: 'stale', job: 'export' }]);
 });
+
+test('a sync that failed last is told, such as one that cron runs, until a list has been read since', () => {
+  const { db, state } = openProject();
+  const run = (job: string, agoMs: number, reason: string | null): void => {
+    const at = isoTime(nowMs - agoMs);
+    const outcome = reason === null ? 'done' : 'failed';
+    finishRun(db, { id: startRun(db, job, at), outcome, reason, requests: 0, counts: {}, at });
+  };
+  run('sync', 9000, null);
+  run('sync', 8000, 'key_refused');
+  expect(state().alerts).toMatchObject([
+    { kind: 'refused', message: expect.stringMatching(/^the service refuses the key since .*: sync$/) },
+  ]);
+  run('head', 7000, null);
+  expect(state().alerts).toEqual([]);
+  run('sync', 6000, 'storage');
+  expect(state().alerts).toMatchObject([
+    { kind: 'failing', message: expect.stringMatching(/^sync fails since .* \(storage\)$/) },
+  ]);
+  run('sync', 5000, 'died');
+  run('sync', 4000, null);
+  expect(state().alerts).toEqual([]);
+});

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { replaceFile } from '../../core/atomic-file.ts';
+import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 
@@ -19,7 +19,7 @@ Examples:
       const { size, rootHash, text } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) =>
         Promise.resolve({ outcome: 'done', counts: {}, ...ledger().checkpoint() } as const),
       );
-      if (out !== undefined) replaceFile(out, text);
+      if (out !== undefined) writeRequestedFile(out, text);
       return { json: { size, rootHash, checkpoint: text, file: out ?? null }, text };
     },
   };

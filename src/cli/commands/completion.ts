@@ -1,10 +1,11 @@
 import { Argument, type Command } from 'commander';
 import type { CommandAction, CommandContext } from '../command.ts';
+import { completedCommands, type CompletedCommand, type CompletedOption } from '../completed-commands.ts';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];
 
-/** Defines `completion`: prints a script that completes the commands and the options of every command. */
+/** Defines `completion`: prints a script that completes commands, options and their values. */
 export function define(command: Command, context: CommandContext): CommandAction {
   command.addArgument(new Argument('<shell>', 'the shell that reads the script').choices(shells));
   return {
@@ -14,53 +15,94 @@ Examples:
   analytics-mirror completion zsh > "\${fpath[1]}/_analytics-mirror"
   analytics-mirror completion fish > ~/.config/fish/completions/analytics-mirror.fish`,
     act: (shell: Shell) => {
-      const program = command.parent ?? command;
-      const options = program.options.flatMap(({ long }) => long ?? []).join(' ');
-      context.stdout.write(scripts[shell](wordsOf(program), options));
+      context.stdout.write(scripts[shell](completedCommands(command.parent ?? command)));
       return Promise.resolve();
     },
   };
 }
 
-/** The words that may follow the program's name, and those that may follow a command that has commands of its own. */
-function wordsOf({ commands }: Command): Map<string, string> {
-  const names = (list: readonly Command[]): string => list.map((each) => each.name()).join(' ');
-  const nested = commands.filter((each) => each.commands.length > 0);
-  return new Map([
-    ['', names(commands)],
-    ...nested.map((each): [string, string] => [each.name(), names(each.commands)]),
-  ]);
+const namesOf = (words: readonly { name: string }[]): string => words.map(({ name }) => name).join(' ');
+/** The options before which a command may stand: those of the program. */
+const commonOf = (commands: readonly CompletedCommand[]): CompletedOption[] => commands[0]?.options ?? [];
+
+/** A branch of a `case` for each list that is not empty. */
+function branches(lists: readonly (readonly [pattern: string, list: string])[]): string {
+  return lists
+    .filter(([, list]) => list !== '')
+    .map(([pattern, list]) => `      ${pattern}) list='${list}' ;;\n`)
+    .join('');
 }
 
-const bash = (words: Map<string, string>, options: string): string => {
-  const cases = [...words].filter(([name]) => name !== '').map(([name, list]) => `    ${name}) words='${list}' ;;\n`);
+/** `at`: the command so far. No name here is one that zsh keeps for itself, as `path` and `words` are. */
+const bash = (commands: readonly CompletedCommand[]): string => {
+  const common = commonOf(commands);
+  const named = commands.filter(({ at }) => at !== '');
+  const valueOf = (pattern: string, options: readonly CompletedOption[]) =>
+    options.flatMap(({ name, takesValue, values }) => (takesValue ? [{ pattern: `${pattern} ${name}'`, values }] : []));
+  const taking = [...named.flatMap(({ at, options }) => valueOf(`'${at}`, options)), ...valueOf("*'", common)];
+  const free = taking.filter(({ values }) => values.length === 0).map(({ pattern }) => pattern);
   return `_analytics_mirror() {
-  local words=''
-  case "\${COMP_WORDS[1]}" in
-${cases.join('')}  esac
-  [ "$COMP_CWORD" = 1 ] && words='${words.get('') ?? ''}'
-  [ "$COMP_CWORD" -gt 2 ] && words=''
-  case "\${COMP_WORDS[COMP_CWORD]}" in -*) words='${options}' ;; esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" at='' list='' i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "$at \${COMP_WORDS[i]}" in
+      ${named.map(({ at }) => `'${at.includes(' ') ? at : ` ${at}`}'`).join('|')}) at="\${at:+$at }\${COMP_WORDS[i]}" ;;
+      ${valueOf("*'", common)
+        .map(({ pattern }) => pattern)
+        .join('|')}) i=$((i + 1)) ;;
+    esac
+  done
+  if [ "$cur" = = ]; then cur=''; elif [ "$prev" = = ]; then prev="\${COMP_WORDS[COMP_CWORD-2]}"; fi
+  case "$at $prev" in
+${branches(taking.map(({ pattern, values }) => [pattern, values.join(' ')]))}      ${free.join('|')}) ;;
+      *) case "$cur" in
+      -*) case "$at" in
+${branches(named.map(({ at, options }) => [`'${at}'`, namesOf(options)]))}      esac
+      list="$list ${namesOf(common)}" ;;
+      *) case "$at" in
+${branches(commands.map(({ at, below, values }) => [`'${at}'`, [namesOf(below), ...values].join(' ').trim()]))}      esac ;;
+      esac ;;
+  esac
+  COMPREPLY=($(compgen -W "$list" -- "$cur"))
 }
 complete -o default -F _analytics_mirror analytics-mirror
 `;
 };
 
-const fish = (words: Map<string, string>, options: string): string =>
-  [
-    ...[...words].map(([name, list]) => {
-      const where = name === '' ? '__fish_use_subcommand' : `__fish_seen_subcommand_from ${name}`;
-      return `complete -c analytics-mirror -n '${where}' -f -a '${list}'\n`;
-    }),
-    ...options.split(' ').map((option) => `complete -c analytics-mirror -l ${option.slice(2)}\n`),
-  ].join('');
+const quoted = (text: string): string => `'${text.replaceAll(/['\\]/g, (character) => `\\${character}`)}'`;
 
-const scripts: Readonly<Record<Shell, (words: Map<string, string>, options: string) => string>> = {
+const fish = (commands: readonly CompletedCommand[]): string => {
+  const groups = commands.filter(({ at, below }) => at !== '' && below.length > 0);
+  const seen = (names: string): string => `__fish_seen_subcommand_from ${names}`;
+  const condition = ({ at, below }: CompletedCommand): string => {
+    if (at === '') return '__fish_use_subcommand';
+    const [first = '', second] = at.split(' ');
+    if (second !== undefined) return `${seen(first)}; and ${seen(second)}`;
+    return `${seen(first)}; and not ${seen(namesOf(below) || groups.map((group) => group.at).join(' '))}`;
+  };
+  const optionLine = (where: string, { name, does, takesValue, values }: CompletedOption): string => {
+    const takes = values.length > 0 ? ` -x -a ${quoted(values.join(' '))}` : takesValue ? ' -r' : '';
+    return `complete -c analytics-mirror${where} -l ${name.slice(2)}${takes} -d ${quoted(does)}\n`;
+  };
+  const lines = commands.flatMap((command) => {
+    const where = ` -n ${quoted(condition(command))}`;
+    return [
+      ...command.below.map(
+        ({ name, does }) => `complete -c analytics-mirror${where} -f -a ${name} -d ${quoted(does)}\n`,
+      ),
+      ...(command.values.length === 0
+        ? []
+        : [`complete -c analytics-mirror${where} -f -a ${quoted(command.values.join(' '))}\n`]),
+      ...(command.at === '' ? [] : command.options).map((option) => optionLine(where, option)),
+    ];
+  });
+  return [...lines, ...commonOf(commands).map((option) => optionLine('', option))].join('');
+};
+
+const scripts: Readonly<Record<Shell, (commands: readonly CompletedCommand[]) => string>> = {
   bash,
-  zsh: (words, options) =>
+  zsh: (commands) =>
     // From its file, zsh reads the script at the first Tab, and then has to complete as well.
-    `#compdef analytics-mirror\nautoload -U +X bashcompinit && bashcompinit\n${bash(words, options)}` +
+    `#compdef analytics-mirror\nautoload -U +X bashcompinit && bashcompinit\n${bash(commands)}` +
     `if [ "\${funcstack[1]}" = _analytics-mirror ]; then _bash_complete -o default -F _analytics_mirror; fi\n`,
   fish,
 };

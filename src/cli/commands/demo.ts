@@ -8,7 +8,7 @@ import { bytesText, countedText, shellWord } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import type { DemoErasure } from '../../rehearsal/demo-erasure.ts';
 import type { DemoReport } from '../../rehearsal/demo-report.ts';
-import { demoSettings, runDemo, serveDemo } from '../../rehearsal/demo.ts';
+import { clockOf, demoSettings, runDemo, serveDemo } from '../../rehearsal/demo.ts';
 import { besideSandbox } from '../../rehearsal/embedded-sandbox.ts';
 import { printResult, withApp, type CommandAction, type CommandContext } from '../command.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
@@ -41,7 +41,7 @@ export function define(command: Command, context: CommandContext): CommandAction
         const set = [...demoSettings(sandbox), ...(flags.set ?? [])];
         // A configuration file of the user is no part of the demo, unless it is named.
         const settings = settingsFlags({ ...flags, dataDir, set });
-        const app = createApp(surroundings, settings);
+        const app = createApp({ ...surroundings, clock: clockOf(sandbox) }, settings);
         await withApp(app, async () => {
           const report = await runDemo(app, sandbox, {
             signal: context.signal,
@@ -96,7 +96,7 @@ ${formatTable(
       `${dataset} as Parquet, ${bytesText(bytes)}, with manifest.json`,
     ]),
     [join(files.snapshots, 'CURRENT.json'), 'names the current snapshot of each dataset'],
-    [erasure.certificate, 'the certificate of the one request that is done (its events stay at the service)'],
+    [erasure.certificate, 'the certificate of one of them, after the weekly batch of the service'],
     [erasure.report, "the auditor's report"],
     [join(dataDir, 'ledger', 'entries.jsonl'), 'what was done about erased people, step by step, without naming them'],
   ],
@@ -145,12 +145,11 @@ function countTable(counts: DemoReport['counts']): string {
   ).concat(remainderText(counts));
 }
 
-/** Why the service has more recordings than the mirror. */
+/** Why the service has more persons than the mirror. */
 function remainderText(counts: DemoReport['counts']): string {
-  const { service = 0, mirror = 0 } = counts.find(({ dataset }) => dataset === 'recordings') ?? {};
+  const { service = 0, mirror = 0 } = counts.find(({ dataset }) => dataset === 'persons') ?? {};
   if (service === mirror) return '';
-  const recordings = countedText(service - mirror, 'recording');
-  return `${recordings} of erased people: the documented service offers no way to delete recordings, and the fence keeps them out.\n`;
+  return `${countedText(service - mirror, 'person')} more: erased people who have come back at the service. The fence keeps them out.\n`;
 }
 
 function tryIt(on: string, sql: string, dataDir: string): string {

@@ -1,5 +1,4 @@
-import type { Command } from 'commander';
-import { codeText } from '../../core/words.ts';
+import { Option, type Command } from 'commander';
 import { addRequests, type AddedRequest } from '../../erasure/receive.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { keysOf, refuseInside, signReceipts, writeReceipts, type KeptKey } from '../../erasure/request/receipt.ts';
@@ -7,25 +6,31 @@ import { basisCode, bases } from '../../ledger/vocabulary.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
+import { addDecisionOptions, decisionIn, type DecisionFlags } from '../decision-options.ts';
+import { suggesting } from '../global-options.ts';
 import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
 import type { Database } from '../../mirror/database.ts';
 import { heldText } from '../held-text.ts';
+import { requestStateText } from '../request-state-text.ts';
 import { formatTable } from '../table.ts';
 import { recordedText } from './erase-amend.ts';
 
-type AddFlags = { basis: string; by: string; keepEvents?: boolean; receipts?: string };
+type AddFlags = DecisionFlags & { basis: string; by: string; keepEvents?: boolean; receipts?: string };
 
 /** Defines `erase add`: receives erasure requests. */
 export function define(command: Command, context: CommandContext): CommandAction {
   addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input')
-    .requiredOption('--basis <code>', `the legal basis: ${bases.join(', ')}, or a code of your own`)
+    .addOption(
+      suggesting(new Option('--basis <code>', 'the legal basis, or a code of your own'), bases).makeOptionMandatory(),
+    )
     .requiredOption('--by <reference>', 'the role or ticket that asks for it, never a name: such as TICKET-812')
     .option(
       '--keep-events',
       'leave the events of these persons at the service; their recordings are deleted all the same',
     )
     .option('--receipts <folder>', 'write a receipt of each request, for the person who asked (mode 0600)');
+  addDecisionOptions(command);
   return {
     help: `
 Each identifier makes one request, unless an open request was made with it, for the same persons, and deletes at least as
@@ -38,10 +43,12 @@ Exit codes: 0 received, 4 received, but you have to look: a person is not found,
 
 Examples:
   analytics-mirror erase add --file requests.csv --basis objection --by dpo --receipts receipts
+  analytics-mirror erase add --file requests.csv --basis objection --by T-8 --decided-by privacy_team --identity logged_in
   analytics-mirror erase add --uuid 0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c001 --basis objection --by dpo
   printf 'email,ann@example.com\\n' | analytics-mirror erase add - --basis consent_withdrawn --by TICKET-812`,
     run: async (app, source: string | undefined, options: AddFlags & GivenOptions) => {
       const { basis, by, keepEvents, receipts: folder } = options;
+      const decision = decisionIn(options);
       const given = await requireGiven(options, source);
       if (folder !== undefined) refuseInside(app.settings.dataDir, folder);
       const { requests, receipts } = await runEraseJob(app.jobContext(context.signal), async (job) => {
@@ -52,7 +59,7 @@ Examples:
           const open = listRequests(job.db, 'open').map(({ id }) => id);
           kept = folder === undefined ? [] : keysOf(job, open);
         };
-        const added = await addRequests(job, given, { basis, by, deleteEvents }, keep);
+        const added = await addRequests(job, given, { basis, by, decision, deleteEvents }, keep);
         const ids = new Set(added.map(({ id }) => id));
         const own = signReceipts(
           job,
@@ -79,7 +86,7 @@ function addedTable(requests: readonly AddedRequest[], db: Database): string {
       String(request.line),
       request.kind,
       request.id,
-      `${request.state}${request.reason === null ? '' : ` (${codeText(request.reason)})`}${request.waitsFor === null ? '' : `, waits: ${codeText(request.waitsFor)}`}${request.erasedBy === null ? '' : `, by request ${request.erasedBy}`}${request.isKnown ? ', was open already' : ''}`,
+      `${requestStateText(request)}${request.isKnown ? ', was open already' : ''}`,
       request.persons,
       request.recordings,
       request.files,

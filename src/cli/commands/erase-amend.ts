@@ -1,16 +1,21 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
 import { amendRequest } from '../../erasure/amend.ts';
-import { basisCode } from '../../ledger/vocabulary.ts';
+import { bases, basisCode } from '../../ledger/vocabulary.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
+import { addDecisionOptions, decisionIn, type DecisionFlags } from '../decision-options.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
+import { suggesting } from '../global-options.ts';
 
-/** Defines `erase amend`: mends the basis of an open request and its reference. */
+type AmendFlags = DecisionFlags & { by?: string; basis?: string };
+
+/** Defines `erase amend`: mends the basis of an open request and its reference, and states how it was decided. */
 export function define(command: Command, context: CommandContext): CommandAction {
   command
     .argument('<id>', "the request's id, or its first characters")
     .option('--by <reference>', 'the role or ticket that asks for it')
-    .option('--basis <code>', 'the legal basis, as for `erase add`');
+    .addOption(suggesting(new Option('--basis <code>', 'the legal basis, or a code of your own'), bases));
+  addDecisionOptions(command);
   return {
     help: `
 Use it where a name or an address stands in --by or --basis: the old words leave mirror.db and its free space. The ledger
@@ -18,12 +23,18 @@ keeps the change as a code and an HMAC. It never held the words.
 
 Examples:
   analytics-mirror erase amend 3f2a --by TICKET-812
-  analytics-mirror erase amend 3f2a --basis objection`,
-    run: async (app, id: string, { by, basis }: { by?: string; basis?: string }) => {
-      if (by === undefined && basis === undefined)
-        throw new AppError('nothing to amend is given', { code: 'usage', hint: 'give --by, --basis, or both' });
+  analytics-mirror erase amend 3f2a --basis objection
+  analytics-mirror erase amend 3f2a --decided-by data_protection_officer --identity document`,
+    run: async (app, id: string, options: AmendFlags) => {
+      const { by, basis } = options;
+      const decision = decisionIn(options);
+      if (by === undefined && basis === undefined && Object.keys(decision).length === 0)
+        throw new AppError('nothing to amend is given', {
+          code: 'usage',
+          hint: 'give --by, --basis, --decided-by, --identity or --exception',
+        });
       const { request } = await runEraseJob(app.jobContext(context.signal), async (job) => {
-        const request = await amendRequest(job, id, { by, basis });
+        const request = await amendRequest(job, id, { by, basis, decision });
         return { outcome: 'done', counts: { amended: 1 }, request };
       });
       return { json: { request }, text: `amended ${request.id}\n${basis === undefined ? '' : recordedText(basis)}` };

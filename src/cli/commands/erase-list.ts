@@ -7,7 +7,7 @@ import { requireRequest } from '../../erasure/receive.ts';
 import { heldBecauseOf } from '../../erasure/request/box.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import { readLedger } from '../../ledger/ledger.ts';
-import { requestsOf } from '../../ledger/record.ts';
+import { requestsOf, type Decision } from '../../ledger/record.ts';
 import { evidenceOf, type RequestState } from '../../ledger/vocabulary.ts';
 import { spellTarget } from '../../ledger/target.ts';
 import {
@@ -18,7 +18,6 @@ import {
   resultText,
   nextText,
   stateCounts,
-  stateText,
   todoText,
   statusText,
   targetText,
@@ -29,6 +28,7 @@ import { listTargets, type ErasureTarget } from '../../mirror/erasure-targets.ts
 import { readFenceUse } from '../../mirror/fence.ts';
 import type { CommandAction } from '../command.ts';
 import { heldText } from '../held-text.ts';
+import { requestStateText } from '../request-state-text.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `erase list` or `erase show`. */
@@ -76,7 +76,7 @@ function requestTable(requests: readonly ErasureRequest[]): string {
     ['request', 'state', 'from', 'received', 'due', 'service batch by', 'by'],
     requests.map((request) => [
       request.id,
-      stateCell(request),
+      requestStateText(request),
       originText(request.origin),
       secondText(request.receivedAt),
       request.dueAt.slice(0, 10),
@@ -84,13 +84,6 @@ function requestTable(requests: readonly ErasureRequest[]): string {
       request.authorisedBy ?? '',
     ]),
   );
-}
-
-function stateCell({ state, reason, waitsFor, waitsSince, erasedBy }: ErasureRequest): string {
-  const code = reason ?? waitsFor;
-  const since = reason === null && waitsSince !== null ? ` since ${secondText(waitsSince)}` : '';
-  const earlier = erasedBy === null ? '' : `, by request ${erasedBy}`;
-  return code === null ? stateText(state) : `${stateText(state)}: ${codeText(code)}${since}${earlier}`;
 }
 
 /** What is to be done about a request at a time (ISO 8601 UTC); null where it has ended for no reason that needs an operator. */
@@ -112,6 +105,16 @@ function choiceText({ id, state }: ErasureRequest): string {
     : '';
 }
 
+/** How a request was decided, as far as the operator has stated it. */
+function decisionRows({ decided_by: decider, identity, exception }: Decision): (readonly [string, string])[] {
+  const rows = [
+    ['decided by', decider],
+    ['identity', identity],
+    ['exception', exception],
+  ] as const;
+  return rows.flatMap(([what, code]) => (code === undefined ? [] : [[what, codeText(code)] as const]));
+}
+
 function defineShow(command: Command): CommandAction {
   command.argument('<id>', "the request's id, or its first characters");
   return {
@@ -130,10 +133,11 @@ function defineShow(command: Command): CommandAction {
       const text = [
         `request ${request.id}, generation ${request.generation}\n`,
         formatTable(
-          ['state', stateCell(request)],
+          ['state', requestStateText(request)],
           [
             ['from', originText(request.origin)],
             ['basis', basisText(request.basis)],
+            ...decisionRows(history?.decision ?? {}),
             ['received', secondText(request.receivedAt)],
             ['due', secondText(request.dueAt)],
             ...(request.eventsExpectedBy === null
@@ -149,7 +153,9 @@ function defineShow(command: Command): CommandAction {
             ],
             [
               'kept out since',
-              `${countedText(fence.hits, 'time')}, ${countText(fence.recreated)} of them created again`,
+              fence.hits === 0
+                ? 'never'
+                : `${countedText(fence.hits, 'time')}, ${countText(fence.recreated)} of them created again`,
             ],
           ],
         ),

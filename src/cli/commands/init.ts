@@ -4,16 +4,26 @@ import process from 'node:process';
 import { Option, type Command } from 'commander';
 import { createApp, type App } from '../../app/app.ts';
 import { defaultFiles } from '../../config/default-file.ts';
-import { firstConfiguration, presetNames, presets, type Preset, type PresetName } from '../../config/presets.ts';
-import { readProjects, type ListedProject } from '../../contract/projects.ts';
-import { writeNewFile } from '../../core/atomic-file.ts';
+import type { Environment } from '../../config/environment.ts';
+import { firstConfiguration, presetNames, type PresetName } from '../../config/presets.ts';
+import { readProjects } from '../../contract/projects.ts';
+import { refuseUnwritable, writeNewFile } from '../../core/atomic-file.ts';
 import { AppError } from '../../core/errors.ts';
+import { printableLines } from '../../core/words.ts';
 import type { Check } from '../../status/check.ts';
 import { planPasses, type PassPlan } from '../../status/cost-forecast.ts';
 import { examine } from '../../status/doctor.ts';
-import { ask } from '../ask.ts';
+import { ask, askUntilRead } from '../ask.ts';
 import { printResult, withApp, type CommandAction, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
+import {
+  isProjectId,
+  projectQuestion,
+  readAddress,
+  readPreset,
+  readProjectId,
+  type SeenProjects,
+} from '../init-answers.ts';
 import { findingsTable } from './doctor.ts';
 import { planText } from './plan.ts';
 
@@ -39,7 +49,7 @@ export function define(command: Command, context: CommandContext): CommandAction
     .option('--base-url <url>', 'the address of the service (MIRROR_BASE_URL)')
     .option(
       '--project-id <id>',
-      'the project at the service (MIRROR_PROJECT_ID); by default the only one that the key sees',
+      'the project at the service, by its id or name (MIRROR_PROJECT_ID); by default the only one that the key sees',
     )
     .option('--out <file>', 'the file to write; by default analytics-mirror.yaml in this folder')
     .option('--yes', 'ask nothing: take the options and the defaults');
@@ -57,21 +67,11 @@ Examples:
       const flags = command.optsWithGlobals<InitFlags>();
       const { environment, signal } = context;
       const file = resolve(flags.out ?? defaultFiles(environment)[0] ?? '');
-      if (existsSync(file))
-        throw new AppError(`there is a configuration already: ${file}`, {
-          code: 'usage',
-          hint: 'edit it, remove it, or name another file with --out',
-        });
-      const canAsk = flags.yes !== true && process.stdin.isTTY && context.isTerminal;
-      const choose = (question: string, given: string | undefined, suggestion = ''): Promise<string> =>
-        given === undefined && canAsk ? ask(question, suggestion, signal) : Promise.resolve(given ?? suggestion);
-      const name = await choose(`which service (${presetNames.join(', ')})`, flags.preset, 'none');
-      if (!presetNames.includes(name as PresetName))
-        throw missing(`no service is called ${name}: choose one of ${presetNames.join(', ')}`, '--preset');
-      const preset: Preset = presets[name as PresetName];
+      refuseBeforeQuestions(file, environment);
+      const choose = chooserOf(context, flags);
+      const preset = await choose({ question: presetQuestion, given: flags.preset, suggestion: 'none' }, readPreset);
       const known = flags.baseUrl ?? (environment['MIRROR_BASE_URL'] || undefined) ?? preset.baseUrl ?? undefined;
-      const baseUrl = await choose('the address of the service', known);
-      if (baseUrl === '') throw missing('the address of the service is missing', '--base-url');
+      const baseUrl = await choose({ question: 'the address of the service', given: known }, readAddress);
       const dataDir = resolve(flags.dataDir ?? (environment['MIRROR_DATA_DIR'] || join(dirname(file), 'data')));
       const open = (projectId: string | null, pathPrefix: string): App => {
         const settings = { dataDir, 'service.baseUrl': baseUrl, 'service.pathPrefix': pathPrefix };
@@ -81,13 +81,10 @@ Examples:
         return createApp(context, { set: set.map(([path, value]) => ({ path, value })) });
       };
       const given = flags.projectId ?? (environment['MIRROR_PROJECT_ID'] || undefined);
-      let projectId = given ?? '';
-      if (given === undefined) {
-        const unnamed = open(null, preset.pathPrefix);
-        await withApp(unnamed, async () => {
-          projectId = await chooseProject(await listProjects(unnamed, signal), choose);
-        });
-      }
+      const projectId =
+        given !== undefined && isProjectId(given)
+          ? given
+          : await chooseProject(open(null, preset.pathPrefix), { given, choose, signal });
       const { findings, plan, pathPrefix } = await trySettings(
         (prefix) => open(projectId, prefix),
         preset.pathPrefix,
@@ -105,42 +102,62 @@ Examples:
   };
 }
 
-function missing(message: string, option: string): AppError {
-  return new AppError(message, { code: 'usage', hint: `name it with ${option}` });
+const presetQuestion = `which service (${presetNames.join(', ')})`;
+
+/** What no answer can mend is refused before the first question. */
+function refuseBeforeQuestions(file: string, environment: Environment): void {
+  if (existsSync(file))
+    throw new AppError(`there is a configuration already: ${file}`, {
+      code: 'usage',
+      hint: 'edit it, remove it, or name another file with --out',
+    });
+  refuseUnwritable(file);
+  if (!environment['MIRROR_API_KEY'] && !environment['MIRROR_API_KEY_FILE'])
+    throw new AppError('not configured: the API key (MIRROR_API_KEY or MIRROR_API_KEY_FILE)', {
+      code: 'usage',
+      hint: 'set one of them and run it again; the key is not written anywhere',
+    });
+}
+
+/** Takes what is given, or asks until the answer can be read; without a person to ask, the suggestion is the answer. */
+type Choose = <T>(
+  asked: { question: string; given: string | undefined; suggestion?: string },
+  read: (answer: string) => T,
+) => Promise<T>;
+
+function chooserOf(context: CommandContext, { yes }: InitFlags): Choose {
+  const canAsk = yes !== true && process.stdin.isTTY && context.isTerminal;
+  return ({ question, given, suggestion = '' }, read) =>
+    given === undefined && canAsk
+      ? askUntilRead(
+          () => ask(question, suggestion, context.signal),
+          read,
+          (text) => context.stderr.write(printableLines(text)),
+        )
+      : Promise.resolve(given ?? suggestion).then(read);
+}
+
+/** The id of the project that is given by its id or name, or chosen among those that the key sees. Throws where the key is refused. */
+async function chooseProject(
+  app: App,
+  { given, choose, signal }: { given: string | undefined; choose: Choose; signal: AbortSignal },
+): Promise<string> {
+  let id = '';
+  await withApp(app, async () => {
+    const seen = await listProjects(app, signal);
+    id = await choose({ ...projectQuestion(seen), given }, (answer) => readProjectId(answer, seen));
+  });
+  return id;
 }
 
 /** The projects that the key sees; null where the service lists none to it. Throws where the key is refused. */
-async function listProjects(app: App, signal: AbortSignal): Promise<ListedProject[] | null> {
+async function listProjects(app: App, signal: AbortSignal): Promise<SeenProjects> {
   try {
-    return readProjects((await app.service().call('projects.list', { signal })).body)?.projects ?? null;
+    return readProjects((await app.service().call('projects.list', { signal })).body) ?? null;
   } catch (error) {
     if (error instanceof AppError && (error.status === 403 || error.status === 404)) return null;
     throw error;
   }
-}
-
-const unlisted =
-  'this key may not list projects (a key that is limited to a project never may), so the project has to be named';
-const whereIdStands =
-  'name it with --project-id or MIRROR_PROJECT_ID: it is the number after /project/ in the address of the pages of the service';
-
-async function chooseProject(
-  listed: readonly ListedProject[] | null,
-  choose: (question: string, given: string | undefined, suggestion?: string) => Promise<string>,
-): Promise<string> {
-  const projects = listed ?? [];
-  const names = projects.map(({ id, name }) => (name === '' ? id : `${id} (${name})`)).join(', ');
-  if (projects.length > 1) {
-    const id = await choose(`the key sees ${names}; which project`, undefined);
-    if (projects.some((project) => project.id === id)) return id;
-    throw missing(`the key sees ${projects.length} projects: ${names}`, '--project-id');
-  }
-  const question =
-    listed === null ? 'the project (the number after /project/ in the address of its pages)' : 'the project';
-  const id = await choose(question, projects[0]?.id);
-  if (id !== '') return id;
-  const message = listed === null ? unlisted : 'the key sees no project, so the project has to be named';
-  throw new AppError(message, { code: 'usage', hint: whereIdStands });
 }
 
 /** What `doctor` finds with the new settings, and the forecast of a full pass where nothing failed. */

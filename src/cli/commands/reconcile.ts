@@ -180,8 +180,11 @@ function erasureText(erasure: ErasureResult, maxRequestDays: number): string {
     [erasure.refused, 'refused: such a person is unknown'],
     [erasure.held, 'held for your approval: `erase list` says why'],
     [erasure.residue, 'with something left: `erase scan` says where'],
-    [erasure.attention, 'call for attention: `erase list` says why'],
-    [erasure.waiting, 'go on by themselves: `erase show` says when'],
+    [erasure.attention, `${erasure.attention === 1 ? 'calls' : 'call'} for attention: \`erase list\` says why`],
+    [
+      erasure.waiting,
+      `${erasure.waiting === 1 ? 'goes on by itself' : 'go on by themselves'}: \`erase show\` says when`,
+    ],
   ];
   const done = lines.filter(([count]) => count > 0);
   return formatTable(['erasure', ''], done);

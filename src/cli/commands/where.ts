@@ -1,15 +1,16 @@
 import type { Command } from 'commander';
 import { accessPage } from '../../audit/access-page.ts';
-import { replaceFile } from '../../core/atomic-file.ts';
+import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
-import { codeText, countText, secondText } from '../../core/words.ts';
+import { countText, secondText } from '../../core/words.ts';
 import { whereIs, type Whereabouts } from '../../erasure/find/where.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
 import type { Database } from '../../mirror/database.ts';
 import { heldText } from '../held-text.ts';
+import { requestStateText } from '../request-state-text.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `where`: shows every place that holds data of a person. */
@@ -38,11 +39,15 @@ Examples:
         },
         given,
       );
-      if (file !== undefined) replaceFile(file, `${stringifyExactJson(access, 2)}\n`);
+      if (file !== undefined) writeRequestedFile(file, `${stringifyExactJson(access, 2)}\n`);
+      const { controller } = app.settings.audit;
       const { baseUrl, projectId } = app.settings.service;
       const service = baseUrl === null ? null : `project ${projectId ?? ''} of ${new URL(baseUrl).host}`;
       if (page !== undefined)
-        replaceFile(page, accessPage({ access, whereabouts, service, at: isoTime(app.clock.now()) }));
+        writeRequestedFile(
+          page,
+          accessPage({ access, whereabouts, service, controller, at: isoTime(app.clock.now()) }),
+        );
       const written = [file, page].filter((one) => one !== undefined);
       return {
         json: { ...whereabouts, exported: file ?? null, page: page ?? null },
@@ -67,7 +72,7 @@ function whereText(whereabouts: Whereabouts, written: readonly string[], db: Dat
           '\n',
           formatTable(
             ['request', 'state', 'received'],
-            requests.map(({ id, state, receivedAt }) => [id, codeText(state), secondText(receivedAt)]),
+            requests.map(({ id, state, receivedAt }) => [id, requestStateText({ state }), secondText(receivedAt)]),
           ),
         ]),
     ...(erasedBy === null ? [] : [`\nthe person was erased before, by request ${erasedBy}\n`]),

@@ -44,7 +44,7 @@ export type IssuingSettings = Pick<Settings, 'dataDir' | 'service' | 'audit'> & 
 /** What a certificate says beside its request's history; undefined for a request that was never fenced. */
 export function issueFacts(
   { service, audit, erasure }: IssuingSettings,
-  { fence }: RequestHistory,
+  { fence, verified }: RequestHistory,
   ledgerOrigin: string,
 ): IssueFacts | undefined {
   if (!fence) return undefined;
@@ -53,12 +53,17 @@ export function issueFacts(
   return {
     ledgerOrigin,
     stated: {
+      ...(audit.backupDays === null ? {} : { backups_until: daysAfter((verified ?? fence).at, audit.backupDays) }),
       controller: name === null ? null : { name, contact },
-      deletions_list_until: isoTime(Date.parse(fence.at) + erasure.feedRetentionDays * 86_400_000),
+      deletions_list_until: daysAfter(fence.at, erasure.feedRetentionDays),
       program: packageJson.version,
       service: url === null || project === null ? null : { url, project },
     },
   };
+}
+
+function daysAfter(at: string, days: number): string {
+  return isoTime(Date.parse(at) + days * 86_400_000);
 }
 
 /** The text of a certificate as it was issued, derived from the ledger of that origin; undefined without one, or where no version gives these bytes. */

@@ -5,7 +5,15 @@ import { readJson } from '../../core/exact-json.ts';
 import { canonicalJson } from '../../ledger/canonical-json.ts';
 import { Time } from '../../ledger/record.ts';
 import { TargetName } from '../../ledger/target.ts';
-import { bases, evidences, origins, targetResults } from '../../ledger/vocabulary.ts';
+import {
+  bases,
+  deciders,
+  evidences,
+  exceptions,
+  identityChecks,
+  origins,
+  targetResults,
+} from '../../ledger/vocabulary.ts';
 
 /** The version of the format of certificates. */
 export const certificateVersion = 1;
@@ -40,6 +48,8 @@ export type Method = (typeof methods)[number];
 
 /** What the operator says. No ledger shows it. */
 const Stated = z.strictObject({
+  /** When the last backup that may hold the person is gone; absent where the operator does not say it. */
+  backups_until: Time.optional(),
   controller: z.strictObject({ name: statedText, contact: statedText.nullable() }).nullable(),
   /** Until when the dataset `deletions` lists the person's rows. */
   deletions_list_until: Time,
@@ -64,6 +74,10 @@ export const Certificate = z.strictObject({
   subject: hex,
   /** HMAC-SHA-256 of the reference under which an operator authorised the request, under the request's own key. */
   authorisation: hex,
+  /** Who decided, how the person's identity was checked, and which exception allows to keep what is kept; each where it is stated. */
+  decided_by: z.enum(deciders).optional(),
+  identity: z.enum(identityChecks).optional(),
+  exception: z.enum(exceptions).optional(),
   received_at: Time,
   due_at: Time,
   fenced_at: Time,

@@ -39,6 +39,7 @@ export function deriveCertificate(
     basis,
     subject,
     authorisation: history.authorisation,
+    ...history.decision,
     received_at: received.at,
     due_at: dueAt,
     fenced_at: fence.at,

@@ -69,7 +69,7 @@ describe('a certificate', () => {
       targets: expect.arrayContaining([
         expect.objectContaining({ target, result: 'kept', assurance: 'not_reached' }),
       ]) as object,
-      statements: expect.arrayContaining([expect.stringMatching(/^Data were kept/)]) as object,
+      statements: expect.arrayContaining([expect.stringMatching(/^NOT STATED: .*which exception/)]) as object,
     });
     expect(toldOf('still_present', 'upstream.playlists')).toMatchObject({
       weakest_assurance: 'not_reached',
@@ -77,6 +77,29 @@ describe('a certificate', () => {
     });
     expect(toldOf('confirmed')).toMatchObject({ weakest_assurance: 'asserted_by_upstream' });
     expect(toldOf('confirmed').not_proven).not.toContain('wait_dropped');
+  });
+
+  it('says how it was decided, by the last that was stated of each; and first of all what nobody stated', () => {
+    const about = { request: id, generation: 1, basis: 'objection' } as const;
+    const first = { decided_by: 'support', identity: 'logged_in' } as const;
+    const told = certificateOf(
+      ledgerOf([
+        { type: 'amended', ...about, ...first },
+        { type: 'amended', ...about, decided_by: 'legal_team' },
+      ]),
+    );
+    expect(told).toMatchObject({ decided_by: 'legal_team', identity: 'logged_in' });
+    expect(told).not.toHaveProperty('exception');
+    const words = certificateWords(told).statements;
+    expect(words[0]).toBe("NOT STATED: until when the operator's backups can hold the person.");
+    expect(words).toContain('Decided by: the legal team, as the operator says.');
+    expect(words).toContain('Identity: the person was logged in to the account, as the operator says.');
+    const whole = { ...told, stated: { ...stated, backups_until: '2027-01-31T00:00:00.000Z' } };
+    expect(certificateWords(whole).statements[0]).toMatch(/^Legal ground/);
+    expect(certificateWords(whole).notProven.map(({ until }) => until)).toContain('2027-01-31T00:00:00.000Z');
+    expect(certificateWords(certificateOf(ledgerOf())).statements[0]).toBe(
+      "NOT STATED: who decided; how the identity of the person was checked; until when the operator's backups can hold the person.",
+    );
   });
 
   it('says when this program had deleted the person, where a restored mirror found that person gone', () => {

@@ -101,7 +101,7 @@ function refusals(): Case {
     ledger.append([
       { type: 'held', ...about(1), reason: 'several_persons' },
       { type: 'approved', ...about(1) },
-      { type: 'amended', ...about(1), basis: 'objection', authorisation: 'e'.repeat(64) },
+      { type: 'amended', ...about(1), basis: 'objection', authorisation: 'e'.repeat(64), identity: 'document' },
       { type: 'cancelled', ...about(1) },
       { type: 'sealed', ...about(1) },
       ...lifeOf(2, 1).slice(0, 1).flat(),

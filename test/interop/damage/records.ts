@@ -3,7 +3,10 @@ import {
   bases,
   boundKeys,
   boundParts,
+  deciders,
+  exceptions,
   heldReasons,
+  identityChecks,
   origins,
 } from '../../../src/ledger/vocabulary.ts';
 import { assurances, publicationCauses, refusalReasons, targetResults } from '../../../src/ledger/vocabulary.ts';
@@ -37,6 +40,9 @@ const values: Record<string, (random: Random) => unknown> = {
   generation: (random) => 1 + random.below(3),
   origin: (random) => random.pick(origins),
   basis: (random) => random.pick(bases),
+  decided_by: (random) => random.pick(deciders),
+  identity: (random) => random.pick(identityChecks),
+  exception: (random) => random.pick(exceptions),
   subject: (random) => hex(random, 64),
   authorisation: (random) => hex(random, 64),
   delete_events: (random) => random.chance(0.5),
@@ -88,11 +94,11 @@ function snapshot(random: Random): Json {
 /** The fields of each type, as RECORDS.md has them; `?`: may be missing. */
 const about = 'request generation ';
 export const shapes: Record<string, string> = {
-  received: `${about}origin basis subject authorisation delete_events due_at`,
+  received: `${about}origin basis subject authorisation delete_events due_at decided_by? identity? exception?`,
   scoped: `${about}persons distinct_ids recordings quarantined files`,
   held: `${about}reason`,
   approved: about,
-  amended: `${about}basis authorisation?`,
+  amended: `${about}basis authorisation? decided_by? identity? exception?`,
   refused: `${about}reason`,
   cancelled: about,
   fencing: `${about}epoch fence continued? served_at?`,

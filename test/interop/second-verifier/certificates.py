@@ -22,12 +22,19 @@ def is_text(value):
     )
 
 
-is_stated = exactly(
+is_stated_at_least = exactly(
     controller=or_null(exactly(name=is_text, contact=or_null(is_text))),
     deletions_list_until=is_time,
     program=shaped('[0-9]+\\.[0-9]+\\.[0-9]+'),
     service=or_null(exactly(url=is_text, project=shaped('[A-Za-z0-9_-]{1,200}'))),
 )
+
+
+def is_stated(value):
+    if isinstance(value, dict) and 'backups_until' in value:
+        backups = value['backups_until']
+        return is_time(backups) and is_stated_at_least({k: v for k, v in value.items() if k != 'backups_until'})
+    return is_stated_at_least(value)
 
 
 def last(records, *kinds, **values):
@@ -61,6 +68,9 @@ def derive_certificate(records, origin, stated):
     reopened, deleted = last(records, 'reopened'), last(records, 'result', result='deleted', target='upstream.person')
     amended = last(records, 'amended')
     authorised = next((r for r in reversed(records) if r['type'] == 'amended' and 'authorisation' in r), received)
+    decision = {}
+    for record in [received] + [r for r in records if r['type'] == 'amended']:
+        decision |= {name: record[name] for name in ('decided_by', 'identity', 'exception') if name in record}
     awaiting = last(records, 'awaiting_upstream')
     targets = sorted(map(target_of, results.values()), key=target_order)
     ended_at = max([verified['at'], *(target['ended_at'] for target in targets)])
@@ -83,7 +93,7 @@ def derive_certificate(records, origin, stated):
         },
         'events_expected_by': expected_by, 'consumers': consumers_of(records),
         'not_proven': ['wait_dropped'] * is_wait_dropped(results, expected_by, deleted_at) + NOT_PROVEN, 'stated': stated,
-    }  # fmt: skip
+    } | decision  # fmt: skip
 
 
 def target_of(record):

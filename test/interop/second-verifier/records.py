@@ -124,6 +124,9 @@ KINDS = {
         'consent_withdrawn objection no_longer_needed unlawful legal_obligation child_consent consumer_request '
         'deleted_upstream restored_backup other'
     ),
+    'decided_by': one_of('data_protection_officer privacy_team legal_team support automatic'),
+    'identity': one_of('logged_in answered_at_address document in_person not_checked'),
+    'exception': one_of('free_expression legal_obligation public_health archiving legal_claims other'),
     'fence': list_of(is_fence_entry), 'target': is_target, 'result': lambda _: True, 'assurance': lambda _: True,
     'phase': one_of('control verify'), 'outcome': one_of('passed failed'), 'snapshots': list_of(is_snapshot, least=0),
     'cause': one_of('publication recovery adoption repair'), 'key': one_of('fence box restore'),
@@ -131,10 +134,11 @@ KINDS = {
 }  # fmt: skip
 KINDS['machines'] = list_of(KINDS['machine'], most=1000)
 R = 'request generation '
+DECISION = ' decided_by? identity? exception?'
 FIELDS = {
-    'received': R + 'origin basis subject authorisation delete_events due_at',
+    'received': R + 'origin basis subject authorisation delete_events due_at' + DECISION,
     'scoped': R + 'persons distinct_ids recordings quarantined files',
-    'held': R + 'reason', 'approved': R, 'cancelled': R, 'sealed': R, 'amended': R + 'basis authorisation?',
+    'held': R + 'reason', 'approved': R, 'cancelled': R, 'sealed': R, 'amended': R + 'basis authorisation?' + DECISION,
     'refused': R + 'reason', 'fencing': R + 'epoch fence continued? served_at?', 'fenced': R + 'epoch',
     'intent': 'requests target',
     'result': 'requests target result assurance rows_before? rows_removed? until? machines?',
