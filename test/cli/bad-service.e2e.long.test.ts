@@ -106,14 +106,14 @@ describe('sync refuses to go on, and loses nothing, when', () => {
     assertFailedSync(
       { MIRROR_API_KEY: 'key_that_nobody_issued' },
       3,
-      /^error: the service refuses the API key .*401: authentication_failed\)\n {2}check MIRROR_API_KEY/,
+      /^error: the service refuses the API key .*401: authentication_failed\)\n {2}check `MIRROR_API_KEY`/,
     ));
 
   it('the key is one of a project', () =>
     assertFailedSync(
       { MIRROR_API_KEY: 'phc_key_that_nobody_issued' },
       3,
-      /names; the configured key \(phc_…\) is that of a project, which only sends events: a personal API key is needed$/m,
+      /check `MIRROR_API_KEY`; the configured key \(phc_…\) is that of a project, which only sends events: a personal API key is needed$/m,
     ));
 
   it('the question has what the service does not know, by a setting', async () => {
@@ -190,6 +190,6 @@ describe('doctor', () => {
     });
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(stdout).toMatch(/^ok +mirror +mirror\.db is sound and holds 40 persons$/m);
-    expect(stdout).toMatch(/^failed +service: persons +the service refuses the API key .*; check MIRROR_API_KEY/m);
+    expect(stdout).toMatch(/^failed +service: persons +the service refuses the API key .*; check `MIRROR_API_KEY`/m);
   });
 });
