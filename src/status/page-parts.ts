@@ -121,7 +121,7 @@ export function capital(text: string): string {
 /** Something to be said beside passes, as sentences, with the setting that helps. */
 export function remarkText({ detail, fix }: { detail: string; fix?: string }): string {
   const told = `${capital(detail)}.`;
-  return fix === undefined ? told : `${told} In the configuration, ${fix.replace(/^set (.*)$/, 'set `$1`')}.`;
+  return fix === undefined ? told : `${told} ${capital(fix)}.`;
 }
 
 /** A longer word may have to be broken on a phone. */

@@ -105,7 +105,7 @@ function countRemarks({ dataset, reason, seams, rowsDistinct, countReported }: P
 export const defaultWindow = {
   detail:
     'no date_from is configured for recordings, and no older ones were shown: the service may show only its own default of days (3 on live services)',
-  fix: 'set recordings.query: {date_from: -30d}',
+  fix: 'in the configuration, set `recordings.query: {date_from: -30d}`',
 } as const;
 
 /** The largest moment of a pass of which no page showed all rows; null where each page began above the moment before it. */

@@ -20,7 +20,7 @@ function remove(count: number): void {
 it('what was not seen is not published, what is held says which plan holds it, and nothing is done without being told', async () => {
   const limited = await run('sync', 'recordings');
   expect(limited).toMatchObject({ code: 0 });
-  expect(limited.stdout).toContain('set recordings.query: {date_from: -30d}');
+  expect(limited.stdout).toContain('in the configuration, set `recordings.query: {date_from: -30d}`');
 
   const exported = await run('export');
   expect(exported).toMatchObject({ code: 4 });
@@ -44,7 +44,7 @@ it('what was not seen is not published, what is held says which plan holds it, a
 
   const status = await run('status');
   expect(status.stdout).not.toMatch(/^playlists +\d+ [\d*]/m);
-  expect(status.stdout).toContain('set recordings.query: {date_from: -30d}');
+  expect(status.stdout).toContain('in the configuration, set `recordings.query: {date_from: -30d}`');
   const doctor = await workspace.run(['doctor', ...strict], { env: { MIRROR_API_KEY: workspace.sandbox.readOnlyKey } });
   // Nobody has asked for an erasure.
   expect(doctor).toMatchObject({ code: 0 });

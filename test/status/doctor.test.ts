@@ -445,7 +445,7 @@ test('a deprecated address is a warning with its dates and the address that come
 test('recordings without a first day are a warning until a pass has shown old ones', async () => {
   const { db, dataDir } = openTestMirror();
   const found = async () => (await examined(dataDir, undefined, undefined, undefined, { query: {} })).get('recordings');
-  const warning = { state: 'warning', fix: 'set recordings.query: {date_from: -30d}' };
+  const warning = { state: 'warning', fix: 'in the configuration, set `recordings.query: {date_from: -30d}`' };
   expect(await found()).toMatchObject(warning);
   const at = '2026-01-01T00:00:00.000Z';
   const passId = startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at });

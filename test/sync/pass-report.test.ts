@@ -57,7 +57,7 @@ test.each([
       resume: true,
     });
     expect(passes).toMatchObject([{ assumptions: { defaultWindow: said } }]);
-    expect(passTable(passes).includes('set recordings.query: {date_from: -30d}')).toBe(said);
+    expect(passTable(passes).includes('in the configuration, set `recordings.query: {date_from: -30d}`')).toBe(said);
   },
 );
 

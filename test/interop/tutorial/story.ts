@@ -71,8 +71,8 @@ export function openStory(machine: Machine, world: World): Story {
     },
     { line: 'analytics-mirror snapshots', prints: (text) => text.includes('read_parquet') },
     { line: 'analytics-mirror erase drill', prints: (text) => text.includes('filed as') && !/ no$/m.test(text) },
-    { line: 'analytics-mirror reconcile --dry-run', prints: (text) => text.includes('fence') },
-    { line: 'printf', prints: (text) => text.includes('scoped') },
+    { line: 'analytics-mirror reconcile --dry-run', prints: (text) => /^[0-9a-f-]{36} /m.test(text) },
+    { line: 'printf', prints: (text) => / email +[0-9a-f-]{36} /.test(text) },
   ];
 
   const chapters = (reader: Reader, way: Way): ReturnType<Story['chapters']> => {
