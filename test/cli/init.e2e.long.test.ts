@@ -113,7 +113,7 @@ it('without an address, a key or a project it says what is missing, and writes n
   const keyless = await inFolder(folder, {})('init');
   expect(keyless.stderr).toMatch(/^error: not configured: the API key /);
   const nowhere = await inFolder(folder, { MIRROR_API_KEY: 'x' })('init --yes --out missing/a.yaml');
-  expect(nowhere.stderr).toMatch(/^error: cannot write .*missing\/a\.yaml \(ENOENT\)\n {2}name a file in a folder/);
+  expect(nowhere.stderr).toMatch(/^error: cannot write .*missing\/a\.yaml \(ENOENT\)\n {2}name a place in a folder/);
   const addressless = await inFolder(folder, { MIRROR_API_KEY: 'x' })('init --yes');
   expect(addressless.stderr).toContain('the address of the service is missing\n  name it with --base-url');
   const refused = await inFolder(folder, { MIRROR_API_KEY: 'x' })(`init --yes --base-url ${workspace.sandbox.url}`);
