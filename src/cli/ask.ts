@@ -1,13 +1,25 @@
 import process from 'node:process';
 import { createInterface } from 'node:readline/promises';
 import { AppError } from '../core/errors.ts';
+import { interruptedError } from './errors.ts';
 
-/** Asks a person; an empty answer is the suggestion. Rejects with the signal's reason. */
-export async function ask(question: string, suggestion: string, signal: AbortSignal): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+/** Asks a person; an empty answer is the suggestion. Throws `interrupted` where the person ends it with Ctrl-C or Ctrl-D. */
+export async function ask(
+  question: string,
+  suggestion: string,
+  signal: AbortSignal,
+  input: NodeJS.ReadableStream = process.stdin,
+): Promise<string> {
+  const terminal = createInterface({ input, output: process.stderr });
+  const ended = Promise.withResolvers<never>();
+  ended.promise.catch(() => undefined);
+  terminal.once('close', () => ended.reject(interruptedError()));
   try {
-    const answer = await terminal.question(`${question}${suggestion === '' ? '' : ` [${suggestion}]`}: `, { signal });
+    const asked = terminal.question(`${question}${suggestion === '' ? '' : ` [${suggestion}]`}: `, { signal });
+    const answer = await Promise.race([asked, ended.promise]);
     return answer.trim() || suggestion;
+  } catch (error) {
+    throw error instanceof Error && error.name === 'AbortError' ? interruptedError() : error;
   } finally {
     terminal.close();
   }

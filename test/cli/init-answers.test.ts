@@ -1,5 +1,6 @@
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { askUntilRead } from '../../src/cli/ask.ts';
+import { ask, askUntilRead } from '../../src/cli/ask.ts';
 import { projectQuestion, readAddress, readPreset, readProjectId } from '../../src/cli/init-answers.ts';
 import { presets } from '../../src/config/presets.ts';
 
@@ -54,4 +55,16 @@ test('a typing error in an answer is told, and the question comes again', async 
       () => undefined,
     ),
   ).rejects.toThrow('interrupted');
+});
+
+test('a question that a person ends without an answer is interrupted', async () => {
+  const signal = new AbortController().signal;
+  const input = new PassThrough();
+  const asked = ask('which', 'none', signal, input);
+  input.end();
+  await expect(asked).rejects.toMatchObject({ code: 'interrupted' });
+  const answered = new PassThrough();
+  const answer = ask('which', 'none', signal, answered);
+  answered.write('eu\n');
+  expect(await answer).toBe('eu');
 });
