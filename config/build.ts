@@ -52,6 +52,9 @@ const left = globSync('**/*.js', { cwd: dist }).filter((path) =>
 );
 if (left.length > 0) throw new Error(`a file that the package does not have is named in ${left.join(', ')}`);
 chmodSync(join(dist, 'main.js'), 0o755);
+// Also the files that are packed as they are: they have the modes of the umask under which they were checked out.
+for (const path of globSync(['*.{md,json}', 'LICENSE', '{config,docs}/**/*.*'], { cwd: root, withFileTypes: true }))
+  if (path.isFile()) chmodSync(join(path.parentPath, path.name), 0o644);
 
 // What an administrator asks of a package: its parts, their licences, a page of the manual.
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
