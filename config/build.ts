@@ -51,10 +51,6 @@ const left = globSync('**/*.js', { cwd: dist }).filter((path) =>
   /(?:URL|import|from)\W+['`]\.[^'`]*\.ts['`]/.test(readFileSync(join(dist, path), 'utf8')),
 );
 if (left.length > 0) throw new Error(`a file that the package does not have is named in ${left.join(', ')}`);
-chmodSync(join(dist, 'main.js'), 0o755);
-// Also the files that are packed as they are: they have the modes of the umask under which they were checked out.
-for (const path of globSync(['*.{md,json}', 'LICENSE', '{config,docs}/**/*.*'], { cwd: root, withFileTypes: true }))
-  if (path.isFile()) chmodSync(join(path.parentPath, path.name), 0o644);
 
 // What an administrator asks of a package: its parts, their licences, a page of the manual.
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
@@ -62,3 +58,12 @@ writeFileSync(join(dist, 'sbom.cdx.json'), `${JSON.stringify(shippedSbom(), null
 writeFileSync(join(dist, 'THIRD-PARTY-LICENCES.txt'), licencesText());
 const exitCodes = join(root, 'docs', 'operations', 'troubleshooting.md');
 writeFileSync(join(dist, 'analytics-mirror.1'), manPage(join(dist, 'main.js'), version, exitCodes));
+
+// The umask of the checkout says nothing of what is packed.
+for (const path of globSync(['*.{md,json}', 'LICENSE', '{config,docs,dist}/**/*.*'], {
+  cwd: root,
+  withFileTypes: true,
+}))
+  if (path.isFile()) chmodSync(join(path.parentPath, path.name), 0o644);
+for (const path of globSync('**/{LICENSE,NOTICE}', { cwd: dist })) chmodSync(join(dist, path), 0o644);
+chmodSync(join(dist, 'main.js'), 0o755);

@@ -15,7 +15,7 @@ test('workers live on where Postgres comes back empty, where the bucket is one o
   await until('shared', (_roster, held) => isShared(held));
   /** The workers hold its tables meanwhile: where Postgres gives up the drop for them, it is done again. */
   const loseDatabase = async (): Promise<void> => {
-    for (let isDropped = false; !isDropped; )
+    for (let isDropped = false; !isDropped;)
       isDropped = await run(address, 'DROP SCHEMA analytics_mirror CASCADE').then(
         () => true,
         (error: unknown) => {
