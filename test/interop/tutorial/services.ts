@@ -42,6 +42,10 @@ export function runningPid(name: string): number | null {
   }
 }
 
+function endOfLog(name: string): string {
+  return readFileSync(`${folderOf(name)}/log`, 'utf8').split('\n').slice(-12).join('\n');
+}
+
 /** Ends the main process of a service with SIGTERM. Throws, and kills it, if it has not ended in time. */
 export async function stopService(name: string, seconds: number): Promise<void> {
   const pid = runningPid(name);
@@ -51,7 +55,7 @@ export async function stopService(name: string, seconds: number): Promise<void> 
   while (runningPid(name) !== null) {
     if (Date.now() > endsAt) {
       process.kill(pid, 'SIGKILL');
-      throw new Error(`${name} did not stop within ${seconds} seconds`);
+      throw new Error(`${name} did not stop within ${seconds} seconds:\n${endOfLog(name)}`);
     }
     await delay(50);
   }
