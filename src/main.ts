@@ -46,3 +46,5 @@ await runProgram(process.argv.slice(2), {
   },
   exit: (code) => process.exit(code),
 });
+// A signal has ended all work. Whatever is still open by a fault of the program, the process ends.
+if (signals > 0) setTimeout(() => process.exit(), 5_000).unref();

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { AppError } from '../../core/errors.ts';
+import { AppError, systemCode } from '../../core/errors.ts';
 import { shrinkHeap } from '../../core/heap.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { ScanFailure, ScanReport, taskLines, type OrderedSubject, type ScanOrder } from './scan-task.ts';
@@ -45,15 +45,14 @@ export async function runScan(
     // It needs nothing of the environment, where the API key is.
     env: {},
     stdio: ['pipe', 'pipe', 'pipe'],
-    timeout: timeoutMs,
-    killSignal: 'SIGKILL',
   });
   const kill = (): void => void child.kill('SIGKILL');
-  signal.addEventListener('abort', kill, { once: true });
+  // Not Node's own timeout: where the process cannot be started, that would keep this one from ending for as long.
+  const ends = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  ends.addEventListener('abort', kill, { once: true });
   try {
-    const ended = once(child, 'close') as Promise<[number | null]>;
     const [[code], report, failure] = await Promise.all([
-      ended,
+      (once(child, 'close') as Promise<[number | null]>).catch(refuseStart),
       collect(child.stdout, kill),
       collect(child.stderr, kill),
       // A scanner can end before it has read its task. Its exit code says why.
@@ -63,7 +62,7 @@ export async function runScan(
     if (code !== 0) throw failureOf(failure);
     return readReport(report);
   } finally {
-    signal.removeEventListener('abort', kill);
+    ends.removeEventListener('abort', kill);
     kill();
   }
 }
@@ -87,6 +86,14 @@ function readReport(text: string): ScanReport {
   const report = ScanReport.safeParse(readJson(text));
   if (!report.success) throw failureOf('');
   return report.data;
+}
+
+function refuseStart(cause: unknown): never {
+  throw new AppError(`the scanner cannot be started (${systemCode(cause) ?? 'unknown'})`, {
+    code: 'storage',
+    hint: 'a program that was replaced while it runs has to be started again',
+    cause,
+  });
 }
 
 /** The error of a failed scan. The scanner's text is passed on only if it keeps to the format of a failure. */

@@ -72,6 +72,21 @@ describe('the scanner as a process', () => {
     await expect(runScan(taskFor(dataDir), { signal: abort.signal })).rejects.toThrow('no more');
   });
 
+  it('says that it cannot be started, and leaves no timer that keeps this process', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const [node, before] = [process.execPath, timers()];
+    process.execPath = join(freshFolder(), 'gone');
+    try {
+      await expect(runScan(taskFor(freshFolder()), { signal })).rejects.toMatchObject({
+        code: 'storage',
+        message: 'the scanner cannot be started (ENOENT)',
+      });
+    } finally {
+      process.execPath = node;
+    }
+    expect(timers()).toBe(before);
+  });
+
   it('ends when it takes too long', async () => {
     await expect(runScan(taskFor(freshFolder()), { signal, timeoutMs: 20 })).rejects.toMatchObject({
       code: 'storage',

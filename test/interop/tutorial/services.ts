@@ -43,7 +43,10 @@ export function runningPid(name: string): number | null {
 }
 
 function endOfLog(name: string): string {
-  return readFileSync(`${folderOf(name)}/log`, 'utf8').split('\n').slice(-12).join('\n');
+  return readFileSync(`${folderOf(name)}/log`, 'utf8')
+    .split('\n')
+    .slice(-12)
+    .join('\n');
 }
 
 /** Ends the main process of a service with SIGTERM. Throws, and kills it, if it has not ended in time. */
