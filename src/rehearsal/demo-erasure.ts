@@ -15,7 +15,6 @@ import { refuseRestored, runEraseJob } from '../erasure/fence/restore-guard.ts';
 import { addRequests } from '../erasure/receive.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { openDatabase } from '../mirror/database.ts';
-import { listRequests } from '../mirror/erasure-requests.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { runReconcileJob } from '../worker/reconcile-job.ts';
 import type { SyncJob, SyncJobResult } from '../worker/sync-job.ts';
@@ -68,11 +67,11 @@ export async function eraseSome(
     const uuids = [...sandbox.living()].slice(100, 100 + people).map(({ uuid }) => uuid);
     const given = uuids.map((value) => ({ kind: 'uuid', value }) as const);
     say(`finding  ${people} people in the mirror and in every published file`);
-    await runEraseJob(job, async (own) => {
+    const { last } = await runEraseJob(job, async (own) => {
       const decision = { decided_by: 'privacy_team', identity: 'logged_in' } as const;
       const authority = { basis: 'consent_withdrawn', by: 'demo', decision };
-      await addRequests(own, given, { ...authority, deleteEvents: true });
-      return { outcome: 'done', counts: {} };
+      const added = await addRequests(own, given, { ...authority, deleteEvents: true });
+      return { outcome: 'done', counts: {}, last: added.at(-1)?.id ?? '' };
     });
     say('erasing  them here, searching every file for them before and after, then erasing them at the service');
     const { erasure } = await runReconcileJob(job, undefined);
@@ -99,7 +98,8 @@ export async function eraseSome(
       foundAfter: scanned(app.settings.dataDir, 'verify'),
       keptOut: passes.find(({ dataset }) => dataset === 'persons')?.rowsFenced ?? 0,
       olderCopy: await tryOlderCopy(app, older),
-      ...(await prove(app, signal)),
+      // The first ones have come back.
+      ...(await prove(app, last, signal)),
     };
   } finally {
     rmSync(older, { recursive: true });
@@ -129,18 +129,17 @@ async function tryOlderCopy({ settings, clock }: App, older: string): Promise<De
   }
 }
 
-/** Writes the certificate of a finished request and today's report, and verifies the data folder. */
+/** Writes the certificate of a request and today's report, and verifies the data folder. */
 async function prove(
   { settings, clock, databaseReadOnly }: App,
+  request: string,
   signal: AbortSignal,
 ): Promise<Pick<DemoErasure, 'certificate' | 'report' | 'isVerified'>> {
   const { dataDir } = settings;
   const db = databaseReadOnly();
-  // Not of those who have come back.
-  const done = listRequests(db, 'all').findLast(({ certifiedAt }) => certifiedAt !== null);
   const ledger = readLedger(dataDir);
   const certificate = join(reportsFolder(dataDir), 'certificate.html');
-  const found = findCertificate(settings, ledger.entries(), done?.id ?? '');
+  const found = findCertificate(settings, ledger.entries(), request);
   writeRequestedFile(certificate, certificatePage(found, bundleText(dataDir, ledger, found)));
   const report = join(reportsFolder(dataDir), 'audit.html');
   writeRequestedFile(report, reportPage(gatherReport({ db, settings, nowMs: clock.now() }), 'certificates/'));
