@@ -79,7 +79,12 @@ async function overviewOf(app: App): Promise<ProjectOverview> {
 }
 
 function reasonText({ message, todo, projects }: Reason): string {
-  return `ATTENTION: ${projects.join(', ')}: ${message}\n  ${todo.replaceAll('\n', '\n  ')}\n`;
+  return attentionText({ message: `${projects.join(', ')}: ${message}`, todo });
+}
+
+/** Something that needs a person, and what to do. */
+export function attentionText({ message, todo }: { message: string; todo: string }): string {
+  return `ATTENTION: ${message}\n  ${todo.replaceAll('\n', '\n  ')}\n`;
 }
 
 /** Since when the mirror may be older than the service: the oldest of the lists' last complete passes. */

@@ -1,3 +1,5 @@
+import { capital } from '../core/words.ts';
+
 /** The parts of a project's page, by their ids. */
 export type Section = 'freshness' | 'runs' | 'requests' | 'snapshots' | 'ledger' | 'schedule';
 
@@ -95,7 +97,7 @@ export const alertTable = {
     severity: 'warning',
     title: 'Two clocks are apart',
     section: 'schedule',
-    todo: `${clockFix.charAt(0).toUpperCase()}${clockFix.slice(1)}. \`analytics-mirror doctor\` compares them again.`,
+    todo: `${capital(clockFix)}. \`analytics-mirror doctor\` compares them again.`,
   },
   overdue: {
     severity: 'critical',

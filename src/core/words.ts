@@ -14,6 +14,11 @@ export function countedText(count: number, one: string, many = `${one}s`): strin
   return `${countText(count)} ${count === 1 ? one : many}`;
 }
 
+/** A text with a capital letter. */
+export function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
 /** A code of this program as words. */
 export function codeText(code: string): string {
   return code.replaceAll('_', ' ');

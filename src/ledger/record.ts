@@ -56,13 +56,13 @@ const consumers = z
 /** An identifier that is fenced, by its MAC, encrypted under the restore key. */
 const fenceEntry = z.strictObject({ kind: z.enum(identifierKinds), encrypted: hex });
 
-/** How a request was decided; the fields that the operator states. */
-const decision = {
+/** The fields with which an operator states how a request was decided. */
+export const decisionFields = {
   decided_by: z.enum(deciders).optional(),
   identity: z.enum(identityChecks).optional(),
   exception: z.enum(exceptions).optional(),
 };
-const Decision = z.strictObject(decision);
+const Decision = z.strictObject(decisionFields);
 export type Decision = z.infer<typeof Decision>;
 
 /** What a record says of the decision about its request. */
@@ -86,7 +86,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     authorisation: hex,
     delete_events: z.boolean(),
     due_at: Time,
-    ...decision,
+    ...decisionFields,
   }),
   /** What was found, before anything was done. */
   z.strictObject({
@@ -106,7 +106,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     ...about,
     basis: z.enum(bases),
     authorisation: hex.optional(),
-    ...decision,
+    ...decisionFields,
   }),
   z.strictObject({ type: z.literal('refused'), ...about, reason: z.enum(refusalReasons) }),
   z.strictObject({ type: z.literal('cancelled'), ...about }),

@@ -22,7 +22,7 @@ export function basisCode(basis: string): (typeof bases)[number] {
 /** Who decided about a request, as the operator says: a role, never a name. */
 export const deciders = ['data_protection_officer', 'privacy_team', 'legal_team', 'support', 'automatic'] as const;
 
-/** How it was checked that whoever asks is the person, as the operator says. */
+/** How the operator says that it checked the identity of the person. */
 export const identityChecks = ['logged_in', 'answered_at_address', 'document', 'in_person', 'not_checked'] as const;
 
 /** Which exception of Art. 17(3) GDPR allows to keep what is kept, as the operator says. */

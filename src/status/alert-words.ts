@@ -1,4 +1,4 @@
-import { agoText, codeText, countText, countedText, minuteText } from '../core/words.ts';
+import { agoText, capital, codeText, countText, countedText, minuteText } from '../core/words.ts';
 import { stateText } from '../ledger/vocabulary-words.ts';
 import type { OpenRequest, ProjectContent, ProjectOverview } from './overview.ts';
 
@@ -17,7 +17,7 @@ export function alertWords(
   const lines = content === null ? [] : linesOf(kind, content, at);
   if (lines.length === 0) return { message, todo };
   const told = kind === 'held' ? message.replace('held for approval', 'your approval is needed') : message;
-  return { title: `${told.charAt(0).toUpperCase()}${told.slice(1)}`, message: told, todo: lines.join('\n') };
+  return { title: capital(told), message: told, todo: lines.join('\n') };
 }
 
 function linesOf(kind: string, { openRequests, held }: ProjectContent, at: string): string[] {

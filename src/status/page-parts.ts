@@ -1,4 +1,4 @@
-import { agoText, minuteText } from '../core/words.ts';
+import { agoText, capital, minuteText } from '../core/words.ts';
 import { html } from 'hono/html';
 import type { Markup } from '../markup/markup.ts';
 import type { Tone } from './verdict.ts';
@@ -111,11 +111,6 @@ export function figures(list: readonly (readonly [name: string, value: Markup | 
         </div>`,
     )}
   </dl>`;
-}
-
-/** A text with a capital letter. */
-export function capital(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 /** Something to be said beside passes, as sentences, with the setting that helps. */

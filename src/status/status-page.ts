@@ -6,7 +6,7 @@ import { budgetChart } from './page-budget.ts';
 import { historyCharts } from './page-history.ts';
 import { freshnessCards, placeOf, summaryOf } from './page-freshness.ts';
 import { textOf, type Markup } from '../markup/markup.ts';
-import { capital, commandStart, foldedPart, icon, part, withCode } from './page-parts.ts';
+import { commandStart, foldedPart, icon, part, withCode } from './page-parts.ts';
 import { passRows } from './page-passes.ts';
 import { requestsPart } from './page-requests.ts';
 import { runTimeline } from './page-runs.ts';
@@ -15,7 +15,7 @@ import { ledgerLine, ledgerPart, scheduleLine, schedulePart, snapshotsPart } fro
 import { pageStyle } from './page-style.ts';
 import type { Section } from '../config/alert-kinds.ts';
 import { compareTones, judge, judgeProject, namedMax, type Reason, type Verdict } from './verdict.ts';
-import { countText, countedText, durationText } from '../core/words.ts';
+import { capital, countText, countedText, durationText } from '../core/words.ts';
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 

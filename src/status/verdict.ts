@@ -1,7 +1,7 @@
 import { alertTable, type AlertKind, type Section } from '../config/alert-kinds.ts';
 import { datasets } from '../contract/datasets.ts';
 import { forProject } from '../config/projects.ts';
-import { countText, countedText, minuteText } from '../core/words.ts';
+import { capital, countText, countedText, minuteText } from '../core/words.ts';
 import { serviceCauses } from '../job/service-cause.ts';
 import { isHere } from '../job/worker-state.ts';
 import { alertWords } from './alert-words.ts';
@@ -95,7 +95,7 @@ function causeReasons(projects: readonly ProjectOverview[], at: string): Reason[
     if (!first) return [];
     const { kind, message, since } = first.cause;
     const [tone, , section] = shownAs(kind);
-    const title = `${message.charAt(0).toUpperCase()}${message.slice(1)} since ${sinceText(since, at)}`;
+    const title = `${capital(message)} since ${sinceText(since, at)}`;
     const stopped =
       same.length > namedMax
         ? [[...new Set(same.flatMap(({ cause }) => cause.jobs))].join(', ')]

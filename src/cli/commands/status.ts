@@ -14,7 +14,7 @@ import { reportElsewhere, type ElsewhereReport } from '../../cluster/report-else
 import { judgeProject, type Verdict } from '../../status/verdict.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
-import { overviewHere, statusOfAll } from '../status-of-all.ts';
+import { attentionText, overviewHere, statusOfAll } from '../status-of-all.ts';
 import { standingText } from '../bucket-text.ts';
 import { exitCodes } from '../errors.ts';
 import { heldPlanText, passTable } from '../sync-text.ts';
@@ -103,11 +103,6 @@ function elsewhereText({ project, holder, isPaused, newer, said }: ElsewhereRepo
   if (!said) return `${lines.join('')}no machine has said anything of it yet\n`;
   lines.push(`by what its holder said at ${secondText(said.at)}; all else is in its own status\n`);
   return `${[...lines, ...said.alerts.map(attentionText)].join('')}${scheduleText(said.jobs, said.at)}`;
-}
-
-/** Something that needs a person, and what to do. */
-function attentionText({ message, todo }: { message: string; todo: string }): string {
-  return `ATTENTION: ${message}\n  ${todo.replaceAll('\n', '\n  ')}\n`;
 }
 
 function contentText(

@@ -3,17 +3,9 @@ import { ConsumerName } from '../../contract/consumer.ts';
 import { MachineName } from '../../contract/machine.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { canonicalJson } from '../../ledger/canonical-json.ts';
-import { Time } from '../../ledger/record.ts';
+import { decisionFields, Time } from '../../ledger/record.ts';
 import { TargetName } from '../../ledger/target.ts';
-import {
-  bases,
-  deciders,
-  evidences,
-  exceptions,
-  identityChecks,
-  origins,
-  targetResults,
-} from '../../ledger/vocabulary.ts';
+import { bases, evidences, origins, targetResults } from '../../ledger/vocabulary.ts';
 
 /** The version of the format of certificates. */
 export const certificateVersion = 1;
@@ -75,9 +67,7 @@ export const Certificate = z.strictObject({
   /** HMAC-SHA-256 of the reference under which an operator authorised the request, under the request's own key. */
   authorisation: hex,
   /** Who decided, how the person's identity was checked, and which exception allows to keep what is kept; each where it is stated. */
-  decided_by: z.enum(deciders).optional(),
-  identity: z.enum(identityChecks).optional(),
-  exception: z.enum(exceptions).optional(),
+  ...decisionFields,
   received_at: Time,
   due_at: Time,
   fenced_at: Time,
