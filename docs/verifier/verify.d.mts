@@ -1,5 +1,3 @@
-import type { X509Certificate } from 'node:crypto';
-
 /** `where`: `entry 17` (from 0), `checkpoint 000000120`, `public keys`, … `problem`: a code of VERDICTS.md. */
 export type Place = { where: string; problem: string };
 export type LaterWord = { seq: number; at: string; says: string };
@@ -54,16 +52,18 @@ export declare function verifyBundle(task: {
 export declare function recordOrder(): (record: object) => string | undefined;
 
 export declare function readPolicy(text: string): object;
-export declare function readCertificates(pem: string): X509Certificate[];
+/** A certificate (RFC 5280) of an authority, or one that it issued. */
+export type AuthorityCertificate = { raw: Buffer };
+export declare function readCertificates(pem: string): AuthorityCertificate[];
 
 /** A time stamp (RFC 3161): that a text with this SHA-256 (hex) was there at a time, in seconds since 1970. */
 export type TimeStamp = {
   imprint: string;
   time: number;
   nonce: Buffer | undefined;
-  certificate: X509Certificate;
-  carried: X509Certificate[];
+  certificate: AuthorityCertificate;
+  carried: AuthorityCertificate[];
 };
 export declare function readTimeStamp(token: Uint8Array): TimeStamp | undefined;
-export declare function isTrusted(stamp: TimeStamp, trusted: readonly X509Certificate[]): boolean;
+export declare function isTrusted(stamp: TimeStamp, trusted: readonly AuthorityCertificate[]): boolean;
 export declare function derParts(bytes: Uint8Array, shape: string): (Buffer | undefined)[];

@@ -12,7 +12,7 @@
 // Ends with 0 when nothing is wrong, 1 when something is, 2 when it could not be run, 3 when nothing is wrong and no key,
 // checkpoint or policy was given that was kept elsewhere: then the whole may have been replaced. All formats are in FORMAT.md.
 
-import { createHash, createPublicKey, verify as verifySignature, X509Certificate } from 'node:crypto';
+import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -545,6 +545,7 @@ const oids = {
   messageDigest: '2a864886f70d010904',
   certificate: '2a864886f70d010910020c',
   certificateV2: '2a864886f70d010910022f',
+  uses: '551d0f',
   keyUse: '551d25',
   timeStamping: '2b06010505070308',
   constraints: '551d13',
@@ -556,6 +557,7 @@ const digests = {
   '608648016503040202': 'sha384',
   '608648016503040203': 'sha512',
 };
+const keyKinds = { '2a864886f70d010101': 'rsa', '2a8648ce3d0201': 'ec' };
 /** By the algorithm of a signature: the kind of key, and the digest where the algorithm has one of its own. */
 const signatureAlgorithms = {
   '2a864886f70d010101': ['rsa'],
@@ -580,42 +582,72 @@ function algorithmIn(bytes, table) {
 }
 
 /** Critical extensions that this verifier judges, or that cannot make a certificate less than it is: the uses of a key, policies. */
-const knownExtensions = [oids.constraints, oids.keyUse, '551d0f', '551d20'];
+const knownExtensions = [oids.constraints, oids.keyUse, oids.uses, '551d20'];
 
-/** The parts of a certificate that X509Certificate does not give. Throws where an extension stands twice. */
-function readCertificateParts(raw) {
+const isTrue = (bytes) => bytes?.equals(Buffer.of(0xff)) === true;
+const bitsIn = (bytes) => {
+  demand(bytes[0] === 0, 'bits that fill no bytes');
+  return bytes.subarray(1);
+};
+
+/** A certificate (RFC 5280) in DER bytes. Throws for any other bytes. */
+function readCertificate(raw) {
   const [whole] = derParts(raw, '30');
-  const [content, algorithm] = derParts(whole, '30 30 03');
-  const [, serial, , issuer, , , , , , listed] = derParts(content, 'a0? 02* 30 30* 30 30 30 81? 82? a3?');
+  const [signed, algorithm, signature] = derParts(whole, '30* 30 03');
+  const [, serial, inner, issuer, validity, subject, key, , , listed] = derParts(
+    derParts(signed, '30')[0],
+    'a0? 02* 30 30* 30 30* 30* 81? 82? a3?',
+  );
+  const [from, until, ...others] = derItems(validity).map(({ tag, content }) => timeIn(content, tag === 0x17));
+  demand(inner.equals(algorithm) && until !== undefined && others.length === 0, 'no certificate');
   const extensions = new Map();
-  for (const item of listed ? derItems(derParts(listed, '30')[0]) : []) {
+  const items = listed ? derItems(derParts(listed, '30')[0]) : [];
+  for (const item of items) {
     const [oid, critical, value] = derParts(item.content, '06 01? 04');
-    demand(!extensions.has(oid.toString('hex')), 'an extension twice');
-    extensions.set(oid.toString('hex'), { isCritical: critical?.equals(Buffer.of(0xff)) === true, value });
+    extensions.set(oid.toString('hex'), { isCritical: isTrue(critical), value });
   }
-  const use = extensions.get(oids.keyUse);
-  const isForTimeStamps =
-    use?.isCritical === true && derParts(derParts(use.value, '30')[0], '06')[0].toString('hex') === oids.timeStamping;
-  const constraints = extensions.get(oids.constraints);
-  const [, below] = constraints ? derParts(derParts(constraints.value, '30')[0], '01? 02?') : [];
+  const partsOf = (oid, shape) => (extensions.has(oid) ? derParts(extensions.get(oid).value, shape) : []);
+  const [purposes] = partsOf(oids.keyUse, '30');
+  const isTimeStamping = purposes && derParts(purposes, '06 …')[0].toString('hex') === oids.timeStamping;
+  const isAlone = purposes && derItems(purposes).length === 1;
+  const [constraints] = partsOf(oids.constraints, '30');
+  const [isAuthority, below] = constraints ? derParts(constraints, '01? 02?') : [];
+  const [uses = Buffer.of(0, 0x04)] = partsOf(oids.uses, '03');
+  const isTwice = extensions.size < items.length;
+  const [keyAlgorithm, keyBits] = derParts(derParts(key, '30')[0], '30 03');
+  const kind = keyKinds[derParts(keyAlgorithm, '06 …')[0].toString('hex')];
+  const [modulus] = kind === 'rsa' ? derParts(derParts(bitsIn(keyBits), '30')[0], '02 02') : [];
   return {
+    ...{ raw, signed, algorithm, signature: bitsIn(signature), issuer, subject, from, until, key, kind },
     sid: Buffer.concat([issuer, serial]),
-    isForTimeStamps,
+    isForTimeStamps: !isTwice && extensions.get(oids.keyUse)?.isCritical === true && isTimeStamping && isAlone,
+    isAuthority: isTrue(isAuthority) && ((uses[1] ?? 0) & 0x04) !== 0,
     /** How many others may stand between it and the certificate of a time stamp. */
     pathMax: below ? below.readUIntBE(0, Math.min(below.length, 6)) : Infinity,
+    isLong: kind === 'ec' || (modulus !== undefined && BigInt(`0x${modulus.toString('hex')}`) >= 2n ** 2047n),
     hasUnjudged:
+      isTwice ||
       extensions.has(oids.nameConstraints) ||
       [...extensions].some(([oid, { isCritical }]) => isCritical && !knownExtensions.includes(oid)),
-    digest: attempt(() => algorithmIn(algorithm, signatureAlgorithms)[1]),
   };
+}
+
+/** Whether bytes are signed with the key of a certificate, by a digest and the algorithm in DER bytes. */
+function isSignedByCertificate(bytes, signature, { algorithm, digest, certificate }) {
+  const [kind, own = digest] = algorithmIn(algorithm, signatureAlgorithms);
+  if (own === undefined || (digest ?? own) !== own || kind !== certificate.kind) return false;
+  const key = createPublicKey({ key: certificate.key, format: 'der', type: 'spki' });
+  return verifySignature(own, bytes, key, signature);
 }
 
 /** A time stamp that may be wrong by more says too little. */
 const accuracySeconds = 60;
 
-/** The time, in seconds, that a GeneralizedTime of DER says; its fraction is left out. */
-function timeIn(bytes) {
-  const [, ...parts] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:\.\d+)?Z$/.exec(bytes.toString('latin1')) ?? [];
+/** The time, in seconds, that a GeneralizedTime of DER says, or a UTCTime; its fraction is left out. */
+function timeIn(bytes, isShort = false) {
+  const said = bytes.toString('latin1');
+  const century = isShort ? (said < '5' ? '20' : '19') : '';
+  const [, ...parts] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:\.\d+)?Z$/.exec(century + said) ?? [];
   const [year, month, day, ...clock] = parts.map(Number);
   const time = Date.UTC(year, month - 1, day, ...clock) / 1000;
   const text = parts.length === 6 && new Date(time * 1000).toISOString().slice(0, 19);
@@ -655,9 +687,9 @@ export function readTimeStamp(token) {
     const [saidDigest] = derParts(attributes.get(oids.messageDigest), '04');
     demand(saidType.equals(infoType) && saidDigest.equals(digestOf(digest, info)), 'another content');
 
-    const carried = derItems(certificates).map(({ raw }) => new X509Certificate(raw));
-    const certificate = carried.find(({ raw }) => readCertificateParts(raw).sid.equals(sid));
-    demand(certificate && readCertificateParts(certificate.raw).isForTimeStamps, 'no certificate for time stamps');
+    const carried = derItems(certificates).map(({ raw }) => readCertificate(raw));
+    const certificate = carried.find((each) => each.sid.equals(sid));
+    demand(certificate?.isForTimeStamps, 'no certificate for time stamps');
     const named = [oids.certificate, oids.certificateV2].filter((oid) => attributes.has(oid));
     demand(named.length > 0, 'no certificate named');
     for (const oid of named) {
@@ -667,10 +699,8 @@ export function readTimeStamp(token) {
       const by = !isSecond ? 'sha1' : first ? algorithmIn(first, digests) : 'sha256';
       demand(digestOf(by, certificate.raw).equals(isSecond ? hash : first), 'another certificate');
     }
-    const [kind, own = digest] = algorithmIn(algorithm, signatureAlgorithms);
-    const set = derSet(signed);
-    demand(digest !== 'sha1' && own === digest && certificate.publicKey.asymmetricKeyType === kind, 'another key');
-    demand(verifySignature(digest, set, certificate.publicKey, signature), 'not signed');
+    const by = { algorithm, digest, certificate };
+    demand(digest !== 'sha1' && isSignedByCertificate(derSet(signed), signature, by), 'not signed');
 
     const [stamp] = derParts(info, '30');
     const [stampVersion, , imprint, , time, accuracy, , nonce] = derParts(stamp, '02 06 30 02 18 30? 01? 02? a0? a1?');
@@ -700,27 +730,28 @@ function derSet(content) {
  * needs no signature of its own; of the others it is by SHA-2.
  */
 export function isTrusted({ certificate, carried, time }, trusted) {
-  const isValid = ({ validFrom, validTo }) => Date.parse(validFrom) <= time * 1000 && time * 1000 <= Date.parse(validTo);
-  const isLong = ({ publicKey }) => (publicKey.asymmetricKeyDetails.modulusLength ?? Infinity) >= 2048;
   const isSame = (a) => (b) => a.raw.equals(b.raw);
   let present = certificate;
   for (let between = -1; between < 8; between += 1) {
-    const { pathMax, hasUnjudged, digest } = attempt(() => readCertificateParts(present.raw)) ?? { hasUnjudged: true };
-    if (!isValid(present) || !isLong(present) || hasUnjudged || between > pathMax) return false;
+    const { from, until, isLong, hasUnjudged, pathMax, issuer, algorithm, signed, signature } = present;
+    if (time < from || time > until || !isLong || hasUnjudged || between > pathMax) return false;
     if (trusted.some(isSame(present))) return true;
-    if (digest === undefined) return false;
-    const isIssuer = (other) => other.ca && present.checkIssued(other) && present.verify(other.publicKey);
-    const issuer = trusted.find(isIssuer) ?? carried.find((other) => isIssuer(other) && !isSame(present)(other));
-    if (!issuer) return false;
-    present = issuer;
+    const isIssuer = (other) =>
+      other.isAuthority &&
+      issuer.equals(other.subject) &&
+      attempt(() => isSignedByCertificate(signed, signature, { algorithm, certificate: other }));
+    const next = trusted.find(isIssuer) ?? carried.find((other) => isIssuer(other) && !isSame(present)(other));
+    if (!next) return false;
+    present = next;
   }
   return false;
 }
 
 /** The certificates in a text (PEM). Throws for a text without any. */
 export function readCertificates(pem) {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
-  return blocks.map((block) => new X509Certificate(block));
+  const blocks = [...pem.matchAll(/-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----/g)];
+  demand(blocks.length > 0, 'no certificate');
+  return blocks.map(([, encoded]) => readCertificate(fromBase64(encoded.replaceAll(/\s/g, ''))));
 }
 
 /** A policy. Throws for a text that is none. */
@@ -1160,7 +1191,7 @@ export function verify({ folder, publicKey, checkpoint, receipt, certificates = 
   const judged = certificateJudge(certificates, listed?.[0].name);
   const entries = verifyEntries(join(folder, 'entries.jsonl'), wantedSizes, judged, report);
 
-  const isKeyNeeded = claims.length > 0 || entries.rotations.length > 0 || publicKey !== undefined;
+  const isKeyNeeded = claims.length > 0 || entries.rotations.length > 0 || publicKey !== undefined || policy;
   if (!list && isKeyNeeded) report('public keys', 'no_public_key');
   if (list && !listed) report('public keys', 'bad_public_key');
   const chain = listed ? keyChain(listed[0], entries.rotations, report) : [];

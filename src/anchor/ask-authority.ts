@@ -1,5 +1,5 @@
-import { hash, randomBytes, type X509Certificate } from 'node:crypto';
-import { isTrusted, readTimeStamp } from '../../docs/verifier/verify.mjs';
+import { hash, randomBytes } from 'node:crypto';
+import { isTrusted, readTimeStamp, type AuthorityCertificate } from '../../docs/verifier/verify.mjs';
 import { checkpointOfSize, keepTimeStamp } from '../ledger/checkpoint.ts';
 import { askOutside, type Answer, type Ask } from './ask.ts';
 import { timeStampQuery, tokenOfReply } from './time-stamp.ts';
@@ -10,7 +10,7 @@ import { timeStampQuery, tokenOfReply } from './time-stamp.ts';
  */
 export async function askAuthority(
   url: string,
-  certificates: readonly X509Certificate[],
+  certificates: readonly AuthorityCertificate[],
   { folder, size, signal }: Ask,
 ): Promise<Answer> {
   const imprint = hash('sha256', checkpointOfSize(folder, size)?.note.text ?? '', 'buffer');

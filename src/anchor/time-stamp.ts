@@ -1,5 +1,11 @@
-import { hash, type X509Certificate } from 'node:crypto';
-import { derParts, isTrusted, readTimeStamp, type TimeStamp } from '../../docs/verifier/verify.mjs';
+import { hash } from 'node:crypto';
+import {
+  derParts,
+  isTrusted,
+  readTimeStamp,
+  type AuthorityCertificate,
+  type TimeStamp,
+} from '../../docs/verifier/verify.mjs';
 import { readTimeStampFiles, type Checkpoint } from '../ledger/checkpoint.ts';
 
 /** The request (RFC 3161, DER) for a time stamp over a SHA-256. The nonce is a positive integer of 8 bytes. */
@@ -32,7 +38,7 @@ export function readTimeStamps(folder: string): TimeStamp[] {
 export function stampedAt(
   { note }: Checkpoint,
   stamps: readonly TimeStamp[],
-  certificates: readonly X509Certificate[],
+  certificates: readonly AuthorityCertificate[],
 ): number | undefined {
   const imprint = hash('sha256', note.text);
   const times = stamps

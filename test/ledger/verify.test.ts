@@ -13,6 +13,7 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import { verify } from '../../docs/verifier/verify.mjs';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+import { policyText } from './anchored-vectors.ts';
 import { lifeOf, tickingClock, writeSmallLedger } from './ledger-fixture.ts';
 
 const program = fileURLToPath(new URL('../../docs/verifier/verify.mjs', import.meta.url));
@@ -41,6 +42,12 @@ describe('a verification', () => {
     const folder = temporaryFolder();
     expect(verifyLedger({ folder })).toMatchObject({ ok: true, size: 0, checkpoints: 0, signed: 0, problems: [] });
     expect(() => verifyLedger({ folder: join(folder, 'none') })).toThrow(expect.objectContaining({ code: 'storage' }));
+  });
+
+  it('refuses an empty folder by a policy: it names the key of a ledger, and there is none', () => {
+    const { folder } = smallLedger();
+    const { problems } = verifyLedger({ folder: temporaryFolder(), policy: policyText(folder) });
+    expect(problems).toMatchObject([{ where: 'public keys', problem: 'no_public_key' }]);
   });
 
   it('takes each key that the ledger had, and each checkpoint, whoever kept it', () => {
