@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { manPage } from './man-page.ts';
 import { licencesText, shippedSbom } from './shipped.ts';
+import { verifyPage, verifyPagePath } from './verify-page.ts';
 
 // Makes dist/, which is what the package ships: the sources as JavaScript, since Node strips no types below node_modules.
 // In the checkout Node runs the sources themselves.
@@ -58,6 +59,8 @@ writeFileSync(join(dist, 'sbom.cdx.json'), `${JSON.stringify(shippedSbom(), null
 writeFileSync(join(dist, 'THIRD-PARTY-LICENCES.txt'), licencesText());
 const exitCodes = join(root, 'docs', 'operations', 'troubleshooting.md');
 writeFileSync(join(dist, 'analytics-mirror.1'), manPage(join(dist, 'main.js'), version, exitCodes));
+
+writeFileSync(verifyPagePath, verifyPage());
 
 // The umask of the checkout says nothing of what is packed.
 for (const path of globSync(['*.{md,json}', 'LICENSE', '{config,docs,dist}/**/*.*'], {

@@ -25,10 +25,9 @@ export function testKey(file: string): string {
 
 /** How a token differs from the usual one: RSA, SHA-256, a certificate for time stamps of the tests' own root. */
 export type TokenShape = {
-  key?: 'authority' | 'authority-ec';
+  key?: 'authority' | 'authority-ec' | 'authority-p384' | 'authority-p521' | 'authority-other-curve';
   certificate?:
-    | 'authority'
-    | 'authority-ec'
+    | NonNullable<TokenShape['key']>
     | 'authority-loose'
     | 'authority-below'
     | 'authority-rogue'

@@ -70,7 +70,7 @@ it('a folder as the program leaves it is whole, later checkpoints or not, with a
   copy();
   const verdict = await verifyDataFolder(dataDir, {}, signal);
   expect(verdict).toMatchObject({ ok: true, certificates: 5, problems: [] });
-  expect(verdict.notes.some((note) => note.includes('Pass `--checkpoint`'))).toBe(true);
+  expect(verdict.notes.some((note) => note.includes('(`--checkpoint`)'))).toBe(true);
   rmSync(databasePath(dataDir));
   openLedger(dataDir, tickingClock(Date.UTC(2027, 0, 2))).append([
     { type: 'replayed', epoch_from: 0, epoch_to: 0, rows: 0 },

@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { afterAll, expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
@@ -47,7 +48,9 @@ export async function openWatched(url: string, options: BrowserContextOptions): 
   });
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('request', (request) => {
-    if (![url, 'data:'].some((start) => request.url().startsWith(start))) problems.push(`asks for ${request.url()}`);
+    // A worker is started from the page's own text.
+    if (![url, 'data:', 'blob:null/'].some((start) => request.url().startsWith(start)))
+      problems.push(`asks for ${request.url()}`);
   });
   onTestFinished(async () => {
     expect(problems).toEqual([]);
@@ -85,4 +88,18 @@ export async function openPage(overview: Overview, options: BrowserContextOption
       await page.screenshot({ path: join(pictures, `${name.replaceAll(' ', '-')}.png`), fullPage: true });
     },
   };
+}
+
+const axeSource = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+type AxeResult = { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
+
+/** What axe finds wrong, best practices included. */
+export async function violationsOf(page: Page): Promise<string[]> {
+  // Through the debugger: the page's own policy lets no script in.
+  await page.evaluate(axeSource);
+  const { violations } = await page.evaluate<AxeResult>('axe.run(document, { resultTypes: ["violations"] })');
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 120)}: ${failureSummary}`),
+  );
 }

@@ -1,24 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../src/status/verdict.ts';
 import { thousandProjects, worlds } from '../status/worlds.ts';
-import { openPage } from './open-page.ts';
-
-const axeSource = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-
-type AxeResult = { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
-
-/** What axe finds wrong, best practices included. */
-async function violationsOf(page: Page): Promise<string[]> {
-  // Through the debugger: the page's own policy lets no script in.
-  await page.evaluate(axeSource);
-  const { violations } = await page.evaluate<AxeResult>('axe.run(document, { resultTypes: ["violations"] })');
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 120)}: ${failureSummary}`),
-  );
-}
+import { openPage, violationsOf } from './open-page.ts';
 
 const silentAlerts = thousandProjects.projects[900]?.alerts ?? [];
 
