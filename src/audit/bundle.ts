@@ -1,3 +1,6 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { writeRequestedFile } from '../core/atomic-file.ts';
 import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import type { Bundle } from '../../docs/verifier/verify.mjs';
@@ -9,7 +12,7 @@ import { laterWords, type LaterWord } from '../ledger/later-words.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 import { proveEntries } from '../ledger/prove-entries.ts';
 import { requestsOf } from '../ledger/record.ts';
-import { readWholeFile } from '../core/folder.ts';
+import { readRegularFile, readWholeFile, reportsFolder } from '../core/folder.ts';
 
 /**
  * All that shows a certificate to be right, as one canonical JSON object and a newline: the certificate, the entries that it
@@ -51,4 +54,36 @@ export function laterWordsIn({ entries, certificate }: Bundle, request: string):
     return typeof own === 'string' ? [] : [own];
   });
   return laterWords(read, request, sha256(certificate));
+}
+
+/** The name of the page that checks bundles, certificates, receipts and ledgers in a browser. */
+export const verifierPageName = 'verify.html';
+
+/** The page as the program brings it. */
+const shippedPage = fileURLToPath(new URL(`../../docs/verifier/${verifierPageName}`, import.meta.url));
+
+/** Whether a text is the verifier's page of this version. */
+export function isVerifierPage(text: string | undefined): boolean {
+  return text === readWholeFile(shippedPage).toString();
+}
+
+/**
+ * Writes a file for others: where a command was told to, or under a name into `reports/`, with the verifier's page beside it. The
+ * page to hand over too is `verifier`: without that folder, the one that the program brings. Throws `usage`.
+ */
+export function writeForOthers(
+  { dataDir, out, name }: { dataDir: string; out: string | undefined; name: string },
+  contentOf: (file: string) => Parameters<typeof writeRequestedFile>[1],
+): { file: string; verifier: string } {
+  const file = out ?? join(reportsFolder(dataDir), name);
+  writeRequestedFile(file, contentOf(file));
+  if (out !== undefined) return { file, verifier: shippedPage };
+  const verifier = join(reportsFolder(dataDir), verifierPageName);
+  if (!isVerifierPage(readRegularFile(verifier))) writeRequestedFile(verifier, readWholeFile(shippedPage));
+  return { file, verifier };
+}
+
+/** What a command says of what it wrote for others. */
+export function writtenText({ file, verifier }: { file: string; verifier: string }): string {
+  return `written to ${file}\n${verifier} checks it in a browser: hand both over\n`;
 }

@@ -28,8 +28,10 @@ export function howToVerify({ ledger }: Pick<AuditReport, 'ledger'>): Markup {
         folder only: no network and no key.
       </li>
       <li>
-        <b>Without trusting this program:</b> the script <code>docs/verifier/verify.mjs</code> checks the ledger by
-        itself. It is short enough to read, and the formats are public (RFC 8785, RFC 6962, C2SP signed notes).
+        <b>Without trusting this program:</b> the page <code>docs/verifier/verify.html</code> of its package checks the
+        ledger, a certificate’s page or a receipt in a browser without network, and the script
+        <code>verify.mjs</code> beside it with Node.js. It is short enough to read, and the formats are public (RFC
+        8785, RFC 6962, C2SP signed notes).
       </li>
       <li>
         <b>A person asks about their own request:</b> with the person’s receipt,

@@ -13,7 +13,7 @@ import { canonicalJson } from '../ledger/canonical-json.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { collectLaterWords, type LaterWords } from '../ledger/later-words.ts';
 import { readProof } from '../ledger/proof.ts';
-import { laterWordsIn } from './bundle.ts';
+import { isVerifierPage, laterWordsIn, verifierPageName } from './bundle.ts';
 import { certificatePage } from './certificate-page.ts';
 
 /** What was found in `reports/`, each in one sentence. */
@@ -75,6 +75,13 @@ function findPages(dataDir: string, { certified, words }: OnLedger, { problems, 
     if (name === 'certificates' || name === 'drills' || isDraft(name)) continue;
     const where = `reports/${name}`;
     const text = readRegularFile(join(folder, name));
+    if (name === verifierPageName) {
+      if (!isVerifierPage(text))
+        notes.push(
+          `${where}: it is not the page of this version, and may be of nobody; \`audit report\` writes it anew`,
+        );
+      continue;
+    }
     const bundle = text === undefined ? undefined : readBundle(text);
     if (text === undefined) problems.push(`${where}: it is no file that can be read`);
     else if (bundle) pages.push({ where, text, bundle });

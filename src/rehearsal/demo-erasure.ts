@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reportsFolder } from '../core/folder.ts';
 import type { App } from '../app/app.ts';
-import { bundleText } from '../audit/bundle.ts';
+import { bundleText, writeForOthers } from '../audit/bundle.ts';
 import { certificatePage } from '../audit/certificate-page.ts';
 import { findCertificate } from '../audit/issued-certificates.ts';
 import { gatherReport } from '../audit/report-data.ts';
@@ -138,9 +138,10 @@ async function prove(
   const { dataDir } = settings;
   const db = databaseReadOnly();
   const ledger = readLedger(dataDir);
-  const certificate = join(reportsFolder(dataDir), 'certificate.html');
   const found = findCertificate(settings, ledger.entries(), request);
-  writeRequestedFile(certificate, certificatePage(found, bundleText(dataDir, ledger, found)));
+  const { file: certificate } = writeForOthers({ dataDir, out: undefined, name: 'certificate.html' }, () =>
+    certificatePage(found, bundleText(dataDir, ledger, found)),
+  );
   const report = join(reportsFolder(dataDir), 'audit.html');
   writeRequestedFile(report, reportPage(gatherReport({ db, settings, nowMs: clock.now() }), 'certificates/'));
   const { ok } = await verifyDataFolder(dataDir, {}, signal);

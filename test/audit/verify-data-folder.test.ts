@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -14,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundleText } from '../../src/audit/bundle.ts';
+import { bundleText, writeForOthers } from '../../src/audit/bundle.ts';
 import { certificatePage } from '../../src/audit/certificate-page.ts';
 import { findCertificate } from '../../src/audit/issued-certificates.ts';
 import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
@@ -301,4 +302,29 @@ it('a certificate that was overtaken is told, with its page', async () => {
   add({ type: 'reopened', request: requestId(1), generation: 2, reason: 'residue_found' });
   const { problems } = await verifyDataFolder(dataDir, {}, signal);
   expect(problems).toContain(`${named}, reopened residue_found (entry ${size + 1})`);
+});
+
+it('the page of the verifier goes into reports/ with what is written there for others, and a changed one is named', async () => {
+  copy();
+  const written = writeForOthers({ dataDir, out: undefined, name: 'audit-2026.html' }, () => 'a report');
+  expect(written).toEqual({ file: path('reports/audit-2026.html'), verifier: path('reports/verify.html') });
+  const shipped = readFileSync(new URL('../../docs/verifier/verify.html', import.meta.url), 'utf8');
+  expect(readFileSync(written.verifier, 'utf8') === shipped).toBe(true);
+  const whole = await verifyDataFolder(dataDir, {}, signal);
+  expect(whole.notes.join('\n')).not.toContain('verify.html');
+  edit('reports/verify.html', (text) => text.replace('NOT OK', 'OK'));
+  const { ok, notes } = await verifyDataFolder(dataDir, {}, signal);
+  expect({ ok, notes: notes.join('\n') }).toEqual({
+    ok: true,
+    notes: expect.stringContaining('reports/verify.html: it is not the page of this version'),
+  });
+  writeForOthers({ dataDir, out: undefined, name: 'audit-2026.html' }, () => 'a report');
+  expect(readFileSync(written.verifier, 'utf8') === shipped).toBe(true);
+});
+
+it('a file that is written for others elsewhere has nothing put beside it', () => {
+  const folder = freshFolder();
+  const { verifier } = writeForOthers({ dataDir: folder, out: join(folder, 'a/b.json'), name: '' }, () => '{}');
+  expect(readdirSync(folder, { recursive: true })).toEqual(['a', 'a/b.json']);
+  expect(readFileSync(verifier, 'utf8')).toContain('Check a proof of erasure');
 });

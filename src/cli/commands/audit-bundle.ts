@@ -1,9 +1,6 @@
-import { join } from 'node:path';
 import type { Command } from 'commander';
-import { reportsFolder } from '../../core/folder.ts';
-import { bundleText } from '../../audit/bundle.ts';
+import { bundleText, writeForOthers, writtenText } from '../../audit/bundle.ts';
 import { findCertificate, refuseSuperseded, supersededHelp } from '../../audit/issued-certificates.ts';
-import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import type { CommandAction } from '../command.ts';
 
@@ -16,7 +13,7 @@ export function define(command: Command): CommandAction {
   return {
     help: `
 A bundle holds the certificate, the ledger's entries that it follows from, the proof that each is in the ledger, and the
-public keys. docs/verifier/verify.mjs checks it with Node.js alone, without the ledger.
+public keys. docs/verifier/verify.html checks it in a browser, and verify.mjs beside that with Node.js, without the ledger.
 
 Examples:
   analytics-mirror audit bundle 3f2a --out bundle.json
@@ -27,9 +24,9 @@ Examples:
       const found = findCertificate(settings, ledger.entries(), id);
       refuseSuperseded(dataDir, found, superseded);
       const { request, generation } = found.certificate;
-      const file = out ?? join(reportsFolder(dataDir), `bundle-${request}-g${generation}.json`);
-      writeRequestedFile(file, bundleText(dataDir, ledger, found));
-      return { json: { request, generation, file }, text: `written to ${file}\n` };
+      const name = `bundle-${request}-g${generation}.json`;
+      const written = writeForOthers({ dataDir, out, name }, () => bundleText(dataDir, ledger, found));
+      return { json: { request, generation, ...written }, text: writtenText(written) };
     },
   };
 }

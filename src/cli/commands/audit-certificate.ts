@@ -1,7 +1,5 @@
-import { join } from 'node:path';
 import { Option, type Command } from 'commander';
-import { reportsFolder } from '../../core/folder.ts';
-import { bundleText } from '../../audit/bundle.ts';
+import { bundleText, writeForOthers, writtenText } from '../../audit/bundle.ts';
 import { certificatePage } from '../../audit/certificate-page.ts';
 import { letterLanguages, letterText, type LetterLanguage } from '../../audit/letter.ts';
 import { findCertificate, refuseSuperseded, supersededHelp } from '../../audit/issued-certificates.ts';
@@ -49,14 +47,18 @@ Examples:
       const found = findCertificate(settings, ledger.entries(), id);
       refuseSuperseded(dataDir, found, superseded);
       const { certificate, sha256, entry, later } = found;
+      const json = { certificate, sha256, entry, later };
+      if (format === 'html') {
+        const name = `certificate-${certificate.request}-g${certificate.generation}.html`;
+        const page = (): string => certificatePage(found, bundleText(dataDir, ledger, found));
+        const written = writeForOthers({ dataDir, out, name }, page);
+        return { json: { ...json, ...written }, text: `${summary(certificate)}${writtenText(written)}` };
+      }
       const text = format === 'letter' ? letterText(found, language) : found.text;
-      const name = `certificate-${certificate.request}-g${certificate.generation}.html`;
-      const file = format === 'html' ? (out ?? join(reportsFolder(dataDir), name)) : out;
-      if (file !== undefined)
-        writeRequestedFile(file, format === 'html' ? certificatePage(found, bundleText(dataDir, ledger, found)) : text);
+      if (out !== undefined) writeRequestedFile(out, text);
       return {
-        json: { certificate, sha256, entry, later, file: file ?? null },
-        text: file === undefined ? text : `${summary(certificate)}written to ${file}\n`,
+        json: { ...json, file: out ?? null },
+        text: out === undefined ? text : `${summary(certificate)}written to ${out}\n`,
       };
     },
   };

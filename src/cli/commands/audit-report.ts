@@ -1,13 +1,13 @@
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { certificatesFolder, reportsFolder } from '../../core/folder.ts';
+import { certificatesFolder } from '../../core/folder.ts';
+import { writeForOthers } from '../../audit/bundle.ts';
 import { reportAnswer } from '../../audit/report-answer.ts';
 import { reportCsv } from '../../audit/report-csv.ts';
 import { gatherReport, type AuditReport } from '../../audit/report-data.ts';
 import { reportJson } from '../../audit/report-json.ts';
 import { reportPage } from '../../audit/report-page.ts';
-import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { AppError } from '../../core/errors.ts';
 import { isoToMicros } from '../../core/time.ts';
 import { durationText } from '../../core/words.ts';
@@ -47,9 +47,12 @@ Examples:
         });
       if (asJson && format === undefined && out === undefined) return { json: report, text: '' };
       const name = `audit-${report.from}-${report.to}.${format ?? 'html'}`;
-      const file = out ?? join(reportsFolder(settings.dataDir), name);
-      const certificates = `${relative(dirname(resolve(file)), certificatesFolder(settings.dataDir)).replaceAll('\\', '/')}/`;
-      writeRequestedFile(file, render(report, format ?? 'html', certificates));
+      const { dataDir } = settings;
+      const certificatesFrom = (file: string): string =>
+        `${relative(dirname(resolve(file)), certificatesFolder(dataDir)).replaceAll('\\', '/')}/`;
+      const { file } = writeForOthers({ dataDir, out, name }, (file) =>
+        render(report, format ?? 'html', certificatesFrom(file)),
+      );
       return { json: report, text: `${summary(report)}written to ${file}\n` };
     },
   };
