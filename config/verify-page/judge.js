@@ -24,8 +24,10 @@ async function judge({ args, files }, onRead) {
       (code) => ({ code }),
       (error) => ({ code: 2, reason: error.message }),
     );
-    if (open.size === 0)
-      return { ...outcome, lines, digest: files.has(args[0]) ? digestOf(chosen.bytesOf(args[0])) : null };
+    if (open.size === 0) {
+      const named = args.filter((path) => files.has(path));
+      return { ...outcome, lines, digests: named.map((path) => digestOf(chosen.bytesOf(path))) };
+    }
     for (const [question, find] of open) answers.set(question, await find());
   }
   throw new Error('its signatures contradict each other too often');

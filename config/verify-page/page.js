@@ -6,21 +6,34 @@ import { startWorker } from './judge.js';
 const keptOptions = { 'public-key': 'public key', policy: 'policy' };
 const ledgerOptions = { checkpoint: 'checkpoint', receipt: 'receipt' };
 
-/** What the command is given: its arguments, the files by path, and what was given besides, in words. */
+/** What the command is given: its arguments, the files by path, and what was given besides. */
 function taskOf({ name, files, isFolder }, filesIn) {
-  const task = { args: [`checked/${name}`], files: new Map(), besides: [], command: ['node verify.mjs', name] };
+  const task = { args: [`checked/${name}`], files: new Map(), given: [] };
   for (const [path, file] of files) task.files.set(`checked/${path}`, file);
   const add = (option, word, file, path) => {
     task.files.set(path, file);
     task.args.push(option, path);
-    task.besides.push(`${word} ${file.name}`);
-    task.command.push(option, file.name);
+    task.given.push({ option, word, name: file.name });
   };
   for (const [id, word] of Object.entries(isFolder ? { ...keptOptions, ...ledgerOptions } : keptOptions))
     for (const file of filesIn(id)) add(`--${id}`, word, file, `kept/${id}/${file.name}`);
   if (isFolder)
     for (const file of filesIn('certificates')) add('--certificate', 'certificate', file, `certificates/${file.name}`);
   return task;
+}
+
+/** What was given besides, with its SHA-256; those of a task end with these. */
+const givenText = (digests) => (file, at, given) =>
+  `${file.word} ${file.name}, SHA-256 ${digests[digests.length - given.length + at]}`;
+
+/** The command that says the same, to be typed: no name in it is a command or an option of its own. */
+function commandText(name, given) {
+  const quoted = (text) => {
+    const safe = plain(text.startsWith('-') ? `./${text}` : text);
+    return /^[\w./-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", String.raw`'\''`)}'`;
+  };
+  const options = given.flatMap((file) => [file.option, quoted(file.name)]);
+  return ['node verify.mjs', quoted(name), ...options].join(' ');
 }
 
 /** The files of a folder that was dropped, with their paths. Chromium gives a handle; it refuses entries to a page from a disk. */
@@ -128,7 +141,7 @@ function startPage(source) {
     }
   }
 
-  function show({ besides, command }, { code, reason, lines, problems, digest }) {
+  function show({ given }, { code, reason, lines, problems, digests }) {
     const { name, files, isFolder } = chosen;
     clear();
     if (code !== 0 && code !== 1 && code !== 3) return refuse(reason ?? lines.join(' '));
@@ -149,14 +162,11 @@ function startPage(source) {
     const size = files.reduce((sum, [, file]) => sum + file.size, 0).toLocaleString('en');
     facts([
       ['Checked', isFolder ? `${name}, a folder of ${files.length} files, ${size} bytes` : `${name}, ${size} bytes`],
-      ...(digest === null ? [] : [['Its SHA-256', digest]]),
+      ...(isFolder ? [] : [['Its SHA-256', digests[0]]]),
       ['It holds', lines.slice(0, isFolder ? 2 : 1).join('; ')],
-      ['Held against', besides.join('; ') || 'nothing from elsewhere'],
+      ['Held against', given.length === 0 ? 'nothing from elsewhere' : given.map(givenText(digests)).join('; ')],
       ['When', `${minuteOf(new Date().toISOString())}, by the clock of this computer`],
-      [
-        'The same check',
-        command.map((word, at) => (at === 0 || /^[\w.-]+$/.test(word) ? word : `'${word}'`)).join(' '),
-      ],
+      ['The same check', commandText(name, given)],
     ]);
     list('What is wrong', found('problem'));
     const others = lines.filter((line) =>
@@ -165,7 +175,7 @@ function startPage(source) {
     list('What to know', [...found('note'), ...others]);
     const words = lines.findIndex((line) => line.startsWith('in words (version '));
     if (words !== -1) showCertificate(lines.slice(0, words), lines.slice(words + 1, -1), code === 1);
-    const hasPolicy = command.includes('--policy');
+    const hasPolicy = given.some(({ option }) => option === '--policy');
     const limits = [notTold.all, ...(hasPolicy ? [] : [notTold.dates]), ...(isFolder ? [] : [notTold.later])];
     list('What this does not show', words === -1 ? limits : [...limits, notTold.words]);
     const printed = document.createElement('details');

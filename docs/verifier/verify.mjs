@@ -442,7 +442,7 @@ function readVkeys(text) {
   return keys.every((key) => key && key.name === keys[0].name) ? keys : undefined;
 }
 
-/** The points of a small order, without their signs: any text can be signed by one of these (RFC 8032, 5.1.7). */
+/** The points of a small order, without their signs: any text can be signed by one of these (RFC 8032, 5.1.7), and libraries differ. */
 const smallOrder = [
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',
@@ -453,10 +453,14 @@ const smallOrder = [
   'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
 ];
 
-function isSignedBy(bytes, signature, { raw }) {
-  const unsigned = Buffer.from(raw);
+function hasSmallOrder(point) {
+  const unsigned = Buffer.from(point);
   unsigned[31] &= 0x7f;
-  if (smallOrder.includes(unsigned.toString('hex'))) return false;
+  return smallOrder.includes(unsigned.toString('hex'));
+}
+
+function isSignedBy(bytes, signature, { raw }) {
+  if (hasSmallOrder(raw) || hasSmallOrder(signature.subarray(0, 32))) return false;
   const jwk = { kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url') };
   return verifySignature(null, bytes, createPublicKey({ key: jwk, format: 'jwk' }), signature);
 }

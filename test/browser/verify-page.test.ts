@@ -163,7 +163,14 @@ describe('the page of the verifier', () => {
     expect(between).toEqual(['', 'Checking <img src=x onerror=alert(1)> …', '']);
     expect(await said(page)).toMatchObject({ kind: 'bad', lines: expect.stringMatching(/not_a_bundle\n.*NOT OK$/s) });
     expect(await page.locator('img').count()).toBe(0);
+    // A name is no command for who types the command that is shown.
+    const evil = textFile('x', `--a'; touch b; '`);
+    await chosen(page, { file: evil, 'public-key': textFile('x', '--policy') });
+    expect(await page.locator('dd').allTextContents()).toContain(
+      String.raw`node verify.mjs './--a'\''; touch b; '\''' --public-key ./--policy`,
+    );
     await page.setInputFiles('#file', []);
+    await page.setInputFiles('#public-key', []);
     expect(await page.locator('#said').textContent()).toBe('Nothing is checked yet.');
     // A file that is gone when it is read again.
     await page.setInputFiles('#file', file);

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -143,6 +144,7 @@ const vectors: Vector[] = [
   { name: 'cut-with-its-checkpoint-kept', change: cutWithCheckpoint, keeps: ['key', 'checkpoint'] },
   { name: 'signed-again', change: changeAndSignAgain, keeps: ['key'] },
   { name: 'rotated-to-a-key-of-small-order', change: rotateToSmallOrder, nowMs: inTheNextYear },
+  { name: 'signed-by-a-point-of-small-order', change: signByNeutral },
   { name: 'signed-again-checkpoint-kept', change: changeAndSignAgain, keeps: ['key', 'checkpoint'] },
 ];
 
@@ -266,6 +268,30 @@ function rotateToSmallOrder(folder: string): void {
   const root = rootOf(lines.map((each) => leafHash(Buffer.from(each))));
   const signer = { name, publicKey: neutral, sign: () => Buffer.concat([neutral, Buffer.alloc(32)]) };
   writeFileSync(join(folder, 'checkpoints/000000021.txt'), checkpointText({ size: lines.length, root }, signer));
+}
+
+const order = 2n ** 252n + 27742317777372353535851937790883648493n;
+const numberIn = (bytes: Buffer): bigint => BigInt(`0x${Buffer.from(bytes.toReversed()).toString('hex')}`) % order;
+
+/**
+ * Signs the newest checkpoint so that the first half of the signature is the neutral point: by its equation alone it is right
+ * (RFC 8032, 5.1.7). Some libraries take it, and others do not.
+ */
+function signByNeutral(folder: string): void {
+  const [name = ''] = readFileSync(join(folder, 'public-keys.txt'), 'utf8').split('+');
+  const seed = Buffer.alloc(32, 0x22);
+  const publicKey = publicKeyOf(privateKeyOf(seed));
+  const neutral = Buffer.concat([Buffer.of(1), Buffer.alloc(31)]);
+  const secret = hash('sha512', seed, 'buffer').subarray(0, 32);
+  secret[0] = (secret[0] ?? 0) & 0xf8;
+  secret[31] = ((secret[31] ?? 0) & 0x7f) | 0x40;
+  const sign = (content: Buffer): Buffer => {
+    const factor = numberIn(hash('sha512', Buffer.concat([neutral, publicKey, content]), 'buffer'));
+    const answer = Buffer.from(((factor * numberIn(secret)) % order).toString(16).padStart(64, '0'), 'hex');
+    return Buffer.concat([neutral, answer.toReversed()]);
+  };
+  const { size, root } = readCheckpoint(readFileSync(join(folder, lastCheckpoint), 'utf8')) ?? raise();
+  writeFileSync(join(folder, lastCheckpoint), checkpointText({ size, root }, { name, publicKey, sign }));
 }
 
 function withAnchors({ name, anchoring, change, policy, keyLine, nowMs }: AnchoredVector): Vector {

@@ -95,7 +95,7 @@ def has_small_order(key):
 
 @functools.lru_cache(maxsize=100_000)
 def is_signed(key, signature, message):
-    if has_small_order(key):
+    if has_small_order(key) or has_small_order(signature[:32]):
         return False
     try:
         Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
