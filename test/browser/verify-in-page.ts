@@ -55,3 +55,30 @@ export function changedBytes(
 ): Promise<Record<string, number[]>> {
   return page.evaluate<Record<string, number[]>>(`(${changeBytes})(${JSON.stringify(task)})`);
 }
+
+/** The files of a task by their paths, in base64, and the arguments. */
+export type Task = { args: string[]; files: Record<string, string> };
+
+const judgeTasks = `async (tasks) => {
+  const source = URL.createObjectURL(new Blob([document.querySelector('body > script').textContent]));
+  const worker = new Worker(source);
+  const said = [];
+  for (const { args, files } of tasks) {
+    const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    const answer = new Promise((found, failed) => {
+      worker.onmessage = ({ data }) => data.read ?? found(data);
+      worker.onerror = ({ message }) => failed(new Error(message));
+    });
+    const chosen = Object.entries(files).map(([path, text]) => [path, new File([bytesOf(text)], path.split('/').pop())]);
+    worker.postMessage({ args, files: new Map(chosen) });
+    const { code, lines, reason } = await answer;
+    said.push({ code, text: reason ?? lines.join('\\n') });
+  }
+  worker.terminate();
+  return said;
+}`;
+
+/** What the page's worker says of tasks, one after the other: the exit code, and the lines or the reason. */
+export function judged(page: Page, tasks: readonly Task[]): Promise<{ code: number; text: string }[]> {
+  return page.evaluate<{ code: number; text: string }[]>(`(${judgeTasks})(${JSON.stringify(tasks)})`);
+}

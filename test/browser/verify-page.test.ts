@@ -8,11 +8,15 @@ import { verifyPagePath } from '../../config/verify-page.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { testKey, type TokenShape } from '../anchor/time-stamp-authority.ts';
 import { bundleFolder, bundleOf } from '../audit/bundle-fixture.ts';
+import type { Case } from '../interop/damage/case.ts';
+import { damaged, writeCase } from '../interop/damage/damaged.ts';
+import { soundCases } from '../interop/damage/ledgers.ts';
+import { randomOf } from '../interop/damage/random.ts';
 import { anchor, policyText } from '../ledger/anchored-vectors.ts';
 import { tickingClock } from '../ledger/ledger-fixture.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { openWatched, violationsOf } from './open-page.ts';
-import { changedBytes, said, type Said } from './verify-in-page.ts';
+import { changedBytes, judged, said, type Said, type Task } from './verify-in-page.ts';
 
 const verifier = fileURLToPath(new URL('../../docs/verifier/', import.meta.url));
 const vectors = JSON.parse(readFileSync(join(verifier, 'vectors/vectors.json'), 'utf8')) as {
@@ -60,6 +64,40 @@ function textFile(text: string, name = 'kept'): string {
   return file;
 }
 
+/** A case as the page's worker takes it, and what the command says of the same files under the same names. */
+function commandOf(given: Case): { task: Task; said: () => { code: number | null; text: string } } {
+  const { text, certificates, kept } = given;
+  const folder = temporaryFolder();
+  const args = ['checked'];
+  if (text === undefined) writeCase(given, join(folder, 'checked'));
+  else writeFileSync(join(folder, 'checked'), text);
+  const add = (option: string, name: string, content: string | Buffer | undefined): void => {
+    if (content === undefined) return;
+    writeFileSync(join(folder, name), content);
+    args.push(option, name);
+  };
+  add('--public-key', 'kept-key', kept.publicKey);
+  if (text === undefined) {
+    add('--checkpoint', 'kept-checkpoint', kept.checkpoint);
+    add('--receipt', 'kept-receipt', kept.receipt);
+    for (const [name, bytes] of certificates) add('--certificate', `certificate ${name}`, bytes);
+  }
+  const files = Object.fromEntries(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((each) => each.isFile())
+      .map((each) => join(each.parentPath, each.name))
+      .map((path) => [path.slice(folder.length + 1), readFileSync(path, 'base64')]),
+  );
+  const said = (): { code: number | null; text: string } => {
+    const { status, stdout } = spawnSync(process.execPath, [join(verifier, 'verify.mjs'), ...args], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    return { code: status, text: stdout.trimEnd() };
+  };
+  return { task: { args, files }, said };
+}
+
 /** Has the page say of all what the command says of them. Returns the colours, by their number. */
 async function compare(all: readonly Given[]): Promise<Record<string, number>> {
   const page = await open();
@@ -90,6 +128,23 @@ describe('the page of the verifier', () => {
     );
     expect(kinds).toMatchObject({ bad: expect.any(Number), partly: expect.any(Number), ok: expect.any(Number) });
   });
+
+  it('says of damaged ledgers, bundles and receipts what verify.mjs says', async () => {
+    const sound = soundCases();
+    const seeds = Array.from({ length: Number(process.env['DAMAGED'] ?? 150) }, (_each, at) => at + 1);
+    const cases = seeds.map((seed) => damaged(sound, randomOf(seed)).given);
+    const commands = cases.map(commandOf);
+    const found = await judged(
+      await open(),
+      commands.map(({ task }) => task),
+    );
+    const wrong = found.flatMap((one, at) => {
+      const said = commands[at]?.said();
+      return JSON.stringify(one) === JSON.stringify(said) ? [] : [{ seed: seeds[at], page: one, command: said }];
+    });
+    expect(wrong).toEqual([]);
+    expect(new Set(found.map(({ code }) => code))).toEqual(new Set([0, 1, 3]));
+  }, 600_000);
 
   it('refuses a bundle after a change of a byte', async () => {
     const text = readFileSync(join(verifier, 'proofs/bundle.json'), 'utf8');

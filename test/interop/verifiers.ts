@@ -1,18 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import { verify, verifyBundle } from '../../docs/verifier/verify.mjs';
 import { linesOf, type Case } from './damage/case.ts';
-import { cover, entryDamages } from './damage/entries.ts';
-import { fileDamages } from './damage/files.ts';
-import { randomHistory } from './damage/history.ts';
-import { keptDamages } from './damage/kept.ts';
+import { damaged, writeCase } from './damage/damaged.ts';
 import { soundCases } from './damage/ledgers.ts';
-import { randomOf, type Random } from './damage/random.ts';
-import { bundleOf, textDamages } from './damage/texts.ts';
+import { randomOf } from './damage/random.ts';
 
 // Damages ledgers, bundles and receipts, and compares what two verifiers say of them: `verify.mjs`, and the one in second-verifier/, which
 // was written from the pages of docs/verifier alone. Arguments: the Python of the second, how many, the first seed.
@@ -28,60 +24,6 @@ type Verdict = {
   problems: { where: string; problem: string }[];
   warnings: { where: string; problem: string }[];
 };
-type Made = { given: Case; damages: string[] };
-
-function copyOf(given: Case): Case {
-  return { ...given, files: new Map(given.files), kept: { ...given.kept }, certificates: new Map(given.certificates) };
-}
-
-const areSame = (one: ReadonlyMap<string, Buffer | null>, other: ReadonlyMap<string, Buffer | null>): boolean =>
-  one.size === other.size &&
-  [...one].every(([name, bytes]) => {
-    const own = other.get(name);
-    return own === bytes || (own !== undefined && own !== null && bytes !== null && own.equals(bytes));
-  });
-
-function isUnchanged(one: Case, other: Case): boolean {
-  const kept =
-    JSON.stringify([one.kept, one.nowMs, one.text]) === JSON.stringify([other.kept, other.nowMs, other.text]);
-  return kept && areSame(one.files, other.files) && areSame(one.certificates, other.certificates);
-}
-
-/** The case of a seed: a sound one, or a history made up, with one to three damages. */
-function damaged(sound: readonly Case[], random: Random): Made {
-  const isMade = random.chance(0.3);
-  const given = isMade ? randomHistory(random) : copyOf(random.pick(sound));
-  const damages = isMade ? ['a history made up'] : [];
-  const isCarried = given.text !== undefined;
-  const kinds = isCarried ? [textDamages] : [entryDamages, entryDamages, fileDamages, keptDamages];
-  for (let left = isMade ? random.below(3) : 1 + random.below(3); left > 0;) {
-    const kind = random.pick(kinds);
-    const name = random.pick(Object.keys(kind));
-    const before = copyOf(given);
-    kind[name]?.(given, random);
-    // Some damages find nothing to change in some cases.
-    if (isUnchanged(before, given)) continue;
-    if (kind === entryDamages) cover(given, random);
-    damages.push(name);
-    left -= 1;
-  }
-  if (!isCarried && given.certificates.size > 0 && random.chance(0.15)) {
-    const text = bundleOf(given, random);
-    if (text !== undefined) return { given: { ...given, text }, damages: [...damages, 'as a bundle'] };
-  }
-  return { given, damages };
-}
-
-function write(given: Case, folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  for (const [file, bytes] of given.files) {
-    const path = join(folder, file);
-    mkdirSync(bytes ? dirname(path) : path, { recursive: true });
-    if (bytes) writeFileSync(path, bytes);
-  }
-}
-
 /** A verdict as it is compared: in one order. */
 function comparable(verdict: Verdict): string {
   const sorted = (places: Verdict['problems']): string[] =>
@@ -148,7 +90,7 @@ async function main(): Promise<void> {
   const codes = new Set<string>();
   let [wrong, accepted, commands] = [0, 0, 0];
   for (const each of sound) {
-    write(each, join(work, 'sound'));
+    writeCase(each, join(work, 'sound'));
     const found = await disagreement(each, join(work, 'sound'), ask);
     if (found !== undefined) throw new Error(`they disagree about a sound case:\n${found}`);
   }
@@ -156,7 +98,7 @@ async function main(): Promise<void> {
     const { given, damages } = damaged(sound, randomOf(seed));
     for (const name of damages) tried.set(name, (tried.get(name) ?? 0) + 1);
     const folder = join(work, 'case');
-    write(given, folder);
+    writeCase(given, folder);
     let found = await disagreement(given, folder, ask);
     const { ok, problems } = firstVerdict(given, folder);
     for (const { problem } of problems) codes.add(problem);
@@ -169,7 +111,7 @@ async function main(): Promise<void> {
     if (found === undefined) continue;
     wrong += 1;
     const kept = join(work, `seed-${seed}`);
-    write(given, kept);
+    writeCase(given, kept);
     writeFileSync(
       join(kept, 'case.json'),
       JSON.stringify({ ...given, files: [...given.files.keys()], lines: linesOf(given).length }, null, 2),
