@@ -193,7 +193,8 @@ async function isSignedBy({ key, format }, digest, bytes, signature, derParts) {
     const [kind, parameters] = derParts(keyAlgorithm, '06* ..');
     if (kind.toString('hex') === '06072a8648ce3d0201') {
       const [namedCurve, length] = curves[parameters.toString('hex')] ?? [];
-      if (namedCurve === undefined) throw new Error('the key of a time stamp is on a curve that browsers do not know');
+      if (namedCurve === undefined)
+        throw new Error('the key of a time stamp is on a curve that browsers do not know; verify.mjs checks it');
       algorithm = { name: 'ECDSA', hash, namedCurve };
       signed = plainSignature(signature, length, derParts);
     }
@@ -203,7 +204,9 @@ async function isSignedBy({ key, format }, digest, bytes, signature, derParts) {
     .importKey(format === 'der' ? 'spki' : 'jwk', key, algorithm, false, ['verify'])
     .catch((error) => {
       if (error.name === 'DataError') return undefined;
-      throw new Error(`this browser cannot check a signature of ${algorithm.name} (${error.message})`);
+      throw new Error(
+        `this browser cannot check a signature of ${algorithm.name} (${error.message}); take a newer one, or verify.mjs`,
+      );
     });
   return imported !== undefined && crypto.subtle.verify(algorithm, imported, signed, bytes);
 }

@@ -127,12 +127,11 @@ function checkSection({ certificate, sha256, entry }: Omit<IssuedCertificate, 'l
     <p>
       This file carries the certificate, the ledger’s entries that it follows from, and the proof that each of them is
       in the ledger. The page <code>verify.html</code> checks all of it in a browser, and
-      <code>node verify.mjs</code> the same, without the program and without the ledger. Take either from the program’s
-      package. Give it the ledger’s public key, if you have kept it, with <code>--public-key</code>. The words of this
-      page only show the certificate. <code>analytics-mirror audit verify</code> derives every certificate again from
-      the ledger and compares the two. The subject is a keyed hash. The holder of this request’s receipt can show with
-      <code>analytics-mirror audit open</code> that the request is about the holder. Without the receipt, the subject
-      cannot be identified.
+      <code>node verify.mjs</code> the same, without the program and the ledger. Give it the ledger’s public key, if you
+      have kept it. The words of this page only show the certificate. <code>analytics-mirror audit verify</code> derives
+      every certificate again from the ledger and compares the two. The subject is a keyed hash. The holder of this
+      request’s receipt can show with <code>analytics-mirror audit open</code> that the request is about the holder.
+      Without the receipt, the subject cannot be identified.
     </p>
   </section>`;
 }

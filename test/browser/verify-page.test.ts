@@ -198,7 +198,7 @@ describe('the page of the verifier', () => {
     expect(await chosen(await open(), other)).toEqual({
       kind: 'bad',
       lines: '',
-      reason: 'the key of a time stamp is on a curve that browsers do not know',
+      reason: 'the key of a time stamp is on a curve that browsers do not know; verify.mjs checks it',
     });
   });
 

@@ -240,4 +240,5 @@ async function tellErasure(machine: Machine, world: World, reader: Reader, way: 
   const verifier = '/checkout/docs/verifier/verify.mjs';
   const { stdout } = reader.type(`node ${verifier} ${way.data}/ledger ${given}`);
   hold('the verifier has read the certificate', stdout.includes('certificate'));
+  reader.type(`cmp ${way.data}/reports/verify.html /checkout/docs/verifier/verify.html`);
 }
