@@ -43,11 +43,14 @@ function shortened(lines) {
   return [...short.slice(0, linesMax - 1_000), `… ${left} lines are left out here …`, ...short.slice(-1_000)];
 }
 
+/** How many problems a line of verify.mjs tells of: it prints the first ones, and how many more there are. */
+const problemsIn = (line) => Number(/^problem: and (\d+) more$/.exec(line)?.[1] ?? 1);
+
 async function answer(task) {
   const onRead = (read) => postMessage({ read });
   const said = await judge(task, onRead).catch((error) => ({ code: 2, reason: error.message, lines: [] }));
-  const problems = said.lines.filter((line) => line.startsWith('problem: ')).length;
-  postMessage({ ...said, problems, lines: shortened(said.lines) });
+  const problems = said.lines.filter((line) => line.startsWith('problem: ')).map(problemsIn);
+  postMessage({ ...said, problems: problems.reduce((sum, count) => sum + count, 0), lines: shortened(said.lines) });
 }
 
 /** Answers each choice that the page sends. */

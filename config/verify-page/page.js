@@ -256,6 +256,8 @@ function startPage(source) {
     if (items.length !== 1 || !entry)
       return refuse('drop one file, or one folder; what you have from elsewhere has fields of its own');
     if (entry.isFile) find('file').files = dropped;
+    // Chromium does not open every folder that is dropped, and may not say so.
+    say('', `Reading ${entry.name} …`, 'If it goes no further, choose it by its field above.');
     let files = [[entry.name, dropped[0]]];
     if (entry.isDirectory)
       files = await (handle ? filesInHandle(await handle, entry.name) : filesInEntry(entry, entry.name));

@@ -1450,6 +1450,14 @@ async function provedBy(text) {
 /** Prints a line. Names of files may hold what a terminal would take for commands. */
 const say = (line) => console.log(line.replace(/\p{C}/gu, '\uFFFD'));
 
+/** So many problems are printed, and notes. A pipe can lose the end of millions of lines, where the verdict stands. */
+const placesMax = 1000;
+
+function sayPlaces(kind, places) {
+  for (const { where, problem } of places.slice(0, placesMax)) say(`${kind}: ${where}: ${problem}`);
+  if (places.length > placesMax) say(`${kind}: and ${places.length - placesMax} more`);
+}
+
 async function main(args) {
   const [folder, ...rest] = args;
   const options = {};
@@ -1479,8 +1487,8 @@ async function main(args) {
     say(`${verdict.size} entries, root ${verdict.rootHash}`);
     say(`${verdict.checkpoints} checkpoints, ${verdict.signed} entries covered by a good one`);
   }
-  for (const { where, problem } of verdict.problems) say(`problem: ${where}: ${problem}`);
-  for (const { where, problem } of verdict.warnings) say(`note: ${where}: ${problem}`);
+  sayPlaces('problem', verdict.problems);
+  sayPlaces('note', verdict.warnings);
   const count = Object.keys(certificates).length;
   if (count > 0) say(`${count} certificates held against the ledger`);
   for (const [name, consumer, at] of verdict.consumers ?? [])

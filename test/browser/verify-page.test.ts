@@ -238,6 +238,14 @@ describe('the page of the verifier', () => {
     });
   });
 
+  it('counts all problems, of which it shows the first ones', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'entries.jsonl'), '{\n'.repeat(1500));
+    const page = await open();
+    expect(await chosen(page, { folder })).toEqual(commanded({ folder }));
+    expect(await page.locator('#said').textContent()).toMatch(/^NOT OK1501 things are wrong\./);
+  });
+
   it('takes what is dropped: one file or one folder', async () => {
     const page = await open();
     const devtools = await page.context().newCDPSession(page);

@@ -256,6 +256,15 @@ describe('the verifier as a command', () => {
       expect(run(...args)).toMatchObject({ status: 2, stdout: '' });
   });
 
+  it('prints the first thousand problems, so that a pipe does not lose the verdict after millions of them', () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'entries.jsonl'), '{\n'.repeat(1500));
+    const lines = run(folder).stdout.trimEnd().split('\n');
+    expect(lines.filter((line) => line.startsWith('problem: entry '))).toHaveLength(1000);
+    expect(lines).toContain('problem: and 501 more');
+    expect(lines.at(-1)).toBe('NOT OK');
+  });
+
   it('uses nothing but Node.js', () => {
     const imports = [...readFileSync(program, 'utf8').matchAll(/from '([^']+)'/g)].map(([, name]) => name);
     expect(imports).toEqual(['node:crypto', 'node:fs', 'node:path', 'node:url']);
