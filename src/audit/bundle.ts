@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { writeRequestedFile } from '../core/atomic-file.ts';
 import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
@@ -12,7 +11,8 @@ import { laterWords, type LaterWord } from '../ledger/later-words.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 import { proveEntries } from '../ledger/prove-entries.ts';
 import { requestsOf } from '../ledger/record.ts';
-import { readRegularFile, readWholeFile, reportsFolder } from '../core/folder.ts';
+import { isVerifierPage, verifierPage } from '../ledger/verify.ts';
+import { isRegularFile, readWholeFile, reportsFolder } from '../core/folder.ts';
 
 /**
  * All that shows a certificate to be right, as one canonical JSON object and a newline: the certificate, the entries that it
@@ -59,14 +59,6 @@ export function laterWordsIn({ entries, certificate }: Bundle, request: string):
 /** The name of the page that checks bundles, certificates, receipts and ledgers in a browser. */
 export const verifierPageName = 'verify.html';
 
-/** The page as the program brings it. */
-const shippedPage = fileURLToPath(new URL(`../../docs/verifier/${verifierPageName}`, import.meta.url));
-
-/** Whether a text is the verifier's page of this version. */
-export function isVerifierPage(text: string | undefined): boolean {
-  return text === readWholeFile(shippedPage).toString();
-}
-
 /**
  * Writes a file for others: where a command was told to, or under a name into `reports/`, with the verifier's page beside it. The
  * page to hand over too is `verifier`: without that folder, the one that the program brings. Throws `usage`.
@@ -77,9 +69,10 @@ export function writeForOthers(
 ): { file: string; verifier: string } {
   const file = out ?? join(reportsFolder(dataDir), name);
   writeRequestedFile(file, contentOf(file));
-  if (out !== undefined) return { file, verifier: shippedPage };
+  if (out !== undefined) return { file, verifier: verifierPage };
   const verifier = join(reportsFolder(dataDir), verifierPageName);
-  if (!isVerifierPage(readRegularFile(verifier))) writeRequestedFile(verifier, readWholeFile(shippedPage));
+  if (!isRegularFile(verifier) || !isVerifierPage(readWholeFile(verifier)))
+    writeRequestedFile(verifier, readWholeFile(verifierPage));
   return { file, verifier };
 }
 

@@ -13,7 +13,8 @@ import { canonicalJson } from '../ledger/canonical-json.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { collectLaterWords, type LaterWords } from '../ledger/later-words.ts';
 import { readProof } from '../ledger/proof.ts';
-import { isVerifierPage, laterWordsIn, verifierPageName } from './bundle.ts';
+import { isVerifierPage } from '../ledger/verify.ts';
+import { laterWordsIn, verifierPageName } from './bundle.ts';
 import { certificatePage } from './certificate-page.ts';
 
 /** What was found in `reports/`, each in one sentence. */
@@ -76,7 +77,7 @@ function findPages(dataDir: string, { certified, words }: OnLedger, { problems, 
     const where = `reports/${name}`;
     const text = readRegularFile(join(folder, name));
     if (name === verifierPageName) {
-      if (!isVerifierPage(text))
+      if (text === undefined || !isVerifierPage(Buffer.from(text)))
         notes.push(
           `${where}: it is not the page of this version, and may be of nobody; \`audit report\` writes it anew`,
         );

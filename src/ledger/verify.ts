@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { readPolicy, verify, type Verdict } from '../../docs/verifier/verify.mjs';
 import { AppError } from '../core/errors.ts';
+import { readWholeFile } from '../core/folder.ts';
 import { finding, type Finding } from './finding.ts';
 
 /** What a verification of a ledger came to. Each finding has its sentence. */
@@ -11,6 +13,14 @@ export type VerifyTask = Parameters<typeof verify>[0];
 
 /** The code of a folder without a ledger. */
 export const noLedger = 'no_ledger';
+
+/** The page that checks ledgers, certificates, bundles and receipts in a browser, as the program brings it. */
+export const verifierPage = fileURLToPath(new URL('../../docs/verifier/verify.html', import.meta.url));
+
+/** Whether a file's bytes are the page of the verifier. */
+export function isVerifierPage(bytes: Buffer): boolean {
+  return readWholeFile(verifierPage).equals(bytes);
+}
 
 /**
  * Verifies a ledger's folder by the verifier that auditors use (`docs/verifier/verify.mjs`). Throws `storage` where there is no

@@ -130,6 +130,16 @@ describe('a certificate', () => {
     });
   });
 
+  it('lies beside the page of the verifier, whose words are of nobody, unless a byte of it is changed', () => {
+    const place = 'reports/verify.html';
+    const path = join(freshFolder(), 'verify.html');
+    const page = readFileSync(new URL('../../../docs/verifier/verify.html', import.meta.url), 'utf8');
+    writeFileSync(path, page);
+    expect(readKnownFile({ path, place })).toEqual({ texts: [], values: [] });
+    writeFileSync(path, page.replace('Verifier', 'Ann'));
+    expect(readKnownFile({ path, place })).toBeUndefined();
+  });
+
   it('has the weakest assurance first', () => {
     const { targets, weakest_assurance: weakest } = certificateOf(ledgerOf());
     const order = targets.map(({ assurance }) => evidences.indexOf(assurance));

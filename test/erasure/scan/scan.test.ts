@@ -17,6 +17,7 @@ import type { Row } from '../../../src/snapshot/columns.ts';
 import { openDuckDb, sqlText } from '../../../src/snapshot/duckdb.ts';
 import { exportDataset, exportRequest } from '../../export/export-fixture.ts';
 import { freshFolder, putEmptyMirror, stillClock } from '../../mirror/open-test-mirror.ts';
+import { verifierPage } from '../../../src/ledger/verify.ts';
 import { personRow, recordingRow } from '../../snapshot/rows.ts';
 import { tarOf, zipOf } from './packed.ts';
 import { addPeople, insert, personOf, placesOf, removePeople, subjectOf, type Person } from './canary.ts';
@@ -511,6 +512,7 @@ describe('the program’s own words', () => {
     write(dataDir, 'ledger/checkpoints/000000001.txt', checkpoint);
     const publicKey = publicKeyOf(signer.privateKey);
     write(dataDir, 'ledger/public-keys.txt', `${vkeyOf({ name: signer.name, publicKey })}\n`);
+    write(dataDir, 'reports/verify.html', readFileSync(verifierPage));
     return dataDir;
   }
 
@@ -533,6 +535,11 @@ describe('the program’s own words', () => {
       'a manifest with anything beside it',
       'snapshots/persons/20261120T125500.123Z/manifest.json',
       '{"snapshot_id":"upstreamFailed"}',
+    ],
+    [
+      'the page of the verifier with anything beside it',
+      'reports/verify.html',
+      `${readFileSync(verifierPage, 'utf8')}not_applicable\n`,
     ],
     ['a certificate that is none', 'reports/certificates/x-g1.json', '{"generator":"analytics-mirror"}'],
   ])('count in %s', async (_where, place, content) => {
