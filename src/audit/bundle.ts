@@ -11,7 +11,7 @@ import { laterWords, type LaterWord } from '../ledger/later-words.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 import { proveEntries } from '../ledger/prove-entries.ts';
 import { requestsOf } from '../ledger/record.ts';
-import { isVerifierPage, verifierPage } from '../ledger/verify.ts';
+import { isVerifierPage, verifierPage, verifierPageName } from '../ledger/verify.ts';
 import { isRegularFile, readWholeFile, reportsFolder } from '../core/folder.ts';
 
 /**
@@ -55,9 +55,6 @@ export function laterWordsIn({ entries, certificate }: Bundle, request: string):
   });
   return laterWords(read, request, sha256(certificate));
 }
-
-/** The name of the page that checks bundles, certificates, receipts and ledgers in a browser. */
-export const verifierPageName = 'verify.html';
 
 /**
  * Writes a file for others: where a command was told to, or under a name into `reports/`, with the verifier's page beside it. The

@@ -13,8 +13,8 @@ import { canonicalJson } from '../ledger/canonical-json.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { collectLaterWords, type LaterWords } from '../ledger/later-words.ts';
 import { readProof } from '../ledger/proof.ts';
-import { isVerifierPage } from '../ledger/verify.ts';
-import { laterWordsIn, verifierPageName } from './bundle.ts';
+import { isVerifierPage, verifierPageName } from '../ledger/verify.ts';
+import { laterWordsIn } from './bundle.ts';
 import { certificatePage } from './certificate-page.ts';
 
 /** What was found in `reports/`, each in one sentence. */
@@ -78,9 +78,7 @@ function findPages(dataDir: string, { certified, words }: OnLedger, { problems, 
     const text = readRegularFile(join(folder, name));
     if (name === verifierPageName) {
       if (text === undefined || !isVerifierPage(Buffer.from(text)))
-        notes.push(
-          `${where}: it is not the page of this version, and may be of nobody; \`audit report\` writes it anew`,
-        );
+        notes.push(`${where}: it is not the page of this version, and may be of nobody; \`reconcile\` replaces it`);
       continue;
     }
     const bundle = text === undefined ? undefined : readBundle(text);

@@ -14,8 +14,11 @@ export type VerifyTask = Parameters<typeof verify>[0];
 /** The code of a folder without a ledger. */
 export const noLedger = 'no_ledger';
 
-/** The page that checks ledgers, certificates, bundles and receipts in a browser, as the program brings it. */
-export const verifierPage = fileURLToPath(new URL('../../docs/verifier/verify.html', import.meta.url));
+/** The name of the page that checks ledgers, certificates, bundles and receipts in a browser. */
+export const verifierPageName = 'verify.html';
+
+/** The file of that page, as the program brings it. */
+export const verifierPage = fileURLToPath(new URL(`../../docs/verifier/${verifierPageName}`, import.meta.url));
 
 /** Whether a file's bytes are the page of the verifier. */
 export function isVerifierPage(bytes: Buffer): boolean {

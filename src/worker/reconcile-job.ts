@@ -13,7 +13,7 @@ import { eraseBucket } from '../erasure/erase-bucket.ts';
 import { eraseCopies } from '../erasure/erase-copies.ts';
 import { eraseHere } from '../erasure/erase-here.ts';
 import { settleUnnamed } from '../erasure/settle-unnamed.ts';
-import { removeUnrecorded, restoreCertificates } from '../erasure/proof/certificate-file.ts';
+import { removeUnrecorded, renewVerifierPage, restoreCertificates } from '../erasure/proof/certificate-file.ts';
 import { planErasure, type ErasurePlan } from '../erasure/plan.ts';
 import {
   askServiceAndFinish,
@@ -162,6 +162,7 @@ async function reconcile(
   removeUnnamedParts(context.published);
   removeLeftDrafts(context);
   removeUnrecorded(context);
+  renewVerifierPage(context);
   lost.push(...(await settleUnnamed(context)));
   const givenUp = giveUpListed(context);
   const { plan, planned } = await planReconcile(context);

@@ -4,11 +4,20 @@ import { dirname, join } from 'node:path';
 import { isDraft, replaceFile, syncToDisk } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
-import { certificatesFolder, makeFolder, namesIn, readRegularFile, reportsFolder } from '../../core/folder.ts';
+import {
+  certificatesFolder,
+  isRegularFile,
+  makeFolder,
+  namesIn,
+  readRegularFile,
+  readWholeFile,
+  reportsFolder,
+} from '../../core/folder.ts';
 import { explainStorageError } from '../../core/storage-error.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { ledgerOrigin } from '../../ledger/checkpoint.ts';
 import type { RequestHistory } from '../../ledger/request-history.ts';
+import { isVerifierPage, verifierPage, verifierPageName } from '../../ledger/verify.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { RequestRef } from '../request/target-journal.ts';
 import { certificateText } from './certificate.ts';
@@ -121,6 +130,15 @@ export function removeUnrecorded({ ledger, settings }: Pick<JobContext, 'ledger'
     for (let earlier = 1; earlier < generation; earlier += 1)
       if (!certified.some((each) => each.generation === earlier))
         rmSync(certificatePath(settings.dataDir, request, earlier), { force: true });
+}
+
+/**
+ * Replaces the verifier's page in `reports/` where it is another than this version's: the scan knows the words of this one only, and
+ * would find in another what is nobody's. Throws `storage`.
+ */
+export function renewVerifierPage({ settings: { dataDir } }: Pick<JobContext, 'settings'>): void {
+  const path = join(reportsFolder(dataDir), verifierPageName);
+  if (isRegularFile(path) && !isVerifierPage(readWholeFile(path))) replaceFile(path, readWholeFile(verifierPage));
 }
 
 /**

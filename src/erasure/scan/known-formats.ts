@@ -4,7 +4,7 @@ import { readLines } from '../../ledger/entry-file.ts';
 import { readEntry } from '../../ledger/entry.ts';
 import { readVkeys } from '../../ledger/key-chain.ts';
 import { requestsOf } from '../../ledger/record.ts';
-import { isVerifierPage } from '../../ledger/verify.ts';
+import { isVerifierPage, verifierPageName } from '../../ledger/verify.ts';
 import { manifestName } from '../../snapshot/file-names.ts';
 import { isTableFile, readTableNames } from '../../snapshot/iceberg/table-content.ts';
 import { Current, Manifest } from '../../snapshot/manifest.ts';
@@ -28,7 +28,7 @@ const formats: readonly [(place: string) => boolean, (bytes: Buffer, place: stri
   [(place) => /^ledger\/checkpoints\/\d+\.txt$/.test(place), checkpointContent],
   [(place) => place === 'ledger/public-keys.txt', keysContent],
   [(place) => /^reports\/certificates\/[^/]+\.json$/.test(place), certificateContent],
-  [(place) => place === 'reports/verify.html', (bytes) => (isVerifierPage(bytes) ? nothing : undefined)],
+  [(place) => place === `reports/${verifierPageName}`, (bytes) => (isVerifierPage(bytes) ? nothing : undefined)],
 ];
 
 /** Whether this program writes a file of a known format at a place. */

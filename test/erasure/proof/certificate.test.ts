@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { evidences } from '../../../src/ledger/vocabulary.ts';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -7,8 +7,9 @@ import { readKnownFile } from '../../../src/erasure/scan/known-formats.ts';
 import { sha256 } from '../../../src/core/digest.ts';
 import { Certificate, certificateText, readCertificate } from '../../../src/erasure/proof/certificate.ts';
 import { deriveCertificate } from '../../../src/erasure/proof/derive-certificate.ts';
-import { certificatePath } from '../../../src/erasure/proof/certificate-file.ts';
+import { certificatePath, renewVerifierPage } from '../../../src/erasure/proof/certificate-file.ts';
 import { issueCertificate } from '../../../src/erasure/proof/certificate-file.ts';
+import { isVerifierPage } from '../../../src/ledger/verify.ts';
 import { readHistories } from '../../../src/ledger/histories.ts';
 import type { RequestHistory } from '../../../src/ledger/request-history.ts';
 import { openLedger, type Ledger } from '../../../src/ledger/ledger.ts';
@@ -138,6 +139,17 @@ describe('a certificate', () => {
     expect(readKnownFile({ path, place })).toEqual({ texts: [], values: [] });
     writeFileSync(path, page.replace('Verifier', 'Ann'));
     expect(readKnownFile({ path, place })).toBeUndefined();
+  });
+
+  it('has the page beside it replaced where it is of another version, and none written where there is none', () => {
+    const dataDir = freshFolder();
+    const path = join(dataDir, 'reports/verify.html');
+    renewVerifierPage({ settings: { dataDir } } as never);
+    expect(existsSync(path)).toBe(false);
+    mkdirSync(join(path, '..'));
+    writeFileSync(path, 'an older page');
+    renewVerifierPage({ settings: { dataDir } } as never);
+    expect(isVerifierPage(readFileSync(path))).toBe(true);
   });
 
   it('has the weakest assurance first', () => {
