@@ -432,15 +432,12 @@ CREATE INDEX fence_by_request ON fence (request_id);
 
 -- Whether the file may still hold what was deleted. marked: how often something was deleted that has to be unreadable;
 -- purged: how often when the last purge that was done began.
--- The same two numbers for what was deleted from the tables of erasure requests: those are small, and purged by themselves.
 CREATE TABLE purge_owed (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   marked INTEGER NOT NULL,
-  purged INTEGER NOT NULL,
-  requests_marked INTEGER NOT NULL DEFAULT 0,
-  requests_purged INTEGER NOT NULL DEFAULT 0
+  purged INTEGER NOT NULL
 ) STRICT;
-INSERT INTO purge_owed VALUES (1, 0, 0, 0, 0);
+INSERT INTO purge_owed VALUES (1, 0, 0);
 
 -- The alerts that the worker has told of as begun, and not yet as ended: what a restarted one is to compare with.
 -- Kinds and jobs are those of the program's settings; `job` is null for what is about the whole project.
