@@ -17,7 +17,8 @@ type Living = { uuid: string; id: number; distinct_ids: string[] };
 const settings = [
   ...unlimited,
   ...['deletions.confirmAfterSeconds=0', 'deletions.collectHours=0'].flatMap((each) => ['--set', each]),
-  ...['--log-level', 'warn'],
+  '--log-level',
+  'warn',
 ];
 const shiftedClock = new URL('shifted-clock-child.ts', import.meta.url).href;
 

@@ -514,6 +514,15 @@ CREATE TABLE destinations (
   cause TEXT
 ) STRICT, WITHOUT ROWID;
 
+-- The objects that stood in such a place when it was last seen to be equal: facts are what the store told of an object, as JSON.
+CREATE TABLE seen_objects (
+  location TEXT NOT NULL,
+  -- Path, version and tag, as JSON.
+  object TEXT NOT NULL,
+  facts TEXT NOT NULL,
+  PRIMARY KEY (location, object)
+) STRICT, WITHOUT ROWID;
+
 -- What the service's answers 429 have taught those who use this mirror, as JSON: until when nobody asks, and which limit was learnt.
 CREATE TABLE request_pace (
   id INTEGER PRIMARY KEY CHECK (id = 1),
