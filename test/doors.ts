@@ -230,13 +230,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 4_750,
   service: 1_880,
-  ledger: 2_790,
-  mirror: 6_900,
+  ledger: 2_800,
+  mirror: 7_110,
   publish: 5_700,
-  erasure: 10_350,
+  erasure: 10_410,
   operate: 9_630,
   anchor: 350,
   cluster: 3_110,
   sandbox: 4_400,
-  program: 5_750,
+  program: 5_770,
 };

@@ -21,8 +21,17 @@ export type FollowResult = {
 
 type Locked = Lock & Pick<ObjectVersion, 'path' | 'putAt'>;
 
-/** What a bucket is compared with and follows. `publisher`: the ledger that alone may publish below the prefix. */
-export type FollowContext = { published: PublishedFiles; bucket: Bucket; publisher: Publisher; signal: AbortSignal };
+/**
+ * What a bucket is compared with and follows. `publisher`: the ledger that alone may publish below the prefix. `seen`: what was seen of
+ * objects before; they are not asked for again, and others that were seen are added.
+ */
+export type FollowContext = {
+  published: PublishedFiles;
+  bucket: Bucket;
+  publisher: Publisher;
+  signal: AbortSignal;
+  seen: Seen;
+};
 
 /** What stands below the prefix of a bucket, beside the files of the folder. */
 export type BucketDifference = Comparison & { uploads: { path: string; uploadId: string }[]; foreign: string[] };
@@ -46,11 +55,10 @@ export async function followFolder(following: FollowContext): Promise<FollowResu
   const files = await listLocalFiles(following);
   const put: NewObject[] = [];
   const locks = new Map<string, Locked>();
-  const seen: Seen = new Map();
   let removed = 0;
   let aborted = 0;
   for (let round = 1; round <= roundsMax; round += 1) {
-    const standing = await look(following, files, seen);
+    const standing = await look(following, files);
     const { missing, different, uploads, foreign } = standing;
     const superfluous = standing.superfluous.filter((version) => !locks.has(nameOf(version)));
     if (missing.length + different.length + superfluous.length + uploads.length === 0) {
@@ -87,10 +95,11 @@ async function readBack({ bucket, signal }: FollowContext, put: readonly NewObje
 
 /** Compares a bucket with the published files; `standing` are those that it has. Changes nothing. */
 export async function compareWithFolder(
-  following: FollowContext,
+  asked: Omit<FollowContext, 'seen'>,
 ): Promise<BucketDifference & { files: number; standing: LocalFile[] }> {
+  const following = { ...asked, seen: new Map() };
   const files = await listLocalFiles(following);
-  const found = await look(following, files, new Map());
+  const found = await look(following, files);
   const others = new Set([...found.missing, ...found.different].map(({ path }) => path));
   return { files: files.length, standing: files.filter(({ path }) => !others.has(path)), ...found };
 }
@@ -114,11 +123,11 @@ async function listLocalFiles({ published, signal }: FollowContext): Promise<Loc
   }));
 }
 
-/** What was seen of objects before, by path, version and ETag. */
-type Seen = Map<string, ObjectFacts>;
+/** What was seen of objects, by path, version and ETag: one that is written anew has another tag. */
+export type Seen = Map<string, ObjectFacts>;
 
-async function look(following: FollowContext, files: readonly LocalFile[], seen: Seen): Promise<BucketDifference> {
-  const { bucket, publisher, signal } = following;
+async function look(following: FollowContext, files: readonly LocalFile[]): Promise<BucketDifference> {
+  const { bucket, publisher, signal, seen } = following;
   const versions = await bucket.listVersions();
   const uploads = await bucket.listUploads();
   const bytesOf = new Map(files.map(({ path, bytes }) => [path, bytes]));
@@ -126,6 +135,7 @@ async function look(following: FollowContext, files: readonly LocalFile[], seen:
     ({ path, bytes, isLatest, isMarker }) => isLatest && !isMarker && (bytesOf.get(path) === bytes || path === pointer),
   );
   const facts = new Map<string, ObjectFacts>();
+  const now: Seen = new Map();
   await inBatches(alike, { atOnce, signal }, async (version) => {
     const { path } = version;
     const found = seen.get(nameOf(version)) ?? (await bucket.describe(path));
@@ -133,9 +143,11 @@ async function look(following: FollowContext, files: readonly LocalFile[], seen:
     // Some stores keep no checksum.
     const whole = { ...found, sha256: found.sha256 ?? (await bucket.read(path, bytesOf.get(path))).sha256 };
     // The same pointer can be put again, and then carries something else.
-    if (found.etag === version.etag && path !== pointer) seen.set(nameOf(version), whole);
+    if (found.etag === version.etag && path !== pointer) now.set(nameOf(version), whole);
     facts.set(path, whole);
   });
+  seen.clear();
+  for (const each of now) seen.set(...each);
   const pointing = facts.get(pointer);
   refuseOthers(following, pointing);
   if (pointing && pointing.publisher !== spellPublisher(publisher)) facts.set(pointer, { ...pointing, sha256: null });

@@ -3,11 +3,20 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
-import { forgetDestination, listDestinations, noteBehind, noteDestination, noteEqual } from '../mirror/destinations.ts';
+import {
+  forgetDestination,
+  listDestinations,
+  noteBehind,
+  noteDestination,
+  noteEqual,
+  noteObjects,
+  readObjects,
+} from '../mirror/destinations.ts';
+import { transact } from '../mirror/transact.ts';
 import { addTargetToFenced } from '../mirror/erasure-requests.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
-import { openBucket, type Destination } from './bucket.ts';
-import { compareWithFolder, followFolder, type FollowResult } from './follow.ts';
+import { openBucket, type Destination, type ObjectFacts } from './bucket.ts';
+import { compareWithFolder, followFolder, type FollowResult, type Seen } from './follow.ts';
 import { isOurs } from './follow-plan.ts';
 import { publisherIn, publisherOf } from './publisher.ts';
 
@@ -37,17 +46,18 @@ export function destinationOf({ destination, s3 }: Settings['export']): Destinat
 
 /**
  * Makes the bucket that the settings name equal to the published files, and sees that a bucket which they named before holds
- * none; null where there never was one. Trouble with a bucket is reported, not thrown: the folder is published, and the next
+ * none; null where there never was one. Objects that stand as they were last seen are not asked for again, unless `asksAnew`: so an
+ * erasure believes no memory. Trouble with a bucket is reported, not thrown: the folder is published, and the next
  * call goes on.
  */
-export async function keepBuckets(context: BucketContext): Promise<BucketReport | null> {
-  const kept = await keepBucket(context);
+export async function keepBuckets(context: BucketContext, { asksAnew = false } = {}): Promise<BucketReport | null> {
+  const kept = await keepBucket(context, asksAnew);
   const left = await leaveOldBuckets(context);
   return kept?.error || left === null ? kept : { ...left, followed: kept?.followed ?? null };
 }
 
 /** Makes the bucket equal to the folder. First adds the bucket to the places that each open request has to reach. */
-async function keepBucket(context: BucketContext): Promise<BucketReport | null> {
+async function keepBucket(context: BucketContext, asksAnew: boolean): Promise<BucketReport | null> {
   const { db, published, settings, clock, signal, ledger } = context;
   const destination = destinationOf(settings.export);
   if (destination === null) return null;
@@ -60,7 +70,12 @@ async function keepBucket(context: BucketContext): Promise<BucketReport | null> 
   const publisher = publisherOf(settings.dataDir, ledger());
   return reported(context, location, async () => {
     using bucket = await openBucket(destination, { clock, retry: settings.retry, signal });
-    return await followFolder({ published, bucket, publisher, signal });
+    const known = asksAnew ? [] : readObjects(db, location);
+    const seen: Seen = new Map([...known].map(([object, facts]) => [object, JSON.parse(facts) as ObjectFacts]));
+    const followed = await followFolder({ published, bucket, publisher, signal, seen });
+    const objects = new Map([...seen].map(([object, facts]) => [object, JSON.stringify(facts)]));
+    transact(db, () => noteObjects(db, location, objects));
+    return followed;
   });
 }
 

@@ -219,6 +219,7 @@ export const Settings = z.strictObject({
     maxCount: z.int().min(0),
     confirmations: count,
     confirmAfterSeconds: z.number().min(0),
+    collectHours: z.number().min(0),
   }),
   playlists: z.strictObject({ shortIds: z.array(z.union([z.string().min(1), z.int().transform(String)])) }),
   sync: z.strictObject({ headUnchangedRows: count, windowsMax: count }),

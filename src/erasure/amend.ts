@@ -45,7 +45,7 @@ export async function amendRequest(
       ...(by === undefined ? {} : { authorisedBy: by }),
       ...(basis === undefined ? {} : { basis }),
     });
-    markPurgeOwed(db, 'requests_');
+    markPurgeOwed(db);
   });
   if (!(await purgeOwed(db, clock, signal)))
     throw new AppError(

@@ -22,7 +22,7 @@ type AtTarget = { request: ErasureRequest; target: ErasureTarget };
 export async function eraseBucket(context: JobContext): Promise<BucketReport | null> {
   const ready = beginAt(context, 'bucket');
   if (ready.length === 0) return null;
-  const report = await keepBuckets(context);
+  const report = await keepBuckets(context, { asksAnew: true });
   await eachTogether(context, ready, (own, each) => conclude(own, each, report));
   return report;
 }

@@ -18,7 +18,7 @@ import type { PlannedErasure } from './plan.ts';
 import { boxOpener, openSubjects, type Subject } from './request/box.ts';
 import { callAttention, intend, settle } from './request/target-journal.ts';
 import { eachTogether, record, together } from './request/together.ts';
-import { scanForSubjects, type SubjectScan } from './scan/run-scan.ts';
+import { scanForSubjects, type ScanReach, type SubjectScan } from './scan/run-scan.ts';
 
 /** What was done here. Rows of files are those taken out. */
 export type LocalResult = { filesRewritten: number; rowsRemoved: number; verified: number; residue: number };
@@ -35,8 +35,8 @@ export async function eraseHere(
 }
 
 /** A fenced request that is not proved gone from here yet, and its targets. */
-type FencedRequest = { id: string; generation: number; targets: ErasureTarget[] };
-type FencedSubject = Subject & FencedRequest;
+type FencedRequest = Pick<ErasureRequest, 'id' | 'generation' | 'origin'> & { targets: ErasureTarget[] };
+type FencedSubject = Subject & Pick<FencedRequest, 'targets'>;
 
 // A search after a rewrite can see a subject together with something for the first time; histories are short.
 const rewriteRoundsMax = 3;
@@ -67,7 +67,7 @@ function isFenced({ fencedAt, verifiedAt }: Pick<ErasureRequest, 'fencedAt' | 'v
 function fencedRequests({ db }: JobContext): FencedRequest[] {
   return listRequests(db, 'open')
     .filter((request) => isFenced(request) && hasBox(db, request.id))
-    .map(({ id, generation }) => ({ id, generation, targets: listTargets(db, id) }));
+    .map(({ id, generation, origin }) => ({ id, generation, origin, targets: listTargets(db, id) }));
 }
 
 async function fencedSubjects(context: JobContext): Promise<FencedSubject[]> {
@@ -180,6 +180,11 @@ async function purge(context: JobContext, subjects: readonly FencedRequest[]): P
   together(context, (own) => forMirror.forEach((subject) => callAttention(own, subject, 'mirror', 'reader_holds_wal')));
 }
 
+/**
+ * Has a scan look for those whose targets are reached. Where nobody has asked for any of the deletions, the mirror and the published
+ * files are passed over: rows have been removed there, searched for, and what they left is overwritten. If something is found, or
+ * cannot be read, all is read after all.
+ */
 async function verify(
   context: JobContext,
   subjects: readonly FencedRequest[],
@@ -191,13 +196,13 @@ async function verify(
   );
   if (ready.length === 0) return;
   const open = boxOpener(context);
-  const { found, unreadable } = await scanForSubjects(
-    context,
-    'verify',
-    ready,
-    ({ id }) => open(id),
-    knowsEveryRewrite(ready, rewritten) ? rewritten : null,
-  );
+  const scan = (reach: ScanReach): Promise<SubjectScan<FencedRequest>> =>
+    scanForSubjects(context, 'verify', ready, ({ id }) => open(id), reach);
+  const isUnasked = ready.every(({ origin }) => origin === 'upstream');
+  const short = isUnasked ? await scan({ files: new Set(), mirror: false }) : undefined;
+  const isClean = short?.unreadable.length === 0 && short.found.every(({ hits }) => hits === 0);
+  const whole = { files: filesToRead(ready, rewritten), mirror: true };
+  const { found, unreadable } = short && isClean ? short : await scan(whole);
   if (unreadable.length > 0)
     throw new AppError(
       `the scan of the data folder could not read everything, so nothing is proved: ${listOf(unreadable)}`,
@@ -236,15 +241,15 @@ function listOf(unreadable: readonly { place: string; reason: string }[]): strin
 }
 
 /**
- * Whether this run has rewritten every file that was rewritten for the requests. Then the scan passes over the others, so
- * that its cost follows the files touched: a search has just found no subject in them, and nothing was written to them.
- * After a kill, nobody knows any more which files were touched.
+ * Which published files the scan reads, so that its cost follows the files touched: those that were rewritten. A search has just
+ * found no subject in the others, and nothing was written to them. After a kill, nobody knows any more which were touched, and all
+ * are read (null).
  */
-function knowsEveryRewrite(subjects: readonly FencedRequest[], rewritten: ReadonlySet<string>): boolean {
+function filesToRead(subjects: readonly FencedRequest[], rewritten: ReadonlySet<string>): ReadonlySet<string> | null {
   const targets = new Set(
     subjects.flatMap((subject) =>
       subject.targets.flatMap(({ target, result }) => (result === 'rewritten' ? [spellTarget(target)] : [])),
     ),
   );
-  return targets.size <= rewritten.size;
+  return targets.size <= rewritten.size ? rewritten : null;
 }

@@ -32,6 +32,8 @@ type PlannedFile = { file: string; rows: number };
 /** All that a reconciliation will do to erase people, before the service has answered anything. */
 export type ErasurePlan = {
   requests: PlannedRequest[];
+  /** Deletions at the service that are erased later, together. */
+  collected: number;
   files: PlannedFile[];
   /** What of the published files was searched for new requests. */
   searched: { files: number; rows: number; bytes: number };
@@ -75,19 +77,40 @@ function readThrough({ db, published }: Pick<JobContext, 'db' | 'published'>, be
   }
 }
 
+/**
+ * The requests among these that are carried out only together with others: nobody has asked for what the service deleted by itself, and
+ * an erasure writes files of all generations anew. They are due once the first of them has waited for `collectMs`, by this machine's
+ * clock, or with any request of a person that goes on now. A clock that was set back does not make them wait for longer.
+ */
+export function collected(requests: readonly ErasureRequest[], nowMs: number, collectMs: number): ErasureRequest[] {
+  const unasked = requests.filter(({ origin, fencedAt }) => origin === 'upstream' && fencedAt === null);
+  const isDue =
+    unasked.some(({ receivedAt }) => Math.abs(nowMs - Date.parse(receivedAt)) >= collectMs) ||
+    requests.some(
+      ({ origin, state, fencedAt, verifiedAt, waitsFor }) =>
+        (origin !== 'upstream' && fencedAt === null && state !== 'held' && waitsFor === null) ||
+        (fencedAt !== null && verifiedAt === null),
+    );
+  return isDue ? [] : unasked;
+}
+
 /** Works out what a reconciliation would do now. Changes nothing; asks the service, where there is one, for the subjects. */
 export async function planErasure(
   context: ScopeContext & Pick<JobContext, 'clock' | 'published'>,
   only?: ReadonlySet<string>,
 ): Promise<PlannedErasure> {
-  const { db } = context;
-  const fenced = listRequests(db, 'open').filter(({ id, fencedAt }) => fencedAt !== null && (only?.has(id) ?? true));
-  const { decided, searched } = await decideRequests(context, only);
+  const { db, clock, settings } = context;
+  const requests = listRequests(db, 'open');
+  const later = collected(requests, clock.now(), settings.deletions.collectHours * 3_600_000);
+  const now = requests.filter((request) => !later.includes(request) && (only?.has(request.id) ?? true));
+  const fenced = now.filter(({ fencedAt }) => fencedAt !== null);
+  const { decided, searched } = await decideRequests(context, new Set(now.map(({ id }) => id)));
   const open = listOpenTargets(db).filter(({ requestId }) => only?.has(requestId) ?? true);
   return {
     decided,
     plan: {
       requests: [...decided.map(plannedNew), ...fenced.map(plannedFenced)],
+      collected: later.length,
       files: countFiles([
         ...decided.flatMap(({ scope, decision }) =>
           decision.decision === 'fence'

@@ -195,7 +195,7 @@ function writeRequest(db: Database, history: RequestHistory): void {
   const words = findRequest(db, id)?.basis ?? basis;
   if (basisCode(words) !== basis) {
     changeRequest(db, id, { basis });
-    markPurgeOwed(db, 'requests_');
+    markPurgeOwed(db);
   }
   if (isOver(history) && !isFencedSince(db, history)) destroyWords(db, id);
 }

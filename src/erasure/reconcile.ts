@@ -13,7 +13,7 @@ import { eraseHere, type LocalResult } from './erase-here.ts';
 import type { FenceResult } from './fence/fence-requests.ts';
 import { bringUp } from './fence/restore-guard.ts';
 import { finishRequests, type FinishResult } from './finish.ts';
-import { planErasure } from './plan.ts';
+import { collected, planErasure } from './plan.ts';
 import { isUpstream } from '../ledger/target.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { findFormerUuids } from '../mirror/sightings.ts';
@@ -32,10 +32,14 @@ export type ErasureResult = FenceResult &
   FinishResult & {
     /** How many steps the service failed at. They are taken again the next time. */
     upstreamFailed: number;
-    /** Open requests that wait for an operator's approval, that need an operator for another reason, and that go on by themselves. */
+    /**
+     * Open requests that wait for an operator's approval, that need an operator for another reason, that go on by themselves, and
+     * deletions at the service that are erased later, together.
+     */
     held: number;
     attention: number;
     waiting: number;
+    collected: number;
   };
 
 /** The whole way of the open erasure requests: plan, erase here, ask the service, finish. `only`: the ids of those meant. */
@@ -53,8 +57,10 @@ export async function askServiceAndFinish(
   const upstreamFailed = await askService(context);
   const finished = await finishRequests(context);
   const open = listRequests(context.db, 'open');
+  const { clock, settings } = context;
+  const later = collected(open, clock.now(), settings.deletions.collectHours * 3_600_000);
   const countIn = (...states: RequestState[]): number =>
-    open.filter(({ state, waitsFor }) => states.includes(state) && waitsFor === null).length;
+    open.filter((each) => states.includes(each.state) && each.waitsFor === null && !later.includes(each)).length;
   return {
     upstreamFailed,
     ...finished,
@@ -62,6 +68,7 @@ export async function askServiceAndFinish(
     attention: open.filter(({ state, waitsFor }) => state === 'attention' || (waitsFor !== null && state !== 'held'))
       .length,
     waiting: countIn('received', 'scoped', 'executing', 'locally_verified', 'awaiting_upstream'),
+    collected: later.length,
   };
 }
 
@@ -74,10 +81,10 @@ export async function finishAfterFailure(context: JobContext, failure: unknown):
 
 /** Two rounds in one: what was done is added up, and what is open is what the later round found open. */
 export function sumOfRounds(first: ErasureResult, second: ErasureResult): ErasureResult {
+  const { held, attention, waiting, collected: later } = second;
   const sum = { ...second };
-  for (const name of Object.keys(second) as (keyof ErasureResult)[])
-    if (name !== 'held' && name !== 'attention' && name !== 'waiting') sum[name] += first[name];
-  return sum;
+  for (const name of Object.keys(second) as (keyof ErasureResult)[]) sum[name] += first[name];
+  return { ...sum, held, attention, waiting, collected: later };
 }
 
 /** Takes the service's side of every fenced request as far as it can go now. Returns how many steps failed. */

@@ -48,7 +48,21 @@ export function noteBehind(db: Database, location: string, cause: string, at: st
     WHERE location = ?`).run(at, cause, location);
 }
 
+/** What is known of the objects of a place, by path, version and tag: `noteObjects` wrote it. */
+export function readObjects(db: Database, location: string): Map<string, string> {
+  const sql = /*sql*/ `SELECT object, facts FROM seen_objects WHERE location = ?`;
+  return new Map(db.prepare<[string], [string, string]>(sql).raw().all(location));
+}
+
+/** Notes what is known of the objects of a place, in place of what was. */
+export function noteObjects(db: Database, location: string, objects: ReadonlyMap<string, string>): void {
+  db.prepare(/*sql*/ `DELETE FROM seen_objects WHERE location = ?`).run(location);
+  const insert = db.prepare(/*sql*/ `INSERT INTO seen_objects (location, object, facts) VALUES (?, ?, ?)`);
+  for (const [object, facts] of objects) insert.run(location, object, facts);
+}
+
 /** Notes that a place holds no published files any more. */
 export function forgetDestination(db: Database, location: string): void {
-  db.prepare(/*sql*/ `DELETE FROM destinations WHERE location = ?`).run(location);
+  for (const table of ['destinations', 'seen_objects'])
+    db.prepare(/*sql*/ `DELETE FROM ${table} WHERE location = ?`).run(location);
 }

@@ -144,7 +144,7 @@ export function changeRequest(db: Database, id: string, change: RequestChange): 
   if (Object.keys(change).length === 0) return;
   if (change.box === null) {
     removeBoxParts(db, id);
-    markPurgeOwed(db, 'requests_');
+    markPurgeOwed(db);
   }
   const sql = /*sql*/ `UPDATE erasure_requests SET ${assignmentsOf(change)} WHERE id = @id`;
   prepared(db, sql).run({ ...change, id });

@@ -1,97 +1,72 @@
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import type { Clock } from '../core/clock.ts';
 import { keepTemporaryFiles } from './database.ts';
 import { prepared } from './prepared.ts';
-import { vacuum } from './run-query.ts';
+import { zeroFreeBytes } from './free-bytes.ts';
+import { isLarge as isLargeMirror, overwriteApart } from './run-query.ts';
 import { transact, waitingAtMost } from './transact.ts';
 
 const checkpointTries = 50;
 const checkpointWaitMs = 100;
 
 /** The steps of a purge. Tests switch each off, to see that it is needed. */
-export type PurgeSteps = { statistics: boolean; vacuum: boolean; truncate: boolean };
+export type PurgeSteps = { statistics: boolean; overwrite: boolean; truncate: boolean };
 
-const everyStep: PurgeSteps = { statistics: true, vacuum: true, truncate: true };
+const everyStep: PurgeSteps = { statistics: true, overwrite: true, truncate: true };
 
 /**
  * Makes what was deleted from the mirror unreadable in its files: `secure_delete` alone leaves values in the unallocated
- * space of live pages, statistics hold samples of keys, and after VACUUM the main file has the old pages until the
- * write-ahead log has been copied back and truncated. Needs as much free disk as the database is large. Returns
- * whether it is done, and owed no longer: false while another process reads, whose view still needs the old pages.
+ * space of live pages, statistics hold samples of keys, and the main file has the old pages until the write-ahead log has been
+ * copied back and truncated. A small file is written anew; in a large one, the bytes that hold nothing are filled with zeros.
+ * Returns whether it is done, and owed no longer: false while another process reads, whose view still needs the old pages.
  */
 export async function purgeDeleted(
   db: Database,
   clock: Clock,
   signal: AbortSignal,
-  steps: PurgeSteps = everyStep,
+  { steps = everyStep, isLarge = isLargeMirror(db) } = {},
 ): Promise<boolean> {
   const endPurge = beginPurge(db);
   if (steps.statistics) emptyStatistics(db);
   // Another project's data folder may have been opened meanwhile.
   keepTemporaryFiles(db, dirname(db.name));
-  if (steps.vacuum) await vacuum(db, signal);
-  return !steps.truncate || endOfLog(db, clock, signal, endPurge);
+  if (steps.overwrite && !isLarge) db.exec(/*sql*/ `VACUUM`);
+  if (steps.truncate && !(await hasEmptied(db, clock, signal))) return false;
+  // What was written meanwhile is owed by itself: the next purge overwrites what it leaves.
+  if (steps.overwrite && isLarge && !(await overwriteApart(db, signal))) return false;
+  endPurge();
+  return !steps.truncate || hasEmptied(db, clock, signal);
 }
 
-/**
- * Purges what is owed, as `purgeDeleted` does: the whole file, or only the tables of requests while those are small. Returns
- * whether nothing is owed any more.
- */
+/** As `purgeDeleted`, where a purge is owed. Returns whether nothing is owed any more. */
 export async function purgeOwed(db: Database, clock: Clock, signal: AbortSignal): Promise<boolean> {
-  const owed = prepared<[], { file: number; requests: number; bytes: number }>(
-    db,
-    /*sql*/ `SELECT marked > purged AS file, requests_marked > requests_purged AS requests,
-        (SELECT coalesce(sum(octet_length(encrypted)), 0) FROM box_parts) AS bytes FROM purge_owed`,
-  ).get();
-  if (!owed || owed.file + owed.requests === 0) return true;
-  if (owed.file === 1 || owed.bytes > boxBytesMax) return purgeDeleted(db, clock, signal);
-  const endPurge = beginPurge(db, ['requests_']);
-  keepTemporaryFiles(db, dirname(db.name));
-  rewriteRequests(db);
-  return endOfLog(db, clock, signal, endPurge);
+  const isOwed = prepared<[], number>(db, /*sql*/ `SELECT marked > purged FROM purge_owed`).pluck().get() === 1;
+  return !isOwed || purgeDeleted(db, clock, signal);
 }
-
-/** More than these are not written in this process: VACUUM runs apart. */
-const boxBytesMax = 16_000_000;
-const requestTables = ['erasure_requests', 'box_parts'];
 
 /**
- * Writes the tables of requests again: a table that is emptied as a whole gives its pages back, which `secure_delete` fills with
- * zeros. So nothing is left in the gaps of their pages. Costs as much as there are requests, and VACUUM as the whole mirror.
+ * Fills with zeros what a large mirror's file holds of nothing. To be called in a process of its own, which has opened the mirror
+ * only by `db`. Returns false while others read or write.
  */
-function rewriteRequests(db: Database): void {
-  // With foreign keys or triggers, rows would be deleted one by one, and counted as received once more.
-  db.pragma('foreign_keys = OFF');
-  try {
-    transact(db, () => {
-      for (const table of requestTables) {
-        const triggers = db
-          .prepare<[string], { name: string; sql: string }>(
-            /*sql*/ `SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?`,
-          )
-          .all(table);
-        for (const { name } of triggers) db.exec(/*sql*/ `DROP TRIGGER ${name}`);
-        // Every column, whichever a migration adds.
-        db.exec(/*sql*/ `CREATE TEMP TABLE kept AS SELECT * FROM main.${table};
-          DELETE FROM main.${table};
-          INSERT INTO main.${table} SELECT * FROM kept;
-          DROP TABLE kept`);
-        for (const { sql } of triggers) db.prepare(sql).run();
-      }
-    });
-  } finally {
-    db.pragma('foreign_keys = ON');
-  }
+export function overwriteDeleted(db: Database): boolean {
+  if (!truncateLog(db)) return false;
+  return transact(db, () => {
+    // Somebody wrote in between.
+    if (statSync(`${db.name}-wal`).size > 0) return false;
+    const roots = db.prepare<[], number>(/*sql*/ `SELECT rootpage FROM sqlite_schema WHERE rootpage > 0`).pluck();
+    zeroFreeBytes(db.name, roots.all());
+    // Others hold old pages in memory. After a change they read them again.
+    db.prepare(/*sql*/ `UPDATE purge_owed SET purged = purged`).run();
+    return true;
+  });
 }
 
-/** Copies the log back and empties it. Returns whether it could, before `end` was called. */
-async function endOfLog(db: Database, clock: Clock, signal: AbortSignal, end: () => void): Promise<boolean> {
+/** Copies the log back and empties it. Returns whether it could. */
+async function hasEmptied(db: Database, clock: Clock, signal: AbortSignal): Promise<boolean> {
   for (let tries = 1; ; tries += 1) {
-    if (truncateLog(db)) {
-      end();
-      return true;
-    }
+    if (truncateLog(db)) return true;
     if (tries === checkpointTries) return false;
     await clock.sleep(checkpointWaitMs, signal);
   }
@@ -112,20 +87,16 @@ function emptyStatistics(db: Database): void {
   for (const table of tables) db.exec(/*sql*/ `DELETE FROM ${table}`);
 }
 
-/** Where a purge is owed: anywhere in the file, or only in the tables of requests. */
-type PurgePlace = '' | 'requests_';
-
 /**
  * Notes that the file may still hold what was deleted, until it is purged. Call it in the transaction that deletes: then
  * neither a kill, nor a reader that holds the old pages, nor an older copy of the file can hide that a purge is owed.
  */
-export function markPurgeOwed(db: Database, place: PurgePlace = ''): void {
-  prepared(db, /*sql*/ `UPDATE purge_owed SET ${place}marked = ${place}marked + 1`).run();
+export function markPurgeOwed(db: Database): void {
+  prepared(db, /*sql*/ `UPDATE purge_owed SET marked = marked + 1`).run();
 }
 
 /** Prepares the note that a purge which begins now is done: what is deleted until then is owed all the same. */
-function beginPurge(db: Database, places: readonly PurgePlace[] = ['', 'requests_']): () => void {
-  const marked = db.prepare<[], Record<string, number>>(/*sql*/ `SELECT marked, requests_marked FROM purge_owed`).get();
-  const done = places.map((place) => `${place}purged = max(${place}purged, @${place}marked)`).join(', ');
-  return () => void db.prepare(/*sql*/ `UPDATE purge_owed SET ${done}`).run(marked);
+function beginPurge(db: Database): () => void {
+  const marked = db.prepare<[], number>(/*sql*/ `SELECT marked FROM purge_owed`).pluck().get();
+  return () => void db.prepare(/*sql*/ `UPDATE purge_owed SET purged = max(purged, ?)`).run(marked);
 }

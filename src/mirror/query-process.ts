@@ -4,6 +4,7 @@ import { systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { openDatabase, openDatabaseReadOnly } from './database.ts';
+import { overwriteDeleted } from './purge.ts';
 import { queryMirror } from './query.ts';
 import type { QueryAnswer, QueryTask } from './run-query.ts';
 
@@ -16,9 +17,10 @@ function answerTo({ dataDir, sql, rowsMax }: QueryTask): QueryAnswer {
   try {
     const db = rowsMax === null ? openDatabase(dataDir, systemClock) : openDatabaseReadOnly(dataDir, 'user');
     try {
-      if (rowsMax !== null) return { result: queryMirror(db, sql, rowsMax) };
-      db.exec(sql);
-      return { result: { columns: [], rows: [], isCut: false } };
+      if (rowsMax !== null && sql !== null) return { result: queryMirror(db, sql, rowsMax) };
+      if (sql !== null) db.exec(sql);
+      const isDone = sql !== null || overwriteDeleted(db);
+      return { result: { columns: [], rows: isDone ? [[]] : [], isCut: false } };
     } finally {
       db.close();
     }

@@ -14,8 +14,11 @@ const lookEveryMs = 100;
 /** So much may be written in any case: pages of an index, and the answer itself. */
 const bytesMin = 100_000_000;
 
-/** A statement, the folder of its mirror, and how many rows are shown. Null: one of the program itself, as a writer. */
-export type QueryTask = { dataDir: string; sql: string; rowsMax: number | null };
+/**
+ * A statement, the folder of its mirror, and how many rows are shown. Null rows: one of the program itself, as a writer. Null
+ * statement: `overwriteDeleted`, which answers a row if it is done.
+ */
+export type QueryTask = { dataDir: string; sql: string | null; rowsMax: number | null };
 
 /** What the process of a statement answers. */
 export type QueryAnswer =
@@ -50,8 +53,8 @@ export async function runQuery(task: QueryTask, { signal, ...limits }: QueryLimi
 /** Below this size of its file, a mirror is read in a part of a second: a process would cost more. */
 const apartBytesMin = 32_000_000;
 
-/** Whether a statement that reads the whole mirror is to run apart, so that it does not block this process. */
-function isLarge(db: Database): boolean {
+/** Whether what reads the whole mirror is to run apart, so that it does not block this process. */
+export function isLarge(db: Database): boolean {
   return statSync(db.name).size > apartBytesMin;
 }
 
@@ -62,10 +65,10 @@ export async function checkStructure(db: Database, signal: AbortSignal): Promise
   return rows[0]?.[0];
 }
 
-/** Writes the whole file again, without what was deleted. An abort leaves it as it was. */
-export async function vacuum(db: Database, signal: AbortSignal): Promise<void> {
-  if (isLarge(db)) await writeApart(db, /*sql*/ `VACUUM`, signal);
-  else db.exec(/*sql*/ `VACUUM`);
+/** Runs `overwriteDeleted` as a process. An abort leaves a file that is as good, with what was deleted. */
+export async function overwriteApart(db: Database, signal: AbortSignal): Promise<boolean> {
+  const { rows } = await runApart({ dataDir: dirname(db.name), sql: null, rowsMax: null }, signal);
+  return rows.length > 0;
 }
 
 /** Writes a copy of the whole file, without what was deleted, to a path where nothing stands. An abort may leave a part of it. */

@@ -38,7 +38,10 @@ export function* findEmails(
   }
 }
 
-/** Every row of persons that an identity matches: by uuid, by integer id, or by a distinct id that it holds now. */
+/**
+ * Every row of persons that an identity matches: by uuid, by integer id, or by a distinct id that it holds now. Reads all persons
+ * where the identity has an integer id, of which there is no index.
+ */
 export function findPersons(db: Database, identity: Identity): (Sighting & { createdAt: string | null })[] {
   return findRows(
     db,
@@ -46,7 +49,8 @@ export function findPersons(db: Database, identity: Identity): (Sighting & { cre
     identity,
     /*sql*/ `row_key IN (
         SELECT row_key FROM persons WHERE uuid IN (SELECT value FROM json_each(@person_uuid))
-        UNION SELECT row_key FROM persons WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(@person_id))
+        UNION SELECT row_key FROM persons WHERE @person_id <> '[]'
+          AND id IN (SELECT CAST(value AS INTEGER) FROM json_each(@person_id))
         UNION SELECT person_row_key FROM distinct_id_owners
           WHERE distinct_id IN (SELECT value FROM json_each(@distinct_id)))`,
     (row, sighting) => Object.assign(sighting, { createdAt: textOrNull(row['created_at']) }),
@@ -84,15 +88,17 @@ export function findLostDistinctIds(db: Database, identity: Identity): Sighting[
     }));
 }
 
-/** Every recording that an identity matches, with its embedded person and `recordedUnder`. Reads all recordings. */
+/** Every recording that an identity matches, with its embedded person and `recordedUnder`. By anything but its id: reads all recordings. */
 export function findRecordings(db: Database, identity: Identity): (Sighting & { recordedUnder: string | null })[] {
   return findRows(
     db,
     'recordings',
     identity,
-    /*sql*/ `id IN (SELECT value FROM json_each(@recording_id))
-        OR person_uuid IN (SELECT value FROM json_each(@person_uuid))
-        OR distinct_id IN (SELECT value FROM json_each(@distinct_id))`,
+    /*sql*/ `row_key IN (
+        SELECT row_key FROM recordings WHERE id IN (SELECT value FROM json_each(@recording_id))
+        UNION SELECT row_key FROM recordings WHERE (@person_uuid <> '[]' OR @distinct_id <> '[]')
+          AND (person_uuid IN (SELECT value FROM json_each(@person_uuid))
+            OR distinct_id IN (SELECT value FROM json_each(@distinct_id))))`,
     (row, sighting) =>
       Object.assign(sighting, {
         recordedUnder: row['distinct_id'] === null ? null : (sighting.distinct_ids[0] ?? null),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { openBucket, type Bucket } from '../../src/bucket/bucket.ts';
-import { followFolder, type FollowResult } from '../../src/bucket/follow.ts';
+import { followFolder, type FollowResult, type Seen } from '../../src/bucket/follow.ts';
 import { sha256 as digest } from '../../src/core/digest.ts';
 import type { Current, Manifest } from '../../src/snapshot/manifest.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
@@ -50,12 +50,14 @@ export function follow(
   bucket: Bucket,
   name = 'mirror/1',
   heads: ReadonlyMap<number, string> = new Map(),
+  seen: Seen = new Map(),
 ): Promise<FollowResult> {
   return followFolder({
     published: publishedFilesIn(dataDir),
     bucket,
     publisher: { name, heads },
     signal: new AbortController().signal,
+    seen,
   });
 }
 

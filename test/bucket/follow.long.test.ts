@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { FollowResult, Seen } from '../../src/bucket/follow.ts';
 import type { AppError } from '../../src/core/errors.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import {
@@ -38,6 +39,28 @@ describe('following a folder', () => {
       locked: [],
     });
     expect(model.asked.filter((asked) => asked.startsWith('PUT'))).toEqual(puts);
+  });
+
+  it('asks for no object again that stands as it was last seen, and for one that was written since', async () => {
+    const model = await freshModel();
+    const dataDir = await folderWith('a', 'b', 'c');
+    const bucket = await modelBucket(model);
+    const seen: Seen = new Map();
+    const again = (): Promise<FollowResult> => follow(dataDir, bucket, undefined, undefined, seen);
+    const { files } = await again();
+    // Of the pointer it always asks: it can be put again, and then carries something else.
+    expect(seen.size).toBe(files - 1);
+    const askedBy = async (act: () => Promise<unknown>): Promise<string[]> => {
+      const before = model.asked.length;
+      await act();
+      return model.asked.slice(before).filter((asked) => asked.startsWith('HEAD'));
+    };
+    expect(await askedBy(again)).toEqual([expect.stringContaining('/mirror/CURRENT.json')]);
+    const other = [...filesOf(dataDir).keys()].find((key) => key.endsWith('part-00001.parquet')) ?? '';
+    const bytes = model.current().get(other) ?? Buffer.of();
+    model.put(other, Buffer.alloc(bytes.length, 'of another'));
+    expect((await askedBy(again)).join()).toContain(other);
+    expectEqual(model, dataDir);
   });
 
   it.each([{ isVersioned: true }, { isVersioned: false }])(

@@ -13,6 +13,7 @@ const settings = [
   ['budget.windows', '[{requests: 100000, perSeconds: 60}]'],
   ['budget.recordings.windows', '[]'],
   ['deletions.confirmAfterSeconds', '0'],
+  ['deletions.collectHours', '0'],
   ['log.level', 'warn'],
 ].flatMap(([name, value]) => ['--set', `${name}=${value}`]);
 

@@ -14,7 +14,12 @@ type Size = { persons: number; recordings: number; erased: number; timeoutMs: nu
 
 type Living = { uuid: string; id: number; distinct_ids: string[] };
 
-const settings = [...unlimited, '--set', 'deletions.confirmAfterSeconds=0', '--log-level', 'warn'];
+const settings = [
+  ...unlimited,
+  ...['deletions.confirmAfterSeconds=0', 'deletions.collectHours=0'].flatMap((each) => ['--set', each]),
+  '--log-level',
+  'warn',
+];
 const shiftedClock = new URL('shifted-clock-child.ts', import.meta.url).href;
 
 /**

@@ -31,6 +31,7 @@ const settings = [
   ['budget.recordings.windows', '[]'],
   ['budget.concurrency', '1'],
   ['deletions.confirmAfterSeconds', '0'],
+  ['deletions.collectHours', '0'],
   ['export.partRows', '60'],
   ['log.level', 'warn'],
 ].flatMap(([name, value]) => ['--set', `${name}=${value}`]);

@@ -51,7 +51,7 @@ export async function openFaultWorld({ others = [] }: { others?: readonly string
     ],
     apiKey: sandbox.apiKey,
     settings: {
-      deletions: { confirmAfterSeconds: 0, maxShare: 1 },
+      deletions: { confirmAfterSeconds: 0, collectHours: 0, maxShare: 1 },
       export: { partRows: 25 },
       persons: { pageSize: 25 },
       schedule: { ...noJobs, ...schedule },

@@ -48,6 +48,7 @@ export async function openMachines(
       'cluster.s3.region=us-east-1',
       'cluster.s3.forcePathStyle=true',
       'deletions.confirmAfterSeconds=0',
+      'deletions.collectHours=0',
       'export.partRows=50',
     ].flatMap((setting) => ['--set', setting]);
     const env = {

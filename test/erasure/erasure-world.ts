@@ -281,6 +281,7 @@ function settingsFor(dataDir: string, sandbox: Sandbox, more: readonly Setting[]
     { path: 'deletions.confirmations', value: 1 },
     { path: 'deletions.confirmAfterSeconds', value: 0 },
     { path: 'deletions.maxShare', value: 1 },
+    { path: 'deletions.collectHours', value: 0 },
     { path: 'export.partRows', value: 5 },
     { path: 'export.keep', value: 2 },
     { path: 'erasure.maxBatch', value: 3 },

@@ -7,6 +7,21 @@ const hours: Move = { do: 'pass', days: 0.1 };
 const request = (who: number): Move => ({ do: 'request', who, by: 'uuid', kill: null });
 const merge: Move = { do: 'merge', who: 0, into: 1 };
 
+/** Histories of a service like live ones that once broke a promise, by what was wrong. */
+export const knownLive: Readonly<Record<string, Move[]>> = {
+  'somebody who had an integer id before a restore was erased with the person who has it now': [
+    { do: 'keep rows' },
+    { do: 'sign up' },
+    sync,
+    { do: 'restore rows', nth: 0 },
+    { do: 'sign up' },
+    { do: 'request', who: 3, by: 'id', kill: null },
+    reconcile,
+    { do: 'pass', days: 8 },
+    { do: 'event', who: 1, lateHours: 0 },
+  ],
+};
+
 /** Histories of a service as documented that once broke a promise, by what was wrong. */
 export const known: Readonly<Record<string, Move[]>> = {
   'a deletion left the feed before anybody could read of it': [
@@ -33,6 +48,12 @@ export const known: Readonly<Record<string, Move[]>> = {
     reconcile,
     { do: 'pass', days: 8 },
     { do: 'event', who: 1, lateHours: 0 },
+  ],
+  'a request that a killed run had given up was told by no code': [
+    { do: 'request', who: 2, by: 'lower email', kill: { at: 'disk', nth: 16, moment: 'after' } },
+    { do: 'request', who: 4, by: 'uuid', kill: { at: 'http', nth: 7, moment: 'before' } },
+    { do: 'reconcile', kill: { at: 'disk', nth: 14, moment: 'after' } },
+    { do: 'rotate key' },
   ],
   'whoever has signed up with an address since it was asked for was not asked for by asking again': [
     { do: 'request', who: 0, by: 'email', kill: null },

@@ -51,43 +51,30 @@ function churnedRequests(): { db: Database; bytes: () => Buffer } {
 const leftIn = (bytes: Buffer): string[] =>
   requests.flatMap(({ id, isEnded }) => (isEnded && isOf(bytes, id) ? [id] : []));
 
-test('the boxes of ended requests leave every byte of the mirror, and the file is not written as a whole for them', async () => {
+test('the boxes of ended requests leave every byte of the mirror', async () => {
   const { db, bytes } = churnedRequests();
   db.pragma('wal_checkpoint(TRUNCATE)');
   // Without a purge they are in the gaps of pages, `secure_delete` or not.
   expect(leftIn(bytes())).not.toEqual([]);
-  db.exec(`CREATE TABLE ballast AS WITH RECURSIVE row(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row LIMIT 400)
-    SELECT randomblob(1000) FROM row; DROP TABLE ballast`);
-  const tables = (): unknown[] => [
-    db.prepare(`SELECT * FROM erasure_requests ORDER BY id`).all(),
-    db.prepare(`SELECT * FROM box_parts ORDER BY request_id, part`).all(),
-    db.prepare(`SELECT * FROM history`).all(),
-    db.prepare(`SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name`).all(),
-  ];
-  const before = tables();
-  const pages = db.pragma('freelist_count', { simple: true });
   expect(await purgeOwed(db, systemClock, signal)).toBe(true);
   expect(leftIn(bytes())).toEqual([]);
-  expect(tables()).toEqual(before);
   expect(readBox(db, 'request 1')).toBeDefined();
   expect(readBoxPart(db, 'request 1', 0)).toBeDefined();
-  // VACUUM leaves no free page.
-  expect(pages).toBeGreaterThan(100);
-  expect(db.pragma('freelist_count', { simple: true })).toBeGreaterThan(100);
-  expect(db.pragma('foreign_key_check')).toEqual([]);
-  expect(db.pragma('foreign_keys', { simple: true })).toBe(1);
 });
 
-test('nothing is owed after a purge, and what is deleted elsewhere is owed to the whole file', async () => {
+test('the file is written anew only where something is owed', async () => {
   const { db } = churnedRequests();
-  expect(await purgeOwed(db, systemClock, signal)).toBe(true);
-  db.exec(`CREATE TABLE ballast AS WITH RECURSIVE row(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row LIMIT 400)
+  const free = (): unknown => db.pragma('freelist_count', { simple: true });
+  const leaveFreePages = (): void =>
+    void db.exec(`CREATE TABLE ballast AS WITH RECURSIVE row(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row LIMIT 400)
     SELECT randomblob(1000) FROM row; DROP TABLE ballast`);
   expect(await purgeOwed(db, systemClock, signal)).toBe(true);
-  expect(db.pragma('freelist_count', { simple: true })).toBeGreaterThan(100);
+  leaveFreePages();
+  expect(await purgeOwed(db, systemClock, signal)).toBe(true);
+  expect(free()).toBeGreaterThan(100);
   markPurgeOwed(db);
   expect(await purgeOwed(db, systemClock, signal)).toBe(true);
-  expect(db.pragma('freelist_count', { simple: true })).toBe(0);
+  expect(free()).toBe(0);
 });
 
 test('a purge of requests is owed until no reader holds the old pages', async () => {

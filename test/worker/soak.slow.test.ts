@@ -26,6 +26,7 @@ const settings = [
     'schedule.playlists': 'null',
     'schedule.drill': 'null',
     'deletions.confirmAfterSeconds': '0',
+    'deletions.collectHours': '0',
     'deletions.maxShare': '1',
     'persons.pageSize': '100',
     'retry.delayBaseMs': '20',

@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { publicKeysPath } from '../../ledger/checkpoint.ts';
 import { ledgerFolder } from '../../ledger/entry-file.ts';
 import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
+import type { JobResult } from '../../job/run-job.ts';
+import { exitCodes } from '../errors.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 
 /** Defines `audit rotate-key`: makes the signing key of later checkpoints. */
@@ -15,10 +17,12 @@ the ledger has not had (docs/operations/signing-key.md).
 Examples:
   analytics-mirror audit rotate-key`,
     run: async (app) => {
-      const { size } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) => {
+      const { size, outcome } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) => {
         ledger().rotateKey();
-        return Promise.resolve({ outcome: 'done', counts: {}, ...ledger().checkpoint() } as const);
+        const result: JobResult = { outcome: 'done', counts: {} };
+        return Promise.resolve({ ...result, ...ledger().checkpoint() });
       });
+      if (outcome === 'held') context.setExitCode(exitCodes.incomplete);
       const file = publicKeysPath(ledgerFolder(app.settings.dataDir));
       return {
         json: { publicKeys: file, entries: size },

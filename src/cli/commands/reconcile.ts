@@ -40,7 +40,8 @@ Erasing: the fence keeps each person out, the mirror and every published file lo
 nothing is left; then the service is asked to delete the persons. The steps here do not wait for the service. The next run
 continues a killed run.
 Deletions: a row leaves the mirror only after the service has answered 404 for it often enough (deletions.confirmations),
-far enough apart (deletions.confirmAfterSeconds). It is then erased from the published files too.
+far enough apart (deletions.confirmAfterSeconds). It is then erased from the published files too, together with others
+(deletions.collectHours).
 A bucket (export.destination) is made equal to the published files, old versions and unfinished uploads included.
 Exit codes: 0 done, 4 something needs you (see \`erase list\`, or a held plan).
 
@@ -69,7 +70,6 @@ Examples:
       const result = await runReconcileJob(app.jobContext(context.signal), approve);
       if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
       const { outcome, plan, replayed, mended, lost, erasure, absence, listedAgain, clock } = result;
-      const { maxRequestDays } = app.settings.erasure;
       const db = app.databaseReadOnly();
       const holders = listRequests(db, 'open').map((request) =>
         heldText(
@@ -81,7 +81,7 @@ Examples:
       const places = { bucket: bucketJson(result.bucket), catalog: catalogJson(result.catalog) };
       return {
         json: { outcome, plan, replayed, mended, lost, erasure, absence, listedAgain, ...places, clock },
-        text: `${resultText(result, maxRequestDays)}${holders.join('')}`,
+        text: `${resultText(result, app.settings)}${holders.join('')}`,
       };
     },
   };
@@ -102,7 +102,7 @@ function planText({ absence, erasure }: ReconcilePlan, held: readonly (HeldPlan 
   return `${erasurePlanText(erasure)}${table}${held.map((plan) => `${heldPlanText(plan)}${rowsText(plan.held, plan.rows)}`).join('')}`;
 }
 
-function erasurePlanText({ requests, files, searched, upstream, feedExpires }: ErasurePlan): string {
+function erasurePlanText({ requests, files, searched, upstream, collected, feedExpires }: ErasurePlan): string {
   const lines = [
     requests.length === 0
       ? 'no open request\n'
@@ -130,12 +130,16 @@ function erasurePlanText({ requests, files, searched, upstream, feedExpires }: E
     ...Object.entries(upstream).map(
       ([target, count]) => `${targetText(target as FixedTarget)}: ${countText(count)} open\n`,
     ),
+    ...(collected === 0 ? [] : [`deleted at the service, to be erased together later: ${countText(collected)}\n`]),
     ...(feedExpires === 0 ? [] : [`leaving the feed of deletions: ${countText(feedExpires)}\n`]),
   ];
   return `${lines.join('')}\n`;
 }
 
-function resultText(result: ReconcileJobResult, maxRequestDays: number): string {
+/** The settings that say how long something lasts. */
+type Lasting = { erasure: { maxRequestDays: number }; deletions: { collectHours: number } };
+
+function resultText(result: ReconcileJobResult, settings: Lasting): string {
   const { replayed, mended, lost, erasure, absence, listedAgain, plan, bucket, catalog, clock } = result;
   const texts = [
     ...mended.map((sentence) => `mended: ${sentence}\n`),
@@ -145,7 +149,7 @@ function resultText(result: ReconcileJobResult, maxRequestDays: number): string 
     lost.length === 0
       ? ''
       : `LOST: this mirror is older than these requests, and only the lost mirror named their persons. Add them again:\n${lost.map((id) => `  ${id}\n`).join('')}`,
-    plan.erasure.requests.length === 0 && erasure.fenced === 0 ? '' : erasureText(erasure, maxRequestDays),
+    plan.erasure.requests.length + erasure.collected + erasure.fenced === 0 ? '' : erasureText(erasure, settings),
     absenceText(absence),
     listedAgainText(listedAgain),
     bucketText(bucket),
@@ -164,7 +168,10 @@ function listedAgainText({ letIn, staysOut }: ReconcileJobResult['listedAgain'])
 }
 
 /** The steps that were done for erasure requests, as text. */
-function erasureText(erasure: ErasureResult, maxRequestDays: number): string {
+function erasureText(
+  erasure: ErasureResult,
+  { erasure: { maxRequestDays }, deletions: { collectHours } }: Lasting,
+): string {
   const lines: [count: number, what: string][] = [
     [erasure.fenced, 'fenced and taken out of the mirror'],
     [erasure.rowsErased, 'rows of persons and recordings erased'],
@@ -184,6 +191,10 @@ function erasureText(erasure: ErasureResult, maxRequestDays: number): string {
     [
       erasure.waiting,
       `${erasure.waiting === 1 ? 'goes on by itself' : 'go on by themselves'}: \`erase show\` says when`,
+    ],
+    [
+      erasure.collected,
+      `deleted at the service: erased together, within ${countedText(collectHours, 'hour')} (deletions.collectHours)`,
     ],
   ];
   const done = lines.filter(([count]) => count > 0);

@@ -70,12 +70,17 @@ function withWholeBox(decided: DecidedRequest): DecidedRequest {
   return { ...decided, box: whole };
 }
 
-/** The scan has to find each subject before the purge: otherwise it proves little that it finds nothing afterwards. */
+/**
+ * The scan has to find each subject before the purge: otherwise it proves little that it finds nothing afterwards. Nobody wants such
+ * a proof of what the service deleted by itself: its certificate says `observed`.
+ */
 async function controlScan(context: JobContext, going: readonly DecidedRequest[]): Promise<void> {
-  const subjects = going.map(({ request: { id }, box }) => ({ id, box }));
-  const mustRead = new Set(going.flatMap(({ scope }) => scope.files.map(placeOf)));
+  const asked = going.filter(({ request: { origin } }) => origin !== 'upstream');
+  if (asked.length === 0) return;
+  const subjects = asked.map(({ request: { id }, box }) => ({ id, box }));
+  const mustRead = new Set(asked.flatMap(({ scope }) => scope.files.map(placeOf)));
   const open = ({ box }: { box: Box }): OpenedBox => ({ details: box, identities: () => [box.identity] });
-  const { found } = await scanForSubjects(context, 'control', subjects, open, mustRead);
+  const { found } = await scanForSubjects(context, 'control', subjects, open, { files: mustRead, mirror: true });
   record(context, ...found.map((each) => each.record));
 }
 

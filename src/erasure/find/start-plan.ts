@@ -27,7 +27,8 @@ export function readShown(given: GivenIdentifier, rows: readonly (Sighting | nul
 
 /**
  * Decides which persons of the mirror an identifier names, beside those that the service shows: `named`, by uuid. The mirror
- * may be old: the person that it has under an identifier may be merged into another, or have lost the identifier. An e-mail
+ * may be old: the person that it has under an identifier may be merged into another, or have lost the identifier. A service that was
+ * restored gives an integer id again: whom the mirror has under it is not named beside whom the service shows. An e-mail
  * address names every person that was ever seen with it. `living`: those of the named that the service does not say are
  * gone. `isDoubted`: it could not be decided for each of them.
  */
@@ -43,7 +44,7 @@ export function planStart(
     const isHolder = typeof look === 'string' ? null : holds(look, given);
     const isEmail = given.kind === 'email';
     if (typeof look !== 'string' && (isHolder === true || isEmail)) all.push(look);
-    else if (look === 'gone') named.push(uuid);
+    else if (look === 'gone' && given.kind !== 'id') named.push(uuid);
     else if (isEmail) {
       named.push(uuid);
       living.push(uuid);

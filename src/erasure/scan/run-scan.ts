@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { shrinkHeap } from '../../core/heap.ts';
 import { readJson } from '../../core/exact-json.ts';
-import { ScanFailure, ScanReport, taskLines, type OrderedSubject, type ScanOrder } from './scan-task.ts';
+import { mirrorPlace, ScanFailure, ScanReport, taskLines, type OrderedSubject, type ScanOrder } from './scan-task.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
 import { listPublishedParts } from '../../snapshot/published-parts.ts';
@@ -112,19 +112,26 @@ export type SubjectScan<S> = {
 };
 
 /**
- * Scans the data folder for subjects, as a control before a purge or to verify it after. `mustRead`: the places of the
- * published files that have to be read; a search has just found no subject in the others, and they are passed over. Null:
- * every file is read. `open` is called once for each subject, whose identifiers are asked for once: they can be many. Throws as `runScan` does.
+ * What a scan reads. `files`: the places of the published files that have to be read; a search has just found no subject in the
+ * others, and they are passed over. Null: every file is read. `mirror`: whether the mirror is read.
+ */
+export type ScanReach = { files: ReadonlySet<string> | null; mirror: boolean };
+
+/**
+ * Scans the data folder for subjects, as a control before a purge or to verify it after. `open` is called once for each subject, whose identifiers are asked for once: they can be many. Throws as `runScan` does.
  */
 export async function scanForSubjects<S extends { id: string }>(
   { settings, published, signal }: Pick<JobContext, 'settings' | 'published' | 'signal'>,
   phase: 'control' | 'verify',
   subjects: readonly S[],
   open: (subject: S) => OpenedBox | undefined,
-  mustRead: ReadonlySet<string> | null,
+  { files: mustRead, mirror }: ScanReach,
 ): Promise<SubjectScan<S>> {
   const { dataDir } = settings;
-  const passedOver = mustRead ? listPersonalFiles(published).filter((place) => !mustRead.has(place)) : [];
+  const passedOver = [
+    ...(mustRead ? listPersonalFiles(published).filter((place) => !mustRead.has(place)) : []),
+    ...(mirror ? [] : [mirrorPlace]),
+  ];
   const leftOut = new Map<string, number>();
   const opened = function* (): Generator<OrderedSubject> {
     for (const subject of subjects) {

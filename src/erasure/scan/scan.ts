@@ -44,7 +44,8 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   const needles = makeNeedles(task.subjects);
   const shared = createSharedText(needles);
   const findings = createFindings(task.subjects.length);
-  const db = await attempt(findings, mirrorPlace, () => openDatabaseReadOnly(task.dataDir));
+  const isLeft = isPassedOver(task.passedOver)(mirrorPlace);
+  const db = isLeft ? undefined : await attempt(findings, mirrorPlace, () => openDatabaseReadOnly(task.dataDir));
   try {
     const asksFence = task.fence && task.phase === 'verify';
     // A fence that cannot be read is reported, as the mirror that holds it.
@@ -157,6 +158,7 @@ function searchLedger({ search, judge }: Scan, { path, place }: ListedFile): voi
 /** The mirror's own files, once SQLite has closed them. */
 async function* searchMirror(scan: Scan): AsyncGenerator<void> {
   scan.db?.close();
+  if (isPassedOver(scan.task.passedOver)(mirrorPlace)) return;
   for (const file of listFiles(scan.task.dataDir, '', { isLeftOut: (place) => !isMirrorFile(place) })) {
     if (file.problem === null || file.place !== '.') await searchFile(scan, file);
     yield;

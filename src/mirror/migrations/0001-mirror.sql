@@ -432,15 +432,12 @@ CREATE INDEX fence_by_request ON fence (request_id);
 
 -- Whether the file may still hold what was deleted. marked: how often something was deleted that has to be unreadable;
 -- purged: how often when the last purge that was done began.
--- The same two numbers for what was deleted from the tables of erasure requests: those are small, and purged by themselves.
 CREATE TABLE purge_owed (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   marked INTEGER NOT NULL,
-  purged INTEGER NOT NULL,
-  requests_marked INTEGER NOT NULL DEFAULT 0,
-  requests_purged INTEGER NOT NULL DEFAULT 0
+  purged INTEGER NOT NULL
 ) STRICT;
-INSERT INTO purge_owed VALUES (1, 0, 0, 0, 0);
+INSERT INTO purge_owed VALUES (1, 0, 0);
 
 -- The alerts that the worker has told of as begun, and not yet as ended: what a restarted one is to compare with.
 -- Kinds and jobs are those of the program's settings; `job` is null for what is about the whole project.
@@ -515,6 +512,15 @@ CREATE TABLE destinations (
   files INTEGER,
   behind_since TEXT,
   cause TEXT
+) STRICT, WITHOUT ROWID;
+
+-- The objects that stood in such a place when it was last seen to be equal: facts are what the store told of an object, as JSON.
+CREATE TABLE seen_objects (
+  location TEXT NOT NULL,
+  -- Path, version and tag, as JSON.
+  object TEXT NOT NULL,
+  facts TEXT NOT NULL,
+  PRIMARY KEY (location, object)
 ) STRICT, WITHOUT ROWID;
 
 -- What the service's answers 429 have taught those who use this mirror, as JSON: until when nobody asks, and which limit was learnt.

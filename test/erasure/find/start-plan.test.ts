@@ -59,6 +59,12 @@ describe('whom the mirror has under a distinct id', () => {
     expect(plan('gone')).toEqual({ shown: ['new'], named: ['old'], isDoubted: false });
   });
 
+  it('is in doubt by an integer id, which a restored service gives again', () => {
+    const owner = { uuid: 'old', given: { kind: 'id', value: '7' }, look: 'gone' } as const;
+    expect(planStart([person('new')], [owner])).toMatchObject({ named: [], isDoubted: true });
+    expect(planStart([], [owner])).toMatchObject({ named: ['old'], isDoubted: false });
+  });
+
   it('is in doubt where the service does not tell', () => {
     const doubted = { shown: ['new'], named: [], isDoubted: true };
     expect(plan('unknown')).toEqual(doubted);

@@ -121,7 +121,7 @@ export async function openUpstreamWorld(
   const people = (): LivingPerson[] => [...sandbox.living()].toSorted((a, b) => a.id - b.id);
   const settings = {
     budget: { windows: [], learnUpTo: null, concurrency: 4, recordings: { windows: [] } },
-    deletions: { maxShare: 1, maxCount: 1000, confirmations: 2, confirmAfterSeconds: 300 },
+    deletions: { maxShare: 1, maxCount: 1000, confirmations: 2, confirmAfterSeconds: 300, collectHours: 0 },
     retry,
     service: { totalTimeoutMs: 180_000 },
     erasure: { deleteRecordings: options.deleteRecordings ?? 'never', maxRequestDays: 60 },
