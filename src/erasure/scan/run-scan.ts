@@ -20,7 +20,7 @@ const scanProcess = fileURLToPath(new URL('./scan-process.ts', import.meta.url))
 const lastsMaxMs = 6 * 3_600_000;
 const reportBytesMax = 256 * 1024 * 1024;
 // A scanner keeps its heap near what is in use, as `start-up.ts` does for a large heap: memory counts more than time.
-const heapFlags = ['--semi-space-growth-factor=1', '--heap-growing-percent=20'];
+const heapFlags = ['--min-semi-space-size=8', '--max-semi-space-size=8', '--heap-growing-percent=20'];
 
 /** How a scan is run. */
 export type RunScanOptions = {
