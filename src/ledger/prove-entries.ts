@@ -26,7 +26,8 @@ export function proveEntries(
   const newest = sizes.at(-1) ?? 0;
   const stamps = readTimeStampFiles(folder).map(({ file, token }) => ({ size: Number(file.split('-')[0]), token }));
   const isStamped = new Set(stamps.map(({ size }) => size));
-  const notes = new Map(sizes.map((size) => [size, readCheckpointFile(folder, size) ?? '']));
+  const read = ofSize === undefined ? sizes : [ofSize];
+  const notes = new Map(read.map((size) => [size, readCheckpointFile(folder, size) ?? '']));
   const isCosigned = (note: string | undefined): boolean =>
     (readCheckpoint(note ?? '')?.note.signatures.length ?? 0) > 1;
   const anchored = sizes.filter((size) => isStamped.has(size) || isCosigned(notes.get(size)));
