@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { alertFormats } from './alert-kinds.ts';
 import { httpUrlProblem, postgresUrlProblem } from './addresses.ts';
 import { ConsumerName } from '../contract/consumer.ts';
+import { namingKinds } from '../contract/given-identifier.ts';
 import { MachineName } from '../contract/machine.ts';
 import { compileCron } from './cron.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
@@ -156,6 +157,25 @@ const bucketReach = z.strictObject({
   forcePathStyle: z.boolean(),
 });
 
+/** Who may send requests to the intake. Its keys stand here as their SHA-256 only: they are random, and cannot be found by that. */
+export const Sender = z.strictObject({
+  name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,30}$/, 'is a name of small letters, digits and -, such as privacy-desk'),
+  keys: z
+    .array(z.string().regex(/^[0-9a-f]{64}$/, 'is the SHA-256 of a key: 64 hex digits'))
+    .min(1)
+    .max(2),
+  kinds: z.array(z.enum(namingKinds)).min(1),
+  perHour: count.max(1_000_000).default(100),
+  outcome: z.boolean().default(false),
+  project: z.string().nullable().default(null),
+});
+export type Sender = z.infer<typeof Sender>;
+
+function haveOwnKeys(senders: readonly Sender[]): boolean {
+  const keys = senders.flatMap((sender) => sender.keys);
+  return new Set(keys).size === keys.length;
+}
+
 /** Every setting, checked and complete. `config/default.yaml` explains each one beside its default. */
 export const Settings = z.strictObject({
   dataDir: z
@@ -281,6 +301,15 @@ export const Settings = z.strictObject({
     host: z.string().min(1),
     port: z.int().min(0).max(65_535),
     allowedHosts: z.array(z.string().min(1)),
+  }),
+  intake: z.strictObject({
+    host: z.string().min(1),
+    port: z.int().min(0).max(65_535).nullable(),
+    senders: z
+      .array(Sender)
+      .max(10_000)
+      .refine((senders) => new Set(senders.map(({ name }) => name)).size === senders.length, 'names a sender twice')
+      .refine(haveOwnKeys, 'two senders have one key'),
   }),
   log: z.strictObject({ level: z.enum(logLevels) }),
 });

@@ -60,12 +60,20 @@ export function keysOf(context: JobContext, ids: readonly string[]): KeptKey[] {
   });
 }
 
-/** The receipts of requests with these keys, all under one checkpoint, which is signed now where none covers them. */
-export function signReceipts(context: JobContext, keys: readonly KeptKey[]): Receipt[] {
+/**
+ * The receipts of requests with these keys, all under one checkpoint, which is signed now where none covers them. `tells`: whether
+ * they say too that a request was refused.
+ */
+export function signReceipts(
+  context: Pick<JobContext, 'db' | 'settings' | 'ledger'>,
+  keys: readonly KeptKey[],
+  tells: 'all' | 'received' = 'all',
+): Receipt[] {
   const ledger = context.ledger();
   const about = keys.flatMap((key) => {
     const history = ledger.histories.of(key.request);
-    return history ? [{ ...key, history, own: [history.received, ...(history.refused ? [history.refused] : [])] }] : [];
+    const refused = tells === 'all' ? (history?.refused ?? null) : null;
+    return history ? [{ ...key, history, refused, own: [history.received, ...(refused ? [refused] : [])] }] : [];
   });
   if (about.length === 0) return [];
   const wanted = about.flatMap(({ own }) => own.map(({ entry }) => entry));
@@ -82,14 +90,14 @@ export function signReceipts(context: JobContext, keys: readonly KeptKey[]): Rec
     .toString()
     .split('\n')
     .slice(0, rotations.length + 1);
-  return about.map(({ request, subjectKey, history, own }) => ({
+  return about.map(({ request, subjectKey, history, refused, own }) => ({
     format_version: 1,
     request,
     received_at: history.received.at,
     ledger: origin,
     subject_key: subjectKey,
     how,
-    answer: answerOf(context, history),
+    answer: refused ? answerOf(context, history) : undefined,
     entries: [...own.map(({ entry }) => entry), ...rotations]
       .toSorted((a, b) => a - b)
       .flatMap((seq) => proved.get(seq) ?? []),
