@@ -235,7 +235,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_850,
   mirror: 6_900,
   publish: 5_700,
-  erasure: 10_390,
+  erasure: 10_410,
   operate: 10_410,
   anchor: 350,
   cluster: 3_110,

@@ -33,7 +33,7 @@ type Route = {
 const callRate = { most: 200, refillMs: 20_000 };
 const hourMs = 3_600_000;
 /** No answer takes longer, whatever the ledger is doing. */
-const answerMsMax = 800;
+const answerMsMax = 700;
 
 /** Makes the answerer of calls. It rejects only where the program is wrong. */
 export function intakeRoutes(parts: RouteParts): (call: Call) => Promise<Answer> {

@@ -6,11 +6,6 @@ import { proofText } from './proof.ts';
 /** The line of an entry, and the text of the proof that it is in the ledger (https://c2sp.org/tlog-proof). */
 export type ProvedEntry = { line: string; proof: string };
 
-/** The size of the oldest checkpoint of a ledger's folder that covers an entry; undefined where none does. */
-export function sizeCovering(folder: string, entry: number): number | undefined {
-  return listCheckpointSizes(folder).find((size) => size > entry);
-}
-
 /**
  * The entries of these numbers, in their order, each proved by the checkpoint of a size. Where none is given: by the first one
  * that has an anchor outside and covers it, and by the newest where none has. Those that no checkpoint covers are left out. `timeStamps`: the tokens over these checkpoints.

@@ -61,8 +61,8 @@ export type IntakeWorld = {
   post: (body: object | string, idempotencyKey?: string, sent?: Sent) => Promise<Answered>;
   get: (id: string, sent?: Sent) => Promise<Answered>;
   url: () => string;
-  /** Ends the listener, opens the mirror anew, and begins to listen again. */
-  restart: () => Promise<void>;
+  /** Ends the listener, opens the mirror anew, and begins to listen again. `between`: while all is closed. */
+  restart: (between?: () => void) => Promise<void>;
   /** Ends the listener; a kill has left the mirror as it is. */
   stop: () => Promise<void>;
 };
@@ -119,9 +119,10 @@ export async function openIntakeWorld(senders: readonly Sender[] = [senderOf()])
       }),
     get: (id, sent) => callIntake(world.url(), `/v1/requests/${id}`, { method: 'GET', ...sent }),
     stop: () => close(),
-    restart: async () => {
+    restart: async (between) => {
       await close();
       db.close();
+      between?.();
       db = openDatabase(dataDir, clock);
       await start();
     },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { verify } from '../../docs/verifier/verify.mjs';
@@ -9,6 +9,7 @@ import { isAbout, Receipt } from '../../src/erasure/request/receipt.ts';
 import { boxDetailsOf } from '../../src/erasure/request/box.ts';
 import { runJob } from '../../src/job/run-job.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
+import { databasePath } from '../../src/mirror/database.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { deskKey, digestOf, eraseBody, openIntakeWorld, senderOf } from './intake-world.ts';
@@ -63,7 +64,6 @@ it('neither the key of the sender nor the idempotency key nor the identifier lie
   const key = `idem-${randomUUID()}`;
   await world.post(eraseBody(ann), key);
   world.db().pragma('wal_checkpoint(TRUNCATE)');
-  const { readdirSync, readFileSync, statSync } = await import('node:fs');
   const files = readdirSync(world.dataDir, { recursive: true, encoding: 'utf8' }).map((name) =>
     join(world.dataDir, name),
   );
@@ -115,4 +115,22 @@ it('within a long transaction of a run nothing is received, and the sender is to
   });
   expect(await world.post(eraseBody(ann), key)).toMatchObject({ status: 201 });
   expect(listRequests(world.db(), 'open')).toHaveLength(1);
+});
+
+it('an older mirror does not forget a request: the ledger has it, and its sender can give the identifier again', async () => {
+  const world = await openIntakeWorld();
+  await world.post(eraseBody('first@canary.example'));
+  world.db().pragma('wal_checkpoint(TRUNCATE)');
+  const older = readFileSync(databasePath(world.dataDir));
+  const key = randomUUID();
+  const { text, body } = await world.post(eraseBody(ann), key);
+  const id = String(body['request']);
+  await world.restart(() => {
+    for (const suffix of ['-wal', '-shm']) rmSync(`${databasePath(world.dataDir)}${suffix}`, { force: true });
+    writeFileSync(databasePath(world.dataDir), older);
+  });
+  expect(await world.get(id)).toMatchObject({ status: 200, body: { state: 'received' } });
+  expect(boxDetailsOf(world.context(), id)).toBeUndefined();
+  expect((await world.post(eraseBody(ann), key)).text).toBe(text);
+  expect(boxDetailsOf(world.context(), id)?.given).toEqual([{ kind: 'email', value: ann }]);
 });

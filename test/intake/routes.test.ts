@@ -1,4 +1,3 @@
-import { connect } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { callIntake, deskKey, digestOf, eraseBody, openIntakeWorld, senderOf } from './intake-world.ts';
@@ -98,19 +97,4 @@ it('a sender has so many requests an hour: replays and refusals take none, and o
   // A clock that is set back gives nothing.
   world.clock.nowMs -= 86_400_000;
   expect((await world.post(text)).status).toBe(429);
-});
-
-it('a header that stands twice counts for nothing', async () => {
-  const world = await openIntakeWorld();
-  const { port } = new URL(world.url());
-  const call = `GET /v1/requests/${randomUUID()} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${deskKey}\r\nAuthorization: Bearer ${deskKey}\r\n\r\n`;
-  const told = await new Promise<string>((resolve) => {
-    let read = '';
-    const socket = connect(Number(port), '127.0.0.1', () => socket.write(call));
-    socket.on('data', (part: Buffer) => (read += part.toString()));
-    socket.on('close', () => resolve(read));
-    socket.on('error', () => undefined);
-  });
-
-  expect(told).toMatch(/^HTTP\/1\.1 401 /);
 });
