@@ -14,10 +14,9 @@ export const problems = {
     'send a header Idempotency-Key of 16 to 200 printable characters, another one for each request',
   ],
   not_json: [400, 'the body is not JSON in UTF-8 in which each name stands once'],
-  not_a_request: [400, 'the body is not as docs/intake.openapi.json has it'],
-  no_such_identifier: [400, 'the value is not of its kind; write it as the service has it'],
+  not_a_request: [400, 'the body is not as docs/intake.openapi.json has it; write identifiers as the service has them'],
   kind_not_allowed: [403, 'this sender may not name people by identifiers of this kind; see intake.senders'],
-  other: [422, 'another request was sent with this Idempotency-Key; use a new one'],
+  other: [409, 'another request was sent with this Idempotency-Key; use a new one'],
   used_up: [409, 'this request was cancelled again and again; use a new Idempotency-Key'],
   no_such_request: [404, 'this sender has made no request of this id'],
   unavailable: [

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { trimBlanks } from '../contract/email.ts';
-import { identifierForms, namingKinds, type NamingKind } from '../contract/given-identifier.ts';
+import { identifierForms, type NamingKind } from '../contract/given-identifier.ts';
 import { bases, identityChecks } from '../ledger/vocabulary.ts';
 
 /** The most bytes of a body. */
@@ -11,19 +10,26 @@ export const idempotencyKeyForm = /^[\x21-\x7e]{16,200}$/;
 
 const own = ['deleted_upstream', 'restored_backup'] as const;
 
+/**
+ * An identifier, with no blank at an edge: with the blank a distinct id is another one, and here nobody can be asked which is meant. No
+ * null byte either.
+ */
+const Identifier = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('uuid'), value: identifierForms.uuid }),
+  z.strictObject({ kind: z.literal('id'), value: identifierForms.id }),
+  z.strictObject({
+    kind: z.literal('distinct_id'),
+    // oxlint-disable-next-line no-control-regex -- a null byte is what it refuses
+    value: identifierForms.distinct_id.regex(/^[^\s\u0000\u0085](?:[^\u0000]*[^\s\u0000\u0085])?$/),
+  }),
+  // oxlint-disable-next-line no-control-regex -- a null byte is what it refuses
+  z.strictObject({ kind: z.literal('email'), value: identifierForms.email.regex(/^[^\u0000\u0085]+$/) }),
+]);
+
 /** The content of a request, as a sender writes it in JSON. */
 export const GivenRequest = z.strictObject({
   type: z.literal('erase').describe('What is asked for.'),
-  identifier: z
-    .strictObject({
-      kind: z.enum(namingKinds),
-      value: z
-        .string()
-        .min(1)
-        .max(1000)
-        .describe('Of a uuid, an id, a distinct id or an e-mail address, as the service has it.'),
-    })
-    .describe('Who is meant.'),
+  identifier: Identifier.describe('Who is meant, as the service has it.'),
   basis: z.enum(bases).exclude(own).default('consumer_request').describe('The legal basis.'),
   reference: z
     .string()
@@ -36,7 +42,7 @@ export const GivenRequest = z.strictObject({
 export type GivenRequest = z.output<typeof GivenRequest>;
 
 /** Why a body is not taken. */
-export type Refusal = 'not_json' | 'not_a_request' | 'kind_not_allowed' | 'no_such_identifier';
+export type Refusal = 'not_json' | 'not_a_request' | 'kind_not_allowed';
 
 /** Reads a body. A name that stands twice, other bytes than UTF-8 and a text that is no Unicode are refused: two readers could differ. */
 export function readRequest(body: Buffer, kinds: readonly NamingKind[]): GivenRequest | Refusal {
@@ -44,12 +50,7 @@ export function readRequest(body: Buffer, kinds: readonly NamingKind[]): GivenRe
   if (value === undefined) return 'not_json';
   const read = GivenRequest.safeParse(value);
   if (!read.success) return 'not_a_request';
-  const { kind, value: named } = read.data.identifier;
-  if (!kinds.includes(kind)) return 'kind_not_allowed';
-  // A blank at the edge of a distinct id makes it another one: nobody can be asked whether it is meant.
-  if (kind === 'distinct_id' && trimBlanks(named) !== named) return 'no_such_identifier';
-  const parsed = identifierForms[kind].safeParse(trimBlanks(named));
-  return parsed.success ? { ...read.data, identifier: { kind, value: parsed.data } } : 'no_such_identifier';
+  return kinds.includes(read.data.identifier.kind) ? read.data : 'kind_not_allowed';
 }
 
 /** The value of a JSON text; undefined for what is none, or could be read in two ways. */

@@ -70,7 +70,6 @@ const document = {
             'no_idempotency_key',
             'not_json',
             'not_a_request',
-            'no_such_identifier',
             'not_authorized',
             'kind_not_allowed',
             'used_up',

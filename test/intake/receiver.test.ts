@@ -50,7 +50,7 @@ it('another request under the same idempotency key is refused, and so is none th
   const key = randomUUID();
   const first = await world.post(eraseBody(ann), key);
   for (const body of [eraseBody('bob@canary.example'), eraseBody(ann, { keep_events: true })])
-    expect(await world.post(body, key)).toMatchObject({ status: 422, body: { title: 'other' } });
+    expect(await world.post(body, key)).toMatchObject({ status: 409, body: { title: 'other' } });
   const second = await world.post(eraseBody(ann), key, { key: other });
   expect(second).toMatchObject({ status: 201 });
   expect(second.body['request']).not.toBe(first.body['request']);
