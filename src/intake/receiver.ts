@@ -8,7 +8,7 @@ import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { signReceipts, type Receipt } from '../erasure/request/receipt.ts';
 import { together } from '../erasure/request/together.ts';
 import type { JobContext } from '../job/job-context.ts';
-import { waitForLease } from '../job/lease.ts';
+import { momentaryJob, waitForLease } from '../job/lease.ts';
 import { refuseLostLedger } from '../job/lost-ledger.ts';
 import { presentRun } from '../job/run-job.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
@@ -109,7 +109,7 @@ async function takeTurn(
     await clock.sleep(bounds.lookEveryMs, signal);
     return opened;
   }
-  const asking = { job: 'erase', clock, signal, untilMs: clock.now() + bounds.leaseMs, onWait: () => undefined };
+  const asking = { job: momentaryJob, clock, signal, untilMs: clock.now() + bounds.leaseMs, onWait: () => undefined };
   const lease = await waitForLease(db, asking).catch((error: unknown) => {
     if (codeOf(error) !== 'busy') throw error;
     return undefined;
