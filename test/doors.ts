@@ -176,6 +176,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'audit/report-json.ts',
     'audit/report-page.ts',
     'audit/verify-data-folder.ts',
+    'intake/called-back.ts',
     'intake/intake.ts',
     'job/backup.ts',
     'job/job-context.ts',
@@ -230,15 +231,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 4_790,
+  kernel: 4_795,
   service: 1_880,
   ledger: 2_850,
   mirror: 6_900,
   publish: 5_700,
   erasure: 10_410,
-  operate: 10_410,
+  operate: 10_640,
   anchor: 350,
   cluster: 3_110,
   sandbox: 4_400,
-  program: 5_760,
+  program: 5_770,
 };

@@ -168,6 +168,10 @@ export const Sender = z.strictObject({
   perHour: count.max(1_000_000).default(100),
   outcome: z.boolean().default(false),
   project: z.string().nullable().default(null),
+  callback: z
+    .strictObject({ url: outsideUrl, secretFile: z.string().min(1) })
+    .nullable()
+    .default(null),
 });
 export type Sender = z.infer<typeof Sender>;
 

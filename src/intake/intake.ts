@@ -4,6 +4,8 @@ import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/clock.ts';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
+import { callBack } from './called-back.ts';
+import { createCallbacks, type CalledBack } from './callbacks.ts';
 import { startReceiver, type Asked, type Receiver, type Told } from './receiver.ts';
 
 /** A project that requests can be made for. */
@@ -14,6 +16,7 @@ export type IntakeSetup = {
   settings: Settings['intake'] & { port: number };
   projects: readonly IntakeProject[];
   clock: Clock;
+  callbacks: readonly CalledBack[];
   onError: (code: string) => void;
 };
 
@@ -49,22 +52,26 @@ export async function startIntake(setup: IntakeSetup): Promise<Intake> {
     projects.map(({ name, jobContext }) => [name, startReceiver(jobContext, clock)]),
   );
   const [only] = receivers.values();
+  const calling = callSenders(setup);
   const task: IntakeTask = { settings };
   // It needs nothing of the environment, where the API key is.
   const thread = new Worker(new URL('./intake-thread.ts', import.meta.url), { workerData: task, env: {} });
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   const tell = (message: ToIntake): void => thread.postMessage(message);
+  const answer = async ({ call, project, asked }: Extract<FromIntake, { call: number }>): Promise<void> => {
+    const receiver = project === null ? only : receivers.get(project);
+    const told: Told = (await receiver?.ask(asked)) ?? { unavailable: 'unexpected' };
+    if ('receive' in asked && 'receipt' in told)
+      calling.note(asked.receive.authority.by.split('/')[0] ?? '', told.receipt.request);
+    tell({ call, told });
+  };
   const ended = once(thread, 'exit');
   const { promise: started, resolve, reject } = Promise.withResolvers<string>();
   thread.on('message', (message: FromIntake) => {
     if ('url' in message) resolve(message.url);
     else if ('refused' in message) reject(new AppError(message.refused.message, message.refused));
     else if ('failed' in message) onError(message.failed);
-    else {
-      const { call, project, asked } = message;
-      const receiver = project === null ? only : receivers.get(project);
-      void receiver?.ask(asked).then((told) => tell({ call, told }));
-    }
+    else void answer(message);
   });
   const url = await started;
   return {
@@ -72,7 +79,50 @@ export async function startIntake(setup: IntakeSetup): Promise<Intake> {
     close: async () => {
       tell({ close: true });
       await ended;
-      await Promise.all([...receivers.values()].map((receiver) => receiver.close()));
+      await Promise.all([calling.end(), ...[...receivers.values()].map((receiver) => receiver.close())]);
+    },
+  };
+}
+
+/** So often it is looked whether senders have to be told of something. */
+const lookEveryMs = 5_000;
+
+/** Calls the senders of each project back until it is ended. */
+function callSenders({ settings, projects, callbacks, clock, onError }: IntakeSetup) {
+  const stopping = new AbortController();
+  const [first] = projects;
+  const projectOf = (name: string): string =>
+    settings.senders.find((sender) => sender.name === name)?.project ?? first?.name ?? '';
+  const all = projects.map(({ name, jobContext }) =>
+    createCallbacks({
+      context: () => jobContext(stopping.signal),
+      clock,
+      senders: callbacks.filter((to) => projectOf(to.name) === name),
+      send: (to, message, headers) => callBack(to, message, headers, stopping.signal),
+      onError: (error) => {
+        if (!stopping.signal.aborted) onError(error instanceof AppError ? error.code : 'unexpected');
+      },
+    }),
+  );
+  let underWay = Promise.resolve();
+  let isBusy = false;
+  const look = async (): Promise<void> => {
+    for (const each of all) await each.look();
+    isBusy = false;
+  };
+  const timer = setInterval(() => {
+    if (isBusy) return;
+    isBusy = true;
+    underWay = look();
+  }, lookEveryMs);
+  return {
+    note: (sender: string, request: string): void => {
+      for (const each of all) each.note(sender, request);
+    },
+    end: async (): Promise<void> => {
+      clearInterval(timer);
+      stopping.abort(new AppError('interrupted', { code: 'interrupted' }));
+      await underWay;
     },
   };
 }

@@ -21,6 +21,7 @@ export const senderOf = (more: Partial<Sender> = {}): Sender => ({
   perHour: 10_000,
   outcome: false,
   project: null,
+  callback: null,
   ...more,
 });
 

@@ -11,6 +11,7 @@ import { AppError } from '../../core/errors.ts';
 import { secondText } from '../../core/words.ts';
 import { schemaVersion } from '../../mirror/migrate.ts';
 import { runDrillJob } from '../../rehearsal/drill-job.ts';
+import { readCalledBack } from '../../intake/called-back.ts';
 import { startIntake, type Intake } from '../../intake/intake.ts';
 import { startStatusPage, type StatusPage } from '../../status/page.ts';
 import type { WorkerState } from '../../job/worker-state.ts';
@@ -73,9 +74,9 @@ export async function runWorker(
     return app.shared && work ? [sharable(app, app.shared, work)] : [];
   });
   // First, so that a port in use ends this command before any job starts.
-  const page = await serveStatus(programs);
-  const intake = await serveIntake(programs).catch(async (error: unknown) => {
-    await page.close();
+  const intake = await serveIntake(programs);
+  const page = await serveStatus(programs).catch(async (error: unknown) => {
+    await intake?.close();
     throw error;
   });
   const onAlert = (change: AlertChange): void => post?.add(change);
@@ -217,7 +218,8 @@ async function serveIntake({ apps, clock, log }: ProjectApps): Promise<Intake | 
     });
   const projects = apps.map(({ name, jobContext }) => ({ name, jobContext }));
   const onError = (code: string): void => log.error({ code }, 'the intake failed');
-  return startIntake({ settings: { ...settings.intake, port }, projects, clock, onError });
+  const callbacks = readCalledBack(settings.intake.senders);
+  return startIntake({ settings: { ...settings.intake, port }, projects, clock, callbacks, onError });
 }
 
 /** What `run` says when it has started. A job whose time is past is due. */
