@@ -231,13 +231,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 4_795,
+  kernel: 4_800,
   service: 1_880,
   ledger: 2_850,
   mirror: 6_900,
   publish: 5_700,
   erasure: 10_410,
-  operate: 10_640,
+  operate: 10_875,
   anchor: 350,
   cluster: 3_110,
   sandbox: 4_400,

@@ -5,6 +5,7 @@ export type Answer = { status: number; body: string; headers?: Readonly<Record<s
 export const problems = {
   not_found: [404, 'there is nothing at this address; see docs/intake.md'],
   method_not_allowed: [405, 'this address takes another method; the header Allow names it'],
+  not_signed: [403, 'the message is not one that this agent signed for this business, for now'],
   not_authorized: [401, 'send the key of a sender as `Authorization: Bearer`; intake.senders names its SHA-256'],
   too_many: [429, 'this sender has reached its limit; send it again after the seconds in Retry-After'],
   too_large: [413, 'the body is larger than 65,536 bytes; name one person in a request'],

@@ -54,7 +54,7 @@ export function readRequest(body: Buffer, kinds: readonly NamingKind[]): GivenRe
 }
 
 /** The value of a JSON text; undefined for what is none, or could be read in two ways. */
-function readStrictJson(body: Buffer): unknown {
+export function readStrictJson(body: Buffer): unknown {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
     const value: unknown = JSON.parse(text);

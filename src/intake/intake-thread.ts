@@ -6,7 +6,7 @@ import type { Told } from './receiver.ts';
 import { startIntakeServer } from './server.ts';
 
 // The thread of the intake: whatever a job computes, a call is read and answered here.
-const { settings } = workerData as IntakeTask;
+const { settings, tokens } = workerData as IntakeTask;
 const port = parentPort;
 if (!port) throw new Error('no thread');
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
@@ -20,6 +20,7 @@ const waitingMax = 1_000;
 try {
   const server = await startIntakeServer({
     ...settings,
+    tokens,
     nowMs: () => systemClock.now(),
     ask: (project, asked) => {
       if (waiting.size >= waitingMax) return Promise.resolve({ unavailable: 'busy' });

@@ -1,8 +1,11 @@
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/clock.ts';
+import { sha256 } from '../core/digest.ts';
 import { AppError, type ErrorCode } from '../core/errors.ts';
+import { readOrMakeKey } from '../core/secret-key.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { callBack } from './called-back.ts';
 import { createCallbacks, type CalledBack } from './callbacks.ts';
@@ -15,13 +18,15 @@ type IntakeProject = { name: string; jobContext: (signal: AbortSignal) => JobCon
 export type IntakeSetup = {
   settings: Settings['intake'] & { port: number };
   projects: readonly IntakeProject[];
+  /** Where the key is from which the keys of agents are made. */
+  dataDir: string;
   clock: Clock;
   callbacks: readonly CalledBack[];
   onError: (code: string) => void;
 };
 
 /** What the thread of the intake is given. */
-export type IntakeTask = { settings: IntakeSetup['settings'] };
+export type IntakeTask = { settings: IntakeSetup['settings']; tokens: ReadonlyMap<string, string> };
 
 /** A message to the thread of the intake. */
 export type ToIntake = { call: number; told: Told } | { close: true };
@@ -46,14 +51,14 @@ export type Intake = {
  * the ledger. Throws `usage` for a port that is taken, and for a sender of a project that is not there.
  */
 export async function startIntake(setup: IntakeSetup): Promise<Intake> {
-  const { settings, projects, clock, onError } = setup;
+  const { settings, projects, dataDir, clock, onError } = setup;
   refuseUnknownProjects(setup);
   const receivers = new Map<string, Receiver>(
     projects.map(({ name, jobContext }) => [name, startReceiver(jobContext, clock)]),
   );
   const [only] = receivers.values();
   const calling = callSenders(setup);
-  const task: IntakeTask = { settings };
+  const task = taskOf(settings, dataDir);
   // It needs nothing of the environment, where the API key is.
   const thread = new Worker(new URL('./intake-thread.ts', import.meta.url), { workerData: task, env: {} });
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
@@ -82,6 +87,22 @@ export async function startIntake(setup: IntakeSetup): Promise<Intake> {
       await Promise.all([calling.end(), ...[...receivers.values()].map((receiver) => receiver.close())]);
     },
   };
+}
+
+/** The settings for the thread: an agent's key is made, and stays as long as the agent's key in the directory does. */
+function taskOf(settings: IntakeSetup['settings'], dataDir: string): IntakeTask {
+  const tokens = new Map<string, string>();
+  const senders = settings.senders.map((sender) => {
+    if (!sender.agent) return sender;
+    const { id, verifyKey } = sender.agent;
+    const key = readOrMakeKey(dataDir, 'intake.key');
+    const token = createHmac('sha256', key)
+      .update(JSON.stringify([id, verifyKey]))
+      .digest('base64url');
+    tokens.set(id, token);
+    return { ...sender, keys: [sha256(token)] };
+  });
+  return { settings: { ...settings, senders }, tokens };
 }
 
 /** So often it is looked whether senders have to be told of something. */

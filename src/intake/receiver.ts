@@ -28,7 +28,7 @@ export type Found = Pick<RequestHistory, 'request' | 'state' | 'reason' | 'dueAt
 
 /** What came of it. `unavailable`: nothing is known of it; it may be done all the same. */
 export type Told =
-  | { receipt: Receipt; isKnown: boolean }
+  | { receipt: Receipt; found: Found; isKnown: boolean }
   | { found: Found | undefined }
   | { refused: Extract<ReceivedOnce, string> }
   | { unavailable: ErrorCode | 'unexpected' };
@@ -160,8 +160,9 @@ function answerAll(context: JobContext, batch: readonly Waiting[]): Told[] {
   const receipts = new Map(signReceipts(context, keys, 'received').map((receipt) => [receipt.request, receipt]));
   return found.map((each, at): Told => {
     if (typeof each === 'object') {
-      const receipt = receipts.get(each.key.request);
-      return receipt ? { receipt, isKnown: each.isKnown } : { unavailable: 'unexpected' };
+      const { key, isKnown } = each;
+      const [receipt, known] = [receipts.get(key.request), foundOf(ledger.histories.of(key.request))];
+      return receipt && known ? { receipt, found: known, isKnown } : { unavailable: 'unexpected' };
     }
     const { asked } = batch[at] ?? {};
     return asked && 'receive' in asked ? { refused: each as 'other' } : { found: foundOf(ledger.histories.of(each)) };

@@ -22,6 +22,7 @@ export const senderOf = (more: Partial<Sender> = {}): Sender => ({
   outcome: false,
   project: null,
   callback: null,
+  agent: null,
   ...more,
 });
 
@@ -45,6 +46,10 @@ export async function callIntake(url: string, path: string, sent: Sent = {}): Pr
     headers: response.headers,
   };
 }
+
+/** The keys of those senders that are agents, by their ids. */
+export const tokensOf = (senders: readonly Sender[]): Map<string, string> =>
+  new Map(senders.flatMap(({ agent }) => (agent ? [[agent.id, `${agent.id}-${'t'.repeat(40)}`] as const] : [])));
 
 /** The body of a request for the erasure of an address. */
 export const eraseBody = (value: string, more: object = {}): object => ({
@@ -93,6 +98,8 @@ export async function openIntakeWorld(senders: readonly Sender[] = [senderOf()])
       host: '127.0.0.1',
       port: 0,
       senders,
+      businessId: 'SHOP',
+      tokens: tokensOf(senders),
       nowMs: () => clock.nowMs,
       ask: (_project, asked) => receiver.ask(asked),
       onError: (error) => {

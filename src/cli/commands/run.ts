@@ -219,7 +219,8 @@ async function serveIntake({ apps, clock, log }: ProjectApps): Promise<Intake | 
   const projects = apps.map(({ name, jobContext }) => ({ name, jobContext }));
   const onError = (code: string): void => log.error({ code }, 'the intake failed');
   const callbacks = readCalledBack(settings.intake.senders);
-  return startIntake({ settings: { ...settings.intake, port }, projects, clock, callbacks, onError });
+  const { dataDir, intake } = settings;
+  return startIntake({ settings: { ...intake, port }, projects, dataDir, clock, callbacks, onError });
 }
 
 /** What `run` says when it has started. A job whose time is past is due. */
