@@ -237,7 +237,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   mirror: 6_900,
   publish: 5_700,
   erasure: 10_410,
-  operate: 10_875,
+  operate: 10_865,
   anchor: 350,
   cluster: 3_110,
   sandbox: 4_400,

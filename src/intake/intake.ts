@@ -14,7 +14,7 @@ import { startReceiver, type Asked, type Receiver, type Told } from './receiver.
 /** A project that requests can be made for. */
 type IntakeProject = { name: string; jobContext: (signal: AbortSignal) => JobContext };
 
-/** What the intake works with. `onError` hears the code of an error that a call was answered with. */
+/** What the intake works with. `onError` hears the code of an error, and what failed. */
 export type IntakeSetup = {
   settings: Settings['intake'] & { port: number };
   projects: readonly IntakeProject[];
@@ -22,7 +22,7 @@ export type IntakeSetup = {
   dataDir: string;
   clock: Clock;
   callbacks: readonly CalledBack[];
-  onError: (code: string) => void;
+  onError: (code: string, what: 'an answer' | 'a callback') => void;
 };
 
 /** What the thread of the intake is given. */
@@ -75,7 +75,7 @@ export async function startIntake(setup: IntakeSetup): Promise<Intake> {
   thread.on('message', (message: FromIntake) => {
     if ('url' in message) resolve(message.url);
     else if ('refused' in message) reject(new AppError(message.refused.message, message.refused));
-    else if ('failed' in message) onError(message.failed);
+    else if ('failed' in message) onError(message.failed, 'an answer');
     else void answer(message);
   });
   const url = await started;
@@ -121,7 +121,7 @@ function callSenders({ settings, projects, callbacks, clock, onError }: IntakeSe
       senders: callbacks.filter((to) => projectOf(to.name) === name),
       send: (to, message, headers) => callBack(to, message, headers, stopping.signal),
       onError: (error) => {
-        if (!stopping.signal.aborted) onError(error instanceof AppError ? error.code : 'unexpected');
+        if (!stopping.signal.aborted) onError(error instanceof AppError ? error.code : 'unexpected', 'a callback');
       },
     }),
   );

@@ -39,7 +39,9 @@ export function intakeRoutes(parts: RouteParts): (call: Call) => Promise<Answer>
       return isSetUp
         ? problem('not_signed', {}, true)
         : problem('not_authorized', { 'WWW-Authenticate': 'Bearer realm="analytics-mirror intake"' }, true);
-    const waitMs = takeToken(callsOf(known.sender.name, callRate), callRate, nowMs());
+    // Anybody can ask for a key in an agent's name: that takes nothing of what the agent has.
+    const bucket = callsOf(isSetUp ? `setting up ${known.sender.name}` : known.sender.name, callRate);
+    const waitMs = takeToken(bucket, callRate, nowMs());
     if (waitMs > 0) return problem('too_many', retryAfter(waitMs), true);
     return route.act(call, known, named);
   };

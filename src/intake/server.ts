@@ -1,29 +1,18 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { AppError, systemCode } from '../core/errors.ts';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { guardConnections } from '../status/connections.ts';
+import { listen, type Listening } from '../status/listening.ts';
 import { problem, type Answer } from './answer.ts';
 import { intakeRoutes, type RouteParts } from './routes.ts';
 
 /** Where the intake listens, and what its answers are made of; port 0 takes any. `onError` hears of what is answered with a 500. */
 export type IntakeServerParts = RouteParts & { host: string; port: number; onError: (error: unknown) => void };
 
-/** A listener that takes requests. */
-export type IntakeServer = {
-  /** Without a trailing slash. */
-  url: string;
-  /** Takes no new call and resolves when every connection is closed. */
-  close(): Promise<void>;
-};
-
-const drainMs = 1_000;
 /** A body has 64 kB at most, so the whole call is read in this time, or ends. */
 const callTimeoutMs = 5_000;
 const headerBytesMax = 8_192;
 
 /** Serves the intake. Throws `usage` for a taken port. */
-export async function startIntakeServer(parts: IntakeServerParts): Promise<IntakeServer> {
+export async function startIntakeServer(parts: IntakeServerParts): Promise<Listening> {
   const { host, port, onError } = parts;
   const answerCall = intakeRoutes(parts);
   const server = createServer({
@@ -51,18 +40,7 @@ export async function startIntakeServer(parts: IntakeServerParts): Promise<Intak
     'request',
     guardConnections(server, (request, response) => void respond(request, response), 'with bodies'),
   );
-  server.listen(port, host);
-  try {
-    await once(server, 'listening');
-  } catch (cause) {
-    throw new AppError(`the intake cannot listen on ${host}:${port} (${systemCode(cause) ?? 'error'})`, {
-      code: 'usage',
-      hint: 'set intake.port to a free port, or to 0 for any, and intake.host to an address of this machine',
-      cause,
-    });
-  }
-  const { address, family, port: taken } = server.address() as AddressInfo;
-  return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`, close: () => closeServer(server) };
+  return listen(server, { host, port, what: 'the intake', setting: 'intake' });
 }
 
 function send(response: ServerResponse, { status, body, headers = {}, closes = false }: Answer): void {
@@ -91,13 +69,4 @@ async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buf
     parts.push(part as Buffer);
   }
   return Buffer.concat(parts);
-}
-
-async function closeServer(server: Server): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  server.closeIdleConnections();
-  const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
-  await closed;
-  clearTimeout(deadline);
 }

@@ -145,3 +145,13 @@ it('a key is given for the message of its own agent only', async () => {
   ] as const)
     expect((await setUp(agent, body)).status).toBe(403);
 });
+
+it('whoever asks for keys in the name of an agent takes nothing of what the agent may ask', async () => {
+  const world = await open();
+  const foreign = signed(claimsAt(world), other.privateKey);
+  const told = [];
+  for (let count = 0; count < 205; count += 1)
+    told.push((await send(world, foreign, '', '/v1/agent/PERMISSION_SLIP')).status);
+  expect(new Set(told)).toEqual(new Set([403, 429]));
+  expect((await send(world, signed(claimsAt(world, asking)))).status).toBe(200);
+});

@@ -4,7 +4,8 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Sender } from '../../src/config/settings.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import { startReceiver } from '../../src/intake/receiver.ts';
-import { startIntakeServer, type IntakeServer } from '../../src/intake/server.ts';
+import type { Listening } from '../../src/status/listening.ts';
+import { startIntakeServer } from '../../src/intake/server.ts';
 import type { JobContext } from '../../src/job/job-context.ts';
 import { openDatabase, type Database } from '../../src/mirror/database.ts';
 import { jobContext } from '../job/job-context.ts';
@@ -90,7 +91,7 @@ export async function openIntakeWorld(senders: readonly Sender[] = [senderOf()])
   let db = openDatabase(dataDir, clock);
   const context = (signal = new AbortController().signal): JobContext =>
     jobContext({ db, settings, clock }, { signal });
-  let server: IntakeServer | undefined;
+  let server: Listening | undefined;
   let close: () => Promise<void> = () => Promise.resolve();
   const start = async (): Promise<void> => {
     const receiver = startReceiver(context, clock);

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { deskKey, eraseBody, openIntakeWorld, type IntakeWorld } from './intake-world.ts';
+import { startIntakeServer } from '../../src/intake/server.ts';
+import { callIntake, deskKey, eraseBody, openIntakeWorld, senderOf, type IntakeWorld } from './intake-world.ts';
 
 /** A connection that writes what it is told, and what it reads until it is ended. */
 async function openSocket(world: IntakeWorld, text = ''): Promise<{ socket: Socket; ended: Promise<string> }> {
@@ -70,4 +71,25 @@ it('a second call on a connection, sent before the first is answered, ends it', 
   const call = `GET /v1/requests/${randomUUID()} HTTP/1.1\r\nHost: x\r\n\r\n`;
   const { ended } = await openSocket(world, call + call);
   expect((await ended).match(/HTTP\/1\.1/g)?.length ?? 0).toBeLessThan(2);
+});
+
+it('where nothing is heard of the ledger, a call is answered all the same, within a second', async () => {
+  const server = await startIntakeServer({
+    host: '127.0.0.1',
+    port: 0,
+    senders: [senderOf()],
+    businessId: null,
+    tokens: new Map(),
+    nowMs: () => 0,
+    ask: () => new Promise(() => undefined),
+    onError: () => undefined,
+  });
+  onTestFinished(() => server.close());
+  const beganMs = performance.now();
+  const body = eraseBody('ann@canary.example');
+  const headers = { 'idempotency-key': randomUUID() };
+  const answered = await callIntake(server.url, '/v1/requests', { body, headers });
+  expect(answered).toMatchObject({ status: 503, body: { title: 'unavailable' } });
+  expect(answered.headers.get('retry-after')).toBe('5');
+  expect(performance.now() - beganMs).toBeLessThan(1_000);
 });

@@ -12,7 +12,7 @@ import { secondText } from '../../core/words.ts';
 import { schemaVersion } from '../../mirror/migrate.ts';
 import { runDrillJob } from '../../rehearsal/drill-job.ts';
 import { readCalledBack } from '../../intake/called-back.ts';
-import { startIntake, type Intake } from '../../intake/intake.ts';
+import { startIntake, type Intake, type IntakeSetup } from '../../intake/intake.ts';
 import { startStatusPage, type StatusPage } from '../../status/page.ts';
 import type { WorkerState } from '../../job/worker-state.ts';
 import { alertPost, type AlertPost } from '../../worker/alert-post.ts';
@@ -217,7 +217,11 @@ async function serveIntake({ apps, clock, log }: ProjectApps): Promise<Intake | 
       hint: 'set intake.port to null here, and add requests with `erase add`',
     });
   const projects = apps.map(({ name, jobContext }) => ({ name, jobContext }));
-  const onError = (code: string): void => log.error({ code }, 'the intake failed');
+  const messages = {
+    'an answer': 'an answer of the intake failed',
+    'a callback': 'a sender was not called back',
+  } as const;
+  const onError: IntakeSetup['onError'] = (code, what) => log.error({ code }, messages[what]);
   const callbacks = readCalledBack(settings.intake.senders);
   const { dataDir, intake } = settings;
   return startIntake({ settings: { ...intake, port }, projects, dataDir, clock, callbacks, onError });
