@@ -72,7 +72,7 @@ export function startReceiver(contextOf: (signal: AbortSignal) => JobContext, cl
   return {
     ask: (asked) => {
       if (stopping.signal.aborted) return Promise.resolve({ unavailable: 'interrupted' });
-      if (waiting.length >= bounds.waiting) return Promise.resolve({ unavailable: 'busy' });
+      if (waiting.length >= bounds.waiting) waiting.shift()?.tell({ unavailable: 'busy' });
       const { promise, resolve } = Promise.withResolvers<Told>();
       waiting.push({ asked, sinceMs: clock.now(), tell: resolve });
       underWay ??= takeUp();
@@ -102,7 +102,7 @@ async function takeTurn(
   waiting.push(...kept);
   const run = presentRun(db);
   if (run) {
-    serve(run, waiting.splice(0, bounds.atOnce));
+    serve(run, newest(waiting));
     return undefined;
   }
   if (db.inTransaction) {
@@ -117,11 +117,16 @@ async function takeTurn(
   if (!lease) return opened;
   try {
     const { ledger } = await openOwn(context, opened);
-    serve({ ...context, ledger: () => ledger }, waiting.splice(0, bounds.atOnce));
+    serve({ ...context, ledger: () => ledger }, newest(waiting));
     return { ledger, bytes: bytesOf(context) };
   } finally {
     lease.release();
   }
+}
+
+/** Those who came last are still waited for: under more calls than can be served, first come would be first given up. */
+function newest(waiting: Waiting[]): Waiting[] {
+  return waiting.splice(-bounds.atOnce);
 }
 
 /** The ledger under a lease of this receiver's own: the one from before, where nobody has written since. */

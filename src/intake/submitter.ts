@@ -20,7 +20,7 @@ export type Submitter = {
 
 const hourMs = 3_600_000;
 /** No answer takes longer, whatever the ledger is doing. */
-const answerMsMax = 700;
+const answerMsMax = 500;
 
 /** Makes the core. Each sender has its limit. */
 export function createSubmitter({ nowMs, ask }: SubmitterParts): Submitter {

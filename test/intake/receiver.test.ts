@@ -10,6 +10,7 @@ import { boxDetailsOf } from '../../src/erasure/request/box.ts';
 import { runJob } from '../../src/job/run-job.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { databasePath } from '../../src/mirror/database.ts';
+import { startReceiver } from '../../src/intake/receiver.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { deskKey, digestOf, eraseBody, openIntakeWorld, senderOf } from './intake-world.ts';
@@ -133,4 +134,16 @@ it('an older mirror does not forget a request: the ledger has it, and its sender
   expect(boxDetailsOf(world.context(), id)).toBeUndefined();
   expect((await world.post(eraseBody(ann), key)).text).toBe(text);
   expect(boxDetailsOf(world.context(), id)?.given).toEqual([{ kind: 'email', value: ann }]);
+});
+
+it('of more calls than can be served, the last ones are answered, and the first are told to come again', async () => {
+  const world = await openIntakeWorld();
+  const receiver = startReceiver(world.context, world.clock);
+  const asked = Array.from({ length: 1_200 }, () => receiver.ask({ find: randomUUID() }));
+  const told = await Promise.all(asked);
+  const isLate = told.map((each) => 'unavailable' in each);
+  expect(isLate.slice(0, 200)).not.toContain(false);
+  expect(isLate.slice(200)).not.toContain(true);
+  await receiver.close();
+  expect(await receiver.ask({ find: randomUUID() })).toEqual({ unavailable: 'interrupted' });
 });

@@ -1,119 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { Agent, request as httpRequest } from 'node:http';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { verify } from '../../docs/verifier/verify.mjs';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { valueIn } from '../cli/memory-limit.ts';
-import { openWorkspace, unlimited, type Workspace } from '../cli/workspace.ts';
-import { callIntake, digestOf, eraseBody } from './intake-world.ts';
-
-/** Each sender of this many has a key of its own. */
-const senderCount = 10_000;
-const keyOf = (sender: number): string => `${'key-of-a-sender-'.repeat(2)}${sender}`;
+import type { Workspace } from '../cli/workspace.ts';
+import { callIntake, eraseBody } from './intake-world.ts';
+import { keyOf, openIntakeWorkspace, poster, startWorker, type Timed } from './intake-workspace.ts';
 
 let workspace: Workspace;
 beforeEach(async () => {
-  workspace = await openWorkspace({ persons: 60, recordings: 5 });
-  const senders = Array.from({ length: senderCount }, (_, at) => ({
-    name: `sender-${at}`,
-    keys: [digestOf(keyOf(at))],
-    kinds: ['email', 'distinct_id'],
-    outcome: at === 1,
-  }));
-  writeFileSync(join(workspace.folder, 'intake.json'), JSON.stringify({ intake: { port: 0, senders } }), {
-    mode: 0o600,
-  });
+  workspace = await openIntakeWorkspace();
 });
 afterEach(() => workspace[Symbol.asyncDispose]());
-
-const jobs = ['full', 'recordings', 'playlists', 'head', 'export', 'reconcile', 'checkpoint', 'drill'];
-
-/** Starts a worker that does some jobs again and again, and takes requests. */
-async function startWorker(does: readonly string[]) {
-  const settings = jobs.map((job) => `schedule.${job}=${does.includes(job) ? '"* * * * * *"' : 'null'}`);
-  const worker = workspace.start([
-    '--config',
-    join(workspace.folder, 'intake.json'),
-    'run',
-    '--json',
-    ...unlimited,
-    ...['status.port=0', ...settings].flatMap((each) => ['--set', each]),
-  ]);
-  onTestFinished(() => void worker.child.kill('SIGKILL'));
-  const { intakeUrl } = JSON.parse(await worker.output('stdout', /\n/)) as { intakeUrl: string };
-  return { worker, url: intakeUrl };
-}
-
-type Timed = { status: number; text: string; ms: number };
-
-/** Posts over connections that are kept, and measures how long each answer takes. */
-function poster(url: string, sockets: number): (sender: number, key: string, body: string) => Promise<Timed> {
-  const agent = new Agent({ keepAlive: true, maxSockets: sockets });
-  onTestFinished(() => agent.destroy());
-  return (sender, key, body) =>
-    new Promise((resolve, reject) => {
-      let beganMs = 0;
-      const sent = httpRequest(`${url}/v1/requests`, {
-        agent,
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${keyOf(sender)}`,
-          'content-type': 'application/json',
-          'idempotency-key': key,
-        },
-      });
-      sent.on('socket', () => (beganMs = performance.now()));
-      sent.on('response', (response) => {
-        let text = '';
-        response.setEncoding('utf8').on('data', (part: string) => (text += part));
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, text, ms: performance.now() - beganMs }));
-      });
-      sent.on('error', reject);
-      sent.end(body);
-    });
-}
-
-/** The resident memory of a process, in MB. */
-function residentMb(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
-}
-
-test('10,000 senders send at once: each is answered within a second, in bounded memory, and received once', async () => {
-  const { worker, url } = await startWorker(['checkpoint']);
-  const post = poster(url, 100);
-  await post(0, randomUUID(), JSON.stringify(eraseBody('first@canary.example')));
-  const before = residentMb(worker.child.pid ?? 0);
-  const keys = Array.from({ length: senderCount }, () => randomUUID());
-  const bodyOf = (sender: number): string => JSON.stringify(eraseBody(`person-${sender}@canary.example`));
-  const beganMs = performance.now();
-  const answers = await Promise.all(keys.map((key, sender) => post(sender, key, bodyOf(sender))));
-  const seconds = (performance.now() - beganMs) / 1000;
-  const after = residentMb(worker.child.pid ?? 0);
-  const slowestMs = Math.max(...answers.map(({ ms }) => ms));
-  const byStatus = Object.fromEntries([...Map.groupBy(answers, ({ status }) => status)].map(([s, a]) => [s, a.length]));
-  process.stdout.write(`${JSON.stringify({ seconds, slowestMs, before, after, byStatus })}\n`);
-  expect(slowestMs).toBeLessThan(1000);
-  // Whoever was told to come again comes again.
-  for (const [sender, { status }] of answers.entries())
-    if (status !== 201) answers[sender] = await post(sender, keys[sender] ?? '', bodyOf(sender));
-  const replays = await Promise.all(keys.slice(0, 500).map((key, sender) => post(sender, key, bodyOf(sender))));
-  expect(replays.map(({ text }) => text)).toEqual(answers.slice(0, 500).map(({ text }) => text));
-  worker.child.kill('SIGTERM');
-  expect((await worker.ended).code).toBe(0);
-  expect([...readLedger(workspace.dataDir).histories.all()]).toHaveLength(senderCount + 1);
-  const folder = join(workspace.dataDir, 'ledger');
-  for (const { text } of [answers[0], answers[5_000], answers.at(-1)].filter((one) => one !== undefined))
-    expect(verify({ folder, receipt: text })).toMatchObject({ ok: true });
-  expect(after - before).toBeLessThan(300);
-}, 600_000);
 
 test('a worker is killed while it answers, again and again: every receipt that was sent is honoured', async () => {
   const promised = new Map<string, { sender: number; text: string }>();
   let sent = 0;
   for (let round = 0; round < 5; round += 1) {
-    const { worker, url } = await startWorker(['full', 'reconcile', 'checkpoint']);
+    const { worker, url } = await startWorker(workspace, ['full', 'reconcile', 'checkpoint']);
     const post = poster(url, 40);
     const key = (at: number): string => `key-of-a-request-${at}`;
     const under = Array.from({ length: 200 }, async () => {
@@ -129,7 +34,7 @@ test('a worker is killed while it answers, again and again: every receipt that w
   }
   expect(promised.size).toBeGreaterThan(200);
   expect(promised.size).toBeLessThan(1_000);
-  const { worker, url } = await startWorker(['checkpoint']);
+  const { worker, url } = await startWorker(workspace, ['checkpoint']);
   const post = poster(url, 40);
   const again = [...promised].map(async ([key, { sender, text }]) => {
     const { status, text: replayed } = await post(
@@ -159,7 +64,7 @@ test('a worker is killed while it answers, again and again: every receipt that w
 }, 600_000);
 
 test('neither answers nor their times tell whom the project has, before a reconciliation, while it goes on, or after', async () => {
-  const { worker, url } = await startWorker(['full', 'recordings', 'checkpoint']);
+  const { worker, url } = await startWorker(workspace, ['full', 'recordings', 'checkpoint']);
   const db = (): unknown => valueIn(workspace.dataDir, 'SELECT count(*) FROM persons');
   await vi.waitFor(() => expect(db()).toBe(60), { timeout: 60_000, interval: 200 });
   const living = [...workspace.sandbox.living()].flatMap(({ distinct_ids: ids }) => ids.slice(0, 1));
@@ -174,7 +79,9 @@ test('neither answers nor their times tell whom the project has, before a reconc
     for (const [at, id] of known.entries())
       for (const isKnown of at % 2 === 0 ? [true, false] : [false, true]) {
         const sender = 2 + Math.floor(asked.length / 40);
-        const answer = await post(sender, randomUUID(), bodyOf(isKnown ? id : (unknown[at] ?? '')));
+        const [key, body] = [randomUUID(), bodyOf(isKnown ? id : (unknown[at] ?? ''))];
+        let answer = await post(sender, key, body);
+        while (answer.status === 503) answer = await post(sender, key, body);
         asked.push({ isKnown, sender, answer });
       }
   const shapes = asked.map(({ answer: { status, text } }) =>
@@ -185,18 +92,23 @@ test('neither answers nor their times tell whom the project has, before a reconc
     ]),
   );
   expect(new Set(shapes).size).toBe(1);
-  const median = (isKnown: boolean): number => {
-    const times = asked.filter((each) => each.isKnown === isKnown).map(({ answer }) => answer.ms);
-    return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
-  };
-  process.stdout.write(`known ${median(true).toFixed(2)} ms, unknown ${median(false).toFixed(2)} ms\n`);
-  expect(Math.abs(median(true) - median(false))).toBeLessThan(0.25 * median(true));
+  // Of two calls one after the other, either is the slower one as often.
+  const pairs = asked.flatMap(({ isKnown, answer }, at) => {
+    const next = asked[at + 1];
+    return at % 2 === 0 && next ? [isKnown ? answer.ms - next.answer.ms : next.answer.ms - answer.ms] : [];
+  });
+  const slower = pairs.filter((ms) => ms > 0).length / pairs.length;
+  process.stdout.write(
+    `for somebody known the answer was the slower one in ${slower * 100} % of ${pairs.length} pairs\n`,
+  );
+  expect(Math.abs(slower - 0.5)).toBeLessThan(0.2);
   const told = async (at: string): Promise<Set<string>> => {
     const states = await Promise.all(
       asked.map(async ({ sender, answer }) => {
         const { request } = JSON.parse(answer.text) as { request: string };
         const sent = { method: 'GET', key: keyOf(sender) };
-        const { status, body } = await callIntake(at, `/v1/requests/${request}`, sent);
+        let { status, body } = await callIntake(at, `/v1/requests/${request}`, sent);
+        while (status === 503) ({ status, body } = await callIntake(at, `/v1/requests/${request}`, sent));
         const { request: _id, received_at: _at, due_at: _due, ...rest } = body;
         return JSON.stringify([status, rest]);
       }),
@@ -208,7 +120,7 @@ test('neither answers nor their times tell whom the project has, before a reconc
   worker.child.kill('SIGTERM');
   await worker.ended;
   // Requests are carried out now. One sender may learn how its own end.
-  const next = await startWorker(['full', 'reconcile']);
+  const next = await startWorker(workspace, ['full', 'reconcile']);
   const sent = { key: keyOf(1), headers: { 'idempotency-key': randomUUID() } };
   const made = await callIntake(next.url, '/v1/requests', { ...sent, body: bodyOf('nobody-has-this') });
   const id = String(made.body['request']);
