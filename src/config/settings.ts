@@ -315,7 +315,7 @@ export const Settings = z.strictObject({
     port: z.int().min(0).max(65_535).nullable(),
     businessId: z.string().min(1).nullable(),
     senders: z
-      .array(Sender)
+      .array(Sender.refine(({ keys, agent }) => keys.length > 0 !== (agent !== null), 'has either `keys` or `agent`'))
       .max(10_000)
       .refine((senders) => new Set(senders.map(({ name }) => name)).size === senders.length, 'names a sender twice')
       .refine(haveOwnKeys, 'two senders have one key, or are one agent'),

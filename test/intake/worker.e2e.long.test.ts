@@ -125,6 +125,14 @@ test('neither answers nor their times tell whom the project has, before a reconc
   const made = await callIntake(next.url, '/v1/requests', { ...sent, body: bodyOf('nobody-has-this') });
   const id = String(made.body['request']);
   const state = (of: string): string | undefined => readLedger(workspace.dataDir).histories.of(of)?.state;
+  // Others come in between the steps of each reconciliation.
+  const another = poster(next.url, 4);
+  const more: Timed[] = [];
+  const keepSending = async (sender: number): Promise<void> => {
+    for (let count = 0; count < 40; count += 1)
+      more.push(await another(sender, randomUUID(), bodyOf(`in-between-${sender}-${count}`)));
+  };
+  const sending = Promise.all([100, 101, 102, 103].map(keepSending));
   const own = asked.map(({ answer }) => (JSON.parse(answer.text) as { request: string }).request);
   await vi.waitFor(
     async () => {
@@ -137,6 +145,15 @@ test('neither answers nor their times tell whom the project has, before a reconc
   expect(own.map(state)).toContain('refused');
   expect(new Set(own.map(state)).size).toBeGreaterThan(1);
   expect(await told(next.url)).toEqual(same);
+  await sending;
+  const received = more.filter(({ status }) => status === 201);
+  expect(received.length).toBeGreaterThan(20);
   next.worker.child.kill('SIGTERM');
   await next.worker.ended;
+  const ledger = readLedger(workspace.dataDir);
+  expect([...ledger.entries()].map(({ type }) => type)).not.toContain('differs');
+  for (const { text } of received)
+    expect(ledger.histories.of((JSON.parse(text) as { request: string }).request)).toBeDefined();
+  const [receipt] = received;
+  expect(verify({ folder: join(workspace.dataDir, 'ledger'), receipt: receipt?.text })).toMatchObject({ ok: true });
 }, 600_000);
