@@ -233,7 +233,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 4_800,
   service: 1_880,
-  ledger: 2_850,
+  ledger: 2_875,
   mirror: 6_900,
   publish: 5_700,
   erasure: 10_410,

@@ -1,6 +1,5 @@
 import { listCheckpointSizes, readCheckpoint, readCheckpointFile, readTimeStampFiles } from './checkpoint.ts';
 import type { LedgerReader } from './ledger.ts';
-import { inclusionProofs } from './merkle-proof.ts';
 import { proofText } from './proof.ts';
 
 /** The line of an entry, and the text of the proof that it is in the ledger (https://c2sp.org/tlog-proof). */
@@ -34,7 +33,7 @@ export function proveEntries(
   }
   const proofs = new Map<number, string>();
   for (const [size, indices] of indicesOf)
-    for (const [at, hashes] of inclusionProofs(lines.leaves(size), indices).entries()) {
+    for (const [at, hashes] of lines.proofs(size, indices).entries()) {
       const index = indices[at] ?? 0;
       proofs.set(index, proofText({ index, hashes, checkpoint: notes.get(size) ?? '' }));
     }
