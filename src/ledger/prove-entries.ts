@@ -16,12 +16,12 @@ export function proveEntries(
   wanted: readonly number[],
   ofSize?: number,
 ): { entries: ProvedEntry[]; timeStamps: Buffer[] } {
-  const sizes = listCheckpointSizes(folder).filter((size) => size <= sizeOf());
+  // There can be thousands: they are not listed where one is named.
+  const sizes = (ofSize === undefined ? listCheckpointSizes(folder) : [ofSize]).filter((size) => size <= sizeOf());
   const newest = sizes.at(-1) ?? 0;
   const stamps = readTimeStampFiles(folder).map(({ file, token }) => ({ size: Number(file.split('-')[0]), token }));
   const isStamped = new Set(stamps.map(({ size }) => size));
-  const read = ofSize === undefined ? sizes : [ofSize];
-  const notes = new Map(read.map((size) => [size, readCheckpointFile(folder, size) ?? '']));
+  const notes = new Map(sizes.map((size) => [size, readCheckpointFile(folder, size) ?? '']));
   const isCosigned = (note: string | undefined): boolean =>
     (readCheckpoint(note ?? '')?.note.signatures.length ?? 0) > 1;
   const anchored = sizes.filter((size) => isStamped.has(size) || isCosigned(notes.get(size)));

@@ -37,9 +37,15 @@ test('10,000 senders send at once: each is answered within a second, in bounded 
   process.stdout.write(`${JSON.stringify({ seconds, slowestMs, before, after, byStatus })}\n`);
   expect(slowestMs).toBeLessThan(1000);
   // Whoever was told to come again comes again.
+  const postUntilTaken = async (sender: number) => {
+    for (;;) {
+      const answer = await post(sender, keys[sender] ?? '', bodyOf(sender));
+      if (answer.status !== 503) return answer;
+    }
+  };
   for (const [sender, { status }] of answers.entries())
-    if (status !== 201) answers[sender] = await post(sender, keys[sender] ?? '', bodyOf(sender));
-  const replays = await Promise.all(keys.slice(0, 500).map((key, sender) => post(sender, key, bodyOf(sender))));
+    if (status !== 201) answers[sender] = await postUntilTaken(sender);
+  const replays = await Promise.all(keys.slice(0, 500).map((_key, sender) => postUntilTaken(sender)));
   expect(replays.map(({ text }) => text)).toEqual(answers.slice(0, 500).map(({ text }) => text));
   worker.child.kill('SIGTERM');
   expect((await worker.ended).code).toBe(0);
