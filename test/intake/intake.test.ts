@@ -37,7 +37,7 @@ it('a port that is taken, a project that is not there and one that is not named 
   const usage = { code: 'usage' };
   await expect(start([senderOf()], ['shop'], Number(port))).rejects.toMatchObject({
     ...usage,
-    message: /cannot listen/,
+    message: expect.stringMatching(/cannot listen/) as string,
   });
   await expect(start([senderOf({ project: 'other' })])).rejects.toMatchObject(usage);
   await expect(start([senderOf()], ['shop', 'outlet'])).rejects.toMatchObject(usage);
