@@ -12,7 +12,7 @@ const layers = [
   ['job', 'anchor', 'bucket'],
   ['sync', 'export', 'erasure'],
   ['worker', 'status', 'audit'],
-  ['cluster'],
+  ['cluster', 'intake'],
   ['app'],
   ['rehearsal', 'library-parts'],
   ['cli', 'library'],

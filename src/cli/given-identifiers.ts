@@ -4,21 +4,10 @@ import { resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
-import { z } from 'zod';
 import { trimBlanks } from '../contract/email.ts';
+import { identifierForms as kinds } from '../contract/given-identifier.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import type { GivenIdentifier } from '../erasure/request/box.ts';
-
-/** The form of each kind of identifier. */
-const kinds = {
-  uuid: z.guid().transform((value) => value.toLowerCase()),
-  id: z.string().regex(/^\d{1,19}$/, 'is a number'),
-  distinct_id: z.string().min(1).max(1000),
-  email: z
-    .string()
-    .max(1000)
-    .regex(/^[^\s@]+@[^\s@]+$/, 'is an e-mail address'),
-} as const;
 
 /** The options that name persons, as they were given. */
 export type GivenOptions = {

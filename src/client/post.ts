@@ -3,7 +3,13 @@ import { AppError, systemCode } from '../core/errors.ts';
 import { openAgent, proxyRefusal } from './agent.ts';
 
 /** What is posted to a place outside, and the bounds of its answer. */
-export type Post = { body: string | Uint8Array; type: string; timeoutMs: number; bytesMax: number };
+export type Post = {
+  body: string | Uint8Array;
+  type: string;
+  headers?: Readonly<Record<string, string>>;
+  timeoutMs: number;
+  bytesMax: number;
+};
 
 /**
  * Posts once, without redirects. The body is null where it is longer than `bytesMax`.
@@ -12,7 +18,7 @@ export type Post = { body: string | Uint8Array; type: string; timeoutMs: number;
  */
 export async function post(
   url: string,
-  { body, type, timeoutMs, bytesMax }: Post,
+  { body, type, headers, timeoutMs, bytesMax }: Post,
   signal: AbortSignal,
 ): Promise<{ status: number; body: Buffer | null }> {
   // Without one of its own, undici takes the process's, which NODE_USE_ENV_PROXY makes one that follows HTTP_PROXY.
@@ -21,7 +27,7 @@ export async function post(
     const response = await request(url, {
       dispatcher,
       method: 'POST',
-      headers: { 'content-type': type, 'user-agent': 'analytics-mirror' },
+      headers: { ...headers, 'content-type': type, 'user-agent': 'analytics-mirror' },
       body,
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });

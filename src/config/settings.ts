@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { alertFormats } from './alert-kinds.ts';
 import { httpUrlProblem, postgresUrlProblem } from './addresses.ts';
 import { ConsumerName } from '../contract/consumer.ts';
+import { namingKinds } from '../contract/given-identifier.ts';
 import { MachineName } from '../contract/machine.ts';
 import { compileCron } from './cron.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
@@ -51,11 +52,11 @@ const anchor = z.union(
   'has `timeStampAuthority` and `certificates`, or `witness` and `key`; the address begins with https://',
 );
 
+/** An Ed25519 key that confirms what is signed. */
+const publicKey = z.string().regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'is an Ed25519 key: 32 bytes in base64');
+
 /** A program that signs, and the key that confirms what it signs: 32 bytes, in base64. */
-const signer = z.strictObject({
-  command: z.array(z.string().min(1)).min(1),
-  publicKey: z.string().regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'is an Ed25519 key: 32 bytes in base64'),
-});
+const signer = z.strictObject({ command: z.array(z.string().min(1)).min(1), publicKey });
 
 const cron = z
   .string()
@@ -155,6 +156,33 @@ const bucketReach = z.strictObject({
     .nullable(),
   forcePathStyle: z.boolean(),
 });
+
+/** Who may send requests to the intake. Its keys stand here as their SHA-256 only: they are random, and cannot be found by that. */
+export const Sender = z.strictObject({
+  name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,30}$/, 'is a name of small letters, digits and -, such as privacy-desk'),
+  keys: z
+    .array(z.string().regex(/^[0-9a-f]{64}$/, 'is the SHA-256 of a key: 64 hex digits'))
+    .max(2)
+    .default([]),
+  agent: z
+    .strictObject({ id: z.string().regex(/^[\w.-]{1,200}$/), verifyKey: publicKey })
+    .nullable()
+    .default(null),
+  kinds: z.array(z.enum(namingKinds)).min(1),
+  perHour: count.max(1_000_000).default(100),
+  outcome: z.boolean().default(false),
+  project: z.string().nullable().default(null),
+  callback: z
+    .strictObject({ url: outsideUrl, secretFile: z.string().min(1) })
+    .nullable()
+    .default(null),
+});
+export type Sender = z.infer<typeof Sender>;
+
+function haveOwnKeys(senders: readonly Sender[]): boolean {
+  const keys = senders.flatMap(({ keys: own, agent }) => [...own, ...(agent ? [agent.id] : [])]);
+  return new Set(keys).size === keys.length;
+}
 
 /** Every setting, checked and complete. `config/default.yaml` explains each one beside its default. */
 export const Settings = z.strictObject({
@@ -282,6 +310,16 @@ export const Settings = z.strictObject({
     host: z.string().min(1),
     port: z.int().min(0).max(65_535),
     allowedHosts: z.array(z.string().min(1)),
+  }),
+  intake: z.strictObject({
+    host: z.string().min(1),
+    port: z.int().min(0).max(65_535).nullable(),
+    businessId: z.string().min(1).nullable(),
+    senders: z
+      .array(Sender.refine(({ keys, agent }) => keys.length > 0 !== (agent !== null), 'has either `keys` or `agent`'))
+      .max(10_000)
+      .refine((senders) => new Set(senders.map(({ name }) => name)).size === senders.length, 'names a sender twice')
+      .refine(haveOwnKeys, 'two senders have one key, or are one agent'),
   }),
   log: z.strictObject({ level: z.enum(logLevels) }),
 });

@@ -138,14 +138,15 @@ export function deletionReceiver(context: ReceiveContext): (dataset: PagedDatase
   };
 }
 
-function receive(
+/** Receives a request for the subject of a box. Returns its id. */
+export function receive(
   context: ReceiveContext,
   origin: Origin,
   box: Box,
   { basis, by, decision, deleteEvents }: Authority,
+  id: string = randomUUID(),
 ): string {
   const { db, settings, clock } = context;
-  const id = randomUUID();
   // A clock that was set back would make it late at once.
   const nowMs = Math.max(clock.now(), agreedMs(db));
   together(context, (own) => {

@@ -26,6 +26,10 @@ import { isGuest, whoIsAhead } from './turn-plan.ts';
 const lookEveryMs = 250;
 const waiterSilenceMaxMs = 15_000;
 
+/** The job of who has the lease for a moment only: no run gives up because of it until it has had it for so long. */
+export const momentaryJob = 'intake';
+const momentMs = 2_000;
+
 /** A run whose turn it is waits so long for the lock. A reader that looks whether the file is locked has the lock for less than a millisecond. */
 const lockWaitMs = 10;
 
@@ -92,12 +96,13 @@ async function takeTurn(
   wanted: LeaseHolder,
   { clock, signal, untilMs, onWait, hasBegun }: Turn,
 ): Promise<Disposable> {
+  const beganMs = clock.now();
   try {
     for (let looks = 0; ; looks += 1) {
       const waiter = { ...wanted, beatAt: isoTime(clock.now()), hasBegun };
       const taken = tryToTake(db, waiter, clock.now());
       if (Symbol.dispose in taken) return taken;
-      if (clock.now() >= untilMs) throw busy(taken);
+      if (clock.now() >= Math.max(untilMs, taken.job === momentaryJob ? beganMs + momentMs : 0)) throw busy(taken);
       if (looks === 0) onWait(taken);
       standInQueue(db, waiter);
       await clock.sleep(lookEveryMs, signal);

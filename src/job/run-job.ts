@@ -56,7 +56,7 @@ export async function runJob<Context extends JobContext, Result extends JobResul
           removeLeftDrills(context.settings.dataDir);
           await ledger.openFirst();
           const givenUp = givenUpUntold(db, ledger.open());
-          const result = await work(own).catch((error: unknown) => {
+          const result = await besideOthers(own, { lease, ledger }, () => work(own)).catch((error: unknown) => {
             try {
               ledger.sign();
             } catch {
@@ -79,6 +79,31 @@ export async function runJob<Context extends JobContext, Result extends JobResul
   } finally {
     lease.release();
   }
+}
+
+/** The runs whose work goes on in this process, each with whether it has the lease and its ledger open now. */
+const present = new Map<JobContext, () => boolean>();
+
+async function besideOthers<T>(
+  own: JobContext,
+  { lease, ledger }: { lease: Lease; ledger: RunLedger },
+  work: () => Promise<T>,
+): Promise<T> {
+  present.set(own, () => lease.isHeld() && ledger.isOpen());
+  try {
+    return await work();
+  } finally {
+    present.delete(own);
+  }
+}
+
+/**
+ * The context of a run of this process that has the lease of this mirror and is between two of its steps: what is done at once, without
+ * an await, is done under its lease. Undefined where there is none, or it is within a long transaction.
+ */
+export function presentRun(db: JobContext['db']): JobContext | undefined {
+  if (db.inTransaction) return undefined;
+  return [...present].find(([own, isReady]) => own.db === db && isReady())?.[0];
 }
 
 /** Tells of requests that a run before this one has given up, and was killed. What is done is held then. */
@@ -130,6 +155,7 @@ type RunLedger = {
   openFirst: () => Promise<void>;
   sign: () => void;
   hasGrown: () => boolean;
+  isOpen: () => boolean;
   /** Signs what was appended, and opens it anew when it is asked for again. */
   close: () => void;
 };
@@ -151,6 +177,7 @@ function ledgerOfRun({ settings, signal, ledger: openNow, openLedger }: JobConte
     },
     sign: () => signGrown(ledger),
     hasGrown,
+    isOpen: () => ledger !== undefined,
     close: () => {
       signGrown(ledger);
       grewBefore = hasGrown();

@@ -60,7 +60,7 @@ export type LedgerReader = {
   /** The entries that changed the signing key. */
   rotations(): readonly Rotation[];
   /** Where the lines lie, and what they hash to: all that a proof of an entry needs, so that it does not read the ledger again. */
-  lines: Pick<LineIndex, 'leaves' | 'read'>;
+  lines: Pick<LineIndex, 'leaves' | 'proofs' | 'read'>;
   /** What the disk and the mirror have to be like, by the entries so far. */
   bound: BoundState;
   /**

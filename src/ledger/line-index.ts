@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
+import { inclusionProofsIn } from './merkle-proof.ts';
 
 /** Where the lines of the ledger's file lie, and what they hash to: 40 bytes a line. */
 export type LineIndex = {
@@ -6,6 +7,8 @@ export type LineIndex = {
   add(leaf: Buffer, bytes: number): void;
   /** The leaf hashes of the first `size` lines. */
   leaves(size: number): Buffer[];
+  /** The inclusion proofs of lines in the tree of the first `size` lines, in their order. */
+  proofs(size: number, lines: readonly number[]): Buffer[][];
   /** A line, without its newline, as it stands in the file now. Throws the system's error. */
   read(line: number): string;
 };
@@ -17,6 +20,8 @@ export function lineIndex(path: string): LineIndex {
   let hashes = Buffer.alloc(1024 * hashBytes);
   let ends = new Float64Array(1024);
   let size = 0;
+  const roots = new Map<string, Buffer>();
+  const leaf = (at: number): Buffer => hashes.subarray(at * hashBytes, (at + 1) * hashBytes);
   return {
     add: (leaf, bytes) => {
       if (size === ends.length) {
@@ -29,8 +34,8 @@ export function lineIndex(path: string): LineIndex {
       ends[size] = startOf(size) + bytes;
       size += 1;
     },
-    leaves: (count) =>
-      Array.from({ length: Math.min(count, size) }, (_, at) => hashes.subarray(at * hashBytes, (at + 1) * hashBytes)),
+    leaves: (count) => Array.from({ length: Math.min(count, size) }, (_, at) => leaf(at)),
+    proofs: (count, lines) => inclusionProofsIn({ size: Math.min(count, size), leaf, roots }, lines),
     read: (line) => {
       const bytes = Buffer.alloc((ends[line] ?? 0) - startOf(line));
       const descriptor = openSync(path, 'r');

@@ -1,15 +1,9 @@
 import { listCheckpointSizes, readCheckpoint, readCheckpointFile, readTimeStampFiles } from './checkpoint.ts';
 import type { LedgerReader } from './ledger.ts';
-import { inclusionProofs } from './merkle-proof.ts';
 import { proofText } from './proof.ts';
 
 /** The line of an entry, and the text of the proof that it is in the ledger (https://c2sp.org/tlog-proof). */
 export type ProvedEntry = { line: string; proof: string };
-
-/** The size of the oldest checkpoint of a ledger's folder that covers an entry; undefined where none does. */
-export function sizeCovering(folder: string, entry: number): number | undefined {
-  return listCheckpointSizes(folder).find((size) => size > entry);
-}
 
 /**
  * The entries of these numbers, in their order, each proved by the checkpoint of a size. Where none is given: by the first one
@@ -22,7 +16,8 @@ export function proveEntries(
   wanted: readonly number[],
   ofSize?: number,
 ): { entries: ProvedEntry[]; timeStamps: Buffer[] } {
-  const sizes = listCheckpointSizes(folder).filter((size) => size <= sizeOf());
+  // There can be thousands: they are not listed where one is named.
+  const sizes = (ofSize === undefined ? listCheckpointSizes(folder) : [ofSize]).filter((size) => size <= sizeOf());
   const newest = sizes.at(-1) ?? 0;
   const stamps = readTimeStampFiles(folder).map(({ file, token }) => ({ size: Number(file.split('-')[0]), token }));
   const isStamped = new Set(stamps.map(({ size }) => size));
@@ -38,7 +33,7 @@ export function proveEntries(
   }
   const proofs = new Map<number, string>();
   for (const [size, indices] of indicesOf)
-    for (const [at, hashes] of inclusionProofs(lines.leaves(size), indices).entries()) {
+    for (const [at, hashes] of lines.proofs(size, indices).entries()) {
       const index = indices[at] ?? 0;
       proofs.set(index, proofText({ index, hashes, checkpoint: notes.get(size) ?? '' }));
     }

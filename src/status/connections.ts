@@ -8,12 +8,13 @@ const answerMsMax = 10_000;
 
 /**
  * Keeps connections from holding a server: one above the most ends the oldest, of those that wait for no answer first. A
- * connection ends when it sends a second request before the first is answered, a request with a body, or reads its answer
- * too slowly. Returns the listener of requests.
+ * connection ends when it sends a second request before the first is answered, or reads its answer too slowly; where no bodies are
+ * wanted, when it sends one. Returns the listener of requests.
  */
 export function guardConnections(
   server: Server,
   respond: (request: IncomingMessage, response: ServerResponse) => void,
+  wanted: 'without bodies' | 'with bodies' = 'without bodies',
 ): (request: IncomingMessage, response: ServerResponse) => void {
   /** Each connection in the order of their beginning, with the answer that it waits for. */
   const answers = new Map<Socket, ServerResponse | null>();
@@ -36,7 +37,7 @@ export function guardConnections(
       clearTimeout(deadline);
       if (answers.has(socket)) answers.set(socket, null);
     });
-    if (hasBody(request)) {
+    if (wanted === 'without bodies' && hasBody(request)) {
       response.on('finish', () => socket.destroy());
       response.writeHead(413, { Connection: 'close' }).end('no request has a body here\n');
     } else respond(request, response);

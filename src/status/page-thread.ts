@@ -9,7 +9,8 @@ import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/dat
 import { findRequest } from '../mirror/erasure-requests.ts';
 import { gatherOverview } from './gather-overview.ts';
 import type { FromPage, PageTask, ToPage } from './page.ts';
-import { startStatusServer, type StatusServer } from './server.ts';
+import type { Listening } from './listening.ts';
+import { startStatusServer } from './server.ts';
 
 // The thread of the status page. Neither its connections nor its look into the data folders hold up the jobs, and no job
 // holds up its answers.
@@ -45,7 +46,7 @@ const forget = (name: string): void => {
   readers.delete(name);
 };
 
-const close = async (server: StatusServer): Promise<void> => {
+const close = async (server: Listening): Promise<void> => {
   await server.close();
   for (const db of readers.values()) db.close();
   port.close();

@@ -1,11 +1,9 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Clock } from '../core/clock.ts';
-import { AppError, systemCode } from '../core/errors.ts';
 import { refuseOpenAccess } from './access.ts';
 import { guardConnections } from './connections.ts';
+import { listen, type Listening } from './listening.ts';
 import type { Overview } from './overview.ts';
 import { statusRoutes, type RouteParts } from './routes.ts';
 
@@ -16,15 +14,6 @@ export type StatusServerParts = Omit<RouteParts, 'overview'> & {
   overview: () => Overview | Promise<Overview>;
 };
 
-/** A running status server. */
-export type StatusServer = {
-  /** Without a trailing slash. */
-  url: string;
-  /** Takes no new request and resolves when every connection is closed. */
-  close(): Promise<void>;
-};
-
-const drainMs = 1_000;
 /** A request has no body, so its headers are all of it. */
 const headersTimeoutMs = 5_000;
 /** Gathering takes 0.2 s for a million persons: at most once in this time, and for a twentieth of all time. */
@@ -32,7 +21,7 @@ const overviewKeptMs = 1_000;
 const overviewShareMax = 1 / 20;
 
 /** Serves page, metrics and probes. Throws `usage` for a taken port, and for an open host without a token. */
-export async function startStatusServer(parts: StatusServerParts): Promise<StatusServer> {
+export async function startStatusServer(parts: StatusServerParts): Promise<Listening> {
   const { access, port, clock } = parts;
   refuseOpenAccess(access);
   const overview = kept(parts.overview, clock);
@@ -47,27 +36,7 @@ export async function startStatusServer(parts: StatusServerParts): Promise<Statu
     'request',
     guardConnections(server, (request, response) => void respond(request, response)),
   );
-  server.listen(port, access.host);
-  try {
-    await once(server, 'listening');
-  } catch (cause) {
-    throw new AppError(`the status page cannot listen on ${access.host}:${port} (${systemCode(cause) ?? 'error'})`, {
-      code: 'usage',
-      hint: 'set status.port to a free port, or to 0 for any, and status.host to an address of this machine',
-      cause,
-    });
-  }
-  const { address, family, port: taken } = server.address() as AddressInfo;
-  return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`, close: () => closeServer(server) };
-}
-
-async function closeServer(server: Server): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  server.closeIdleConnections();
-  const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
-  await closed;
-  clearTimeout(deadline);
+  return listen(server, { host: access.host, port, what: 'the status page', setting: 'status' });
 }
 
 /** Resolves to the last value that was made, or makes another when that one is too old. One is made at a time. */

@@ -6,7 +6,8 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from 'p
 import { afterAll, expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import type { Overview } from '../../src/status/overview.ts';
-import { startStatusServer, type StatusServer } from '../../src/status/server.ts';
+import { startStatusServer } from '../../src/status/server.ts';
+import type { Listening } from '../../src/status/listening.ts';
 
 let launched: Promise<Browser> | undefined;
 
@@ -29,7 +30,7 @@ export function browser(): Promise<Browser> {
 /** An open status page. `problems` are what the browser complained of; every test ends with none. */
 export type OpenPage = {
   page: Page;
-  server: StatusServer;
+  server: Listening;
   /** Has the worker say something else from now on. */
   show: (next: Overview) => void;
   picture: (name: string) => Promise<void>;

@@ -75,3 +75,25 @@ it('tells who waits for whom, once', async () => {
   (await waiting).release();
   expect(told).toEqual(['sync']);
 });
+
+it('no run gives up because of who has it for a moment', async () => {
+  const { db } = openTestMirror();
+  const moment = await acquireLease(db, 'intake', stillClock);
+  let nowMs = stillClock.now();
+  const releasing = {
+    now: () => nowMs,
+    sleep: (ms: number) => {
+      nowMs += ms;
+      if (nowMs - stillClock.now() >= 1_000) moment.release();
+      return Promise.resolve();
+    },
+  };
+  const lease = await acquireLease(db, 'sync', releasing);
+  expect(presentHolder(db)?.job).toBe('sync');
+  lease.release();
+  const longer = await acquireLease(db, 'intake', stillClock);
+  await expect(
+    acquireLease(db, 'sync', { ...releasing, sleep: (ms) => ((nowMs += ms), Promise.resolve()) }),
+  ).rejects.toMatchObject(busy);
+  longer.release();
+});

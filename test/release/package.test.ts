@@ -31,7 +31,7 @@ it('the package brings no Node, names one version, and starts with what an older
     "process from 'node:process'",
     "{ exit, stderr } from 'node:process'",
     "{ fileURLToPath } from 'node:url'",
-    "{ getHeapStatistics, setFlagsFromString } from 'node:v8'",
+    "{ getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8'",
     "{ oldNode } from './core/needed-node.ts'",
     "{ versions } from 'node:process'",
   ]);

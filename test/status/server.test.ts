@@ -6,7 +6,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import type { AccessRules } from '../../src/status/access.ts';
 import type { Overview } from '../../src/status/overview.ts';
-import { startStatusServer, type StatusServer } from '../../src/status/server.ts';
+import { startStatusServer } from '../../src/status/server.ts';
+import type { Listening } from '../../src/status/listening.ts';
 import { worlds } from './worlds.ts';
 
 const token = '0123456789abcdef0123456789abcdef';
@@ -38,7 +39,7 @@ async function serve(overview: () => Overview = () => worlds.fresh, access: Part
 
 /** A request with any method and `Host`, which `fetch` does not let one choose. */
 function ask(
-  server: StatusServer,
+  server: Listening,
   path: string,
   { method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string> } = {},
 ): Promise<{ status: number; headers: IncomingHttpHeaders; body: string }> {

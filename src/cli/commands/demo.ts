@@ -74,7 +74,7 @@ function temporaryFolder(): string {
 /** Runs the worker beside the sandbox until it is stopped, and prints the address of its status page. */
 async function keepWorking(programs: ProjectApps, context: CommandContext, say: (line: string) => void): Promise<void> {
   try {
-    await runWorker(programs, context, (_worker, statusUrl) =>
+    await runWorker(programs, context, (_worker, { statusUrl }) =>
       say(`the worker runs beside the sandbox; its status page: ${statusUrl} (end it with Ctrl-C)`),
     );
   } finally {

@@ -11,6 +11,8 @@ import { AppError } from '../../core/errors.ts';
 import { secondText } from '../../core/words.ts';
 import { schemaVersion } from '../../mirror/migrate.ts';
 import { runDrillJob } from '../../rehearsal/drill-job.ts';
+import { readCalledBack } from '../../intake/called-back.ts';
+import { startIntake, type Intake, type IntakeSetup } from '../../intake/intake.ts';
 import { startStatusPage, type StatusPage } from '../../status/page.ts';
 import type { WorkerState } from '../../job/worker-state.ts';
 import { alertPost, type AlertPost } from '../../worker/alert-post.ts';
@@ -39,8 +41,8 @@ Examples:
       const flags = settingsFlags(command.optsWithGlobals<GlobalOptions>(), context.environment);
       const programs = createProjectApps(context, flags);
       try {
-        await runWorker(programs, context, (worker, url) =>
-          printResult(context, command, startText(worker, url, isoTime(programs.clock.now()))),
+        await runWorker(programs, context, (worker, urls) =>
+          printResult(context, command, startText(worker, urls, isoTime(programs.clock.now()))),
         );
       } finally {
         for (const app of programs.apps.toReversed()) await app.close();
@@ -49,11 +51,14 @@ Examples:
   };
 }
 
-/** Runs the worker until the first signal. Calls `announce` once, with the address of the status page. */
+/** The addresses that a worker serves; null where it takes no requests. */
+export type WorkerUrls = { statusUrl: string; intakeUrl: string | null };
+
+/** Runs the worker until the first signal. Calls `announce` once, with its addresses. */
 export async function runWorker(
   programs: ProjectApps,
   context: CommandContext,
-  announce: (worker: Worker, statusUrl: string) => void,
+  announce: (worker: Worker, urls: WorkerUrls) => void,
 ): Promise<void> {
   const { apps, log, clock } = programs;
   const { run } = apps[0].settings;
@@ -69,7 +74,11 @@ export async function runWorker(
     return app.shared && work ? [sharable(app, app.shared, work)] : [];
   });
   // First, so that a port in use ends this command before any job starts.
-  const page = await serveStatus(programs);
+  const intake = await serveIntake(programs);
+  const page = await serveStatus(programs).catch(async (error: unknown) => {
+    await intake?.close();
+    throw error;
+  });
   const onAlert = (change: AlertChange): void => post?.add(change);
   /** All projects, those of other machines too: a sign of life says that none of them has an alert. */
   let all: WorkerState | null = null;
@@ -94,7 +103,7 @@ export async function runWorker(
     onLook: (seen) => show({ ...worker.state(), projects: seen }),
     onAlert,
   });
-  announce(worker, page.url);
+  announce(worker, { statusUrl: page.url, intakeUrl: intake?.url ?? null });
   const stopping = new AbortController();
   try {
     if (!context.signal.aborted)
@@ -105,6 +114,7 @@ export async function runWorker(
       ]);
   } finally {
     stopping.abort();
+    await intake?.close();
     log.info({ drainSeconds: run.drainSeconds }, 'stopping');
     const isDrained = await worker.stop(run.drainSeconds * 1000);
     await joined?.close();
@@ -196,10 +206,31 @@ function serveStatus({ apps, clock, log, secrets }: ProjectApps): Promise<Status
   return startStatusPage(setup, clock, (code) => log.error({ code }, 'the status page failed'));
 }
 
+/** Takes requests over HTTP where the settings have a port for them. */
+async function serveIntake({ apps, clock, log }: ProjectApps): Promise<Intake | null> {
+  const [{ settings, clusterDatabase }] = apps;
+  const { port } = settings.intake;
+  if (port === null) return null;
+  if (clusterDatabase)
+    throw new AppError('the intake does not work where machines share the projects', {
+      code: 'usage',
+      hint: 'set intake.port to null here, and add requests with `erase add`',
+    });
+  const projects = apps.map(({ name, jobContext }) => ({ name, jobContext }));
+  const messages = {
+    'an answer': 'an answer of the intake failed',
+    'a callback': 'a sender was not called back',
+  } as const;
+  const onError: IntakeSetup['onError'] = (code, what) => log.error({ code }, messages[what]);
+  const callbacks = readCalledBack(settings.intake.senders);
+  const { dataDir, intake } = settings;
+  return startIntake({ settings: { ...intake, port }, projects, dataDir, clock, callbacks, onError });
+}
+
 /** What `run` says when it has started. A job whose time is past is due. */
 export function startText(
   worker: Pick<Worker, 'state'>,
-  statusUrl: string,
+  { statusUrl, intakeUrl }: WorkerUrls,
   now: string,
 ): { json: object; text: string } {
   const jobs = worker
@@ -211,5 +242,6 @@ export function startText(
     ['project', 'job', 'schedule (UTC)', 'next'],
     jobs.map(({ project, job, cron, nextAt }) => [project, job, cron, nextAt <= now ? 'due' : secondText(nextAt)]),
   );
-  return { json: { statusUrl, schedule: jobs }, text: `${table}\nstatus page: ${statusUrl}\n` };
+  const intake = intakeUrl === null ? '' : `intake: ${intakeUrl}\n`;
+  return { json: { statusUrl, intakeUrl, schedule: jobs }, text: `${table}\nstatus page: ${statusUrl}\n${intake}` };
 }

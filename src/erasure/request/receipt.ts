@@ -5,10 +5,10 @@ import { replaceFile } from '../../core/atomic-file.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { isWithin, makeFolder, readWholeFile } from '../../core/folder.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import { ledgerOrigin, publicKeysPath } from '../../ledger/checkpoint.ts';
+import { ledgerOrigin, listCheckpointSizes, publicKeysPath } from '../../ledger/checkpoint.ts';
 import type { RequestHistory } from '../../ledger/request-history.ts';
 import { ledgerFolder } from '../../ledger/entry-file.ts';
-import { proveEntries, sizeCovering } from '../../ledger/prove-entries.ts';
+import { proveEntries } from '../../ledger/prove-entries.ts';
 import { Time } from '../../ledger/record.ts';
 import { refusalReasons } from '../../ledger/vocabulary.ts';
 import { findRequest } from '../../mirror/erasure-requests.ts';
@@ -60,21 +60,43 @@ export function keysOf(context: JobContext, ids: readonly string[]): KeptKey[] {
   });
 }
 
-/** The receipts of requests with these keys, all under one checkpoint, which is signed now where none covers them. */
-export function signReceipts(context: JobContext, keys: readonly KeptKey[]): Receipt[] {
+/** A request about which a receipt is written, and its own entries. */
+type Proved = KeptKey & { history: RequestHistory; refused: RequestHistory['refused']; own: readonly number[] };
+
+/**
+ * The receipts of requests with these keys, each under the first checkpoint that covers it: the same receipt whenever it is asked for.
+ * One is signed now where none covers them. `tells`: whether they say too that a request was refused.
+ */
+export function signReceipts(
+  context: Pick<JobContext, 'db' | 'settings' | 'ledger'>,
+  keys: readonly KeptKey[],
+  tells: 'all' | 'received' = 'all',
+): Receipt[] {
   const ledger = context.ledger();
-  const about = keys.flatMap((key) => {
+  const about = keys.flatMap((key): Proved[] => {
     const history = ledger.histories.of(key.request);
-    return history ? [{ ...key, history, own: [history.received, ...(history.refused ? [history.refused] : [])] }] : [];
+    const refused = tells === 'all' ? (history?.refused ?? null) : null;
+    const marks = [history?.received, refused].flatMap((mark) => mark ?? []);
+    return history ? [{ ...key, history, refused, own: marks.map(({ entry }) => entry) }] : [];
   });
-  if (about.length === 0) return [];
-  const wanted = about.flatMap(({ own }) => own.map(({ entry }) => entry));
-  const last = wanted.reduce((greatest, entry) => Math.max(greatest, entry), 0);
-  if (last >= ledger.signed()) ledger.checkpoint();
+  const lastOf = ({ own }: Proved): number => Math.max(...own);
+  if (about.some((each) => lastOf(each) >= ledger.signed())) ledger.checkpoint();
+  const sizes = listCheckpointSizes(ledgerFolder(context.settings.dataDir));
+  const bySize = Map.groupBy(about, (each) => sizes.find((size) => size > lastOf(each)));
+  const receipts = new Map([...bySize].flatMap(([size, group]) => receiptsUnder(context, group, size)));
+  return about.flatMap(({ request }) => receipts.get(request) ?? []);
+}
+
+/** Receipts under the checkpoint of one size, by their requests. */
+function receiptsUnder(
+  context: Pick<JobContext, 'db' | 'settings' | 'ledger'>,
+  about: readonly Proved[],
+  size: number | undefined,
+): [request: string, Receipt][] {
+  const ledger = context.ledger();
   const folder = ledgerFolder(context.settings.dataDir);
-  const size = sizeCovering(folder, last);
   const rotations = ledger.rotations().flatMap(({ seq }) => (seq < (size ?? 0) ? [seq] : []));
-  const numbers = [...new Set([...wanted, ...rotations])].toSorted((a, b) => a - b);
+  const numbers = [...new Set([...about.flatMap(({ own }) => own), ...rotations])].toSorted((a, b) => a - b);
   const { entries } = proveEntries(folder, ledger, numbers, size);
   const proved = new Map(entries.map((entry, at) => [numbers[at], entry]));
   const origin = ledgerOrigin(context.settings.dataDir, ledger);
@@ -82,19 +104,20 @@ export function signReceipts(context: JobContext, keys: readonly KeptKey[]): Rec
     .toString()
     .split('\n')
     .slice(0, rotations.length + 1);
-  return about.map(({ request, subjectKey, history, own }) => ({
-    format_version: 1,
+  return about.map(({ request, subjectKey, history, refused, own }) => [
     request,
-    received_at: history.received.at,
-    ledger: origin,
-    subject_key: subjectKey,
-    how,
-    answer: answerOf(context, history),
-    entries: [...own.map(({ entry }) => entry), ...rotations]
-      .toSorted((a, b) => a - b)
-      .flatMap((seq) => proved.get(seq) ?? []),
-    public_keys: `${publicKeys.join('\n')}\n`,
-  }));
+    {
+      format_version: 1,
+      request,
+      received_at: history.received.at,
+      ledger: origin,
+      subject_key: subjectKey,
+      how,
+      answer: refused ? answerOf(context, history) : undefined,
+      entries: [...own, ...rotations].toSorted((a, b) => a - b).flatMap((seq) => proved.get(seq) ?? []),
+      public_keys: `${publicKeys.join('\n')}\n`,
+    },
+  ]);
 }
 
 /** The answer to a request that was refused. */

@@ -72,6 +72,7 @@ export function openStory(machine: Machine, world: World): Story {
     { line: 'analytics-mirror snapshots', prints: (text) => text.includes('read_parquet') },
     { line: 'analytics-mirror erase drill', prints: (text) => text.includes('filed as') && !/ no$/m.test(text) },
     { line: 'analytics-mirror reconcile --dry-run', prints: (text) => /^[0-9a-f-]{36} /m.test(text) },
+    { line: 'curl --fail --oauth2-bearer', prints: (text) => text === '' || text.includes('"received"') },
     { line: 'printf', prints: (text) => / email +[0-9a-f-]{36} /.test(text) },
   ];
 
@@ -203,6 +204,17 @@ export function openStory(machine: Machine, world: World): Story {
           reader.type('analytics-mirror --version');
           reader.type('analytics-mirror doctor');
           holdGone(reader);
+        },
+      ],
+      [
+        'requests over HTTP',
+        async () => {
+          const words = readPage('docs/intake.md');
+          const [makeKey = '', ...rest] = linesIn(words.split('\n## Callbacks')[0] ?? '');
+          const digest = reader.type(makeKey).stdout.slice(0, 64);
+          write((settings) => settings + blockOf(words, 'yaml').replace('64 hex digits', digest));
+          await restart();
+          reader.typeAll(rest);
         },
       ],
     ];

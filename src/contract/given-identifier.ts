@@ -1,0 +1,18 @@
+import { z } from 'zod';
+
+/** The kinds of identifier by which a person is named from outside, and the form of each. */
+export const identifierForms = {
+  uuid: z.guid().transform((value) => value.toLowerCase()),
+  id: z.string().regex(/^\d{1,19}$/, 'is a number'),
+  distinct_id: z.string().min(1).max(1000),
+  email: z
+    .string()
+    .max(1000)
+    .regex(/^[^\s@]+@[^\s@]+$/, 'is an e-mail address'),
+} as const;
+
+/** A kind of identifier by which a person is named from outside. */
+export type NamingKind = keyof typeof identifierForms;
+
+/** All of these kinds. */
+export const namingKinds = Object.keys(identifierForms) as [NamingKind, ...NamingKind[]];

@@ -1,0 +1,130 @@
+import { createHmac } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { replaceFile } from '../core/atomic-file.ts';
+import { isoTime, type Clock } from '../core/clock.ts';
+import { sha256 } from '../core/digest.ts';
+import { readWholeFile } from '../core/folder.ts';
+import type { JobContext } from '../job/job-context.ts';
+import { findRequest, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { currentIds } from '../snapshot/manifest.ts';
+import { publishedDatasets } from '../contract/datasets.ts';
+import { statusOf } from './status-of.ts';
+
+/** Who is called back, under which address, and the secret that its calls are signed with. */
+export type CalledBack = { name: string; outcome: boolean; url: string; secret: Buffer };
+
+/** A call: its id is the same each time that it is sent. */
+export type Message = { id: string; body: string };
+
+/** What a sender was told: the requests that it was told to be received and not to be closed, and what was published. */
+const Told = z.strictObject({ open: z.array(z.string()), published: z.string().nullable() });
+type Told = z.infer<typeof Told>;
+const AllTold = z.record(z.string(), Told);
+
+/** Looks whether a sender has to be told of something, and tells it. */
+export type Callbacks = {
+  /** Notes that a sender's request was received: it may end before the next look. */
+  note: (sender: string, request: string) => void;
+  /** Tells what is new. A call that fails ends the look for its sender, and is sent again at the next one. */
+  look: () => Promise<void>;
+};
+
+type CallbackParts = {
+  clock: Pick<Clock, 'now'>;
+  context: () => Pick<JobContext, 'db' | 'published' | 'settings'>;
+  senders: readonly CalledBack[];
+  /** Sends a call; rejects where it was not accepted. */
+  send: (to: CalledBack, message: Message, headers: Record<string, string>) => Promise<void>;
+  onError: (error: unknown) => void;
+};
+
+/** After a call that failed, the next one waits so long, and twice as long each time. */
+const pauseMs = { first: 5_000, most: 600_000 };
+
+/** Calls senders of one project back. What they were told is kept in a file, so that a restart forgets nothing of it. */
+export function createCallbacks({ context, clock, senders, send, onError }: CallbackParts): Callbacks {
+  const noted = new Map<string, Set<string>>(senders.map(({ name }) => [name, new Set()]));
+  const lookFor = async (to: CalledBack): Promise<void> => {
+    const { db, published, settings } = context();
+    const path = join(settings.dataDir, 'callbacks.json');
+    const all = existsSync(path) ? AllTold.parse(JSON.parse(readWholeFile(path).toString())) : {};
+    const current = published.readCurrent();
+    const snapshots = publishedDatasets.flatMap((dataset) =>
+      currentIds(current, dataset).map((id) => ({ dataset, snapshot_id: id })),
+    );
+    const own = noted.get(to.name) ?? new Set();
+    for (const { id, authorisedBy } of listRequests(db, 'open'))
+      if (authorisedBy?.split('/')[0] === to.name) own.add(id);
+    const requests = [...new Set([...own, ...(all[to.name]?.open ?? [])])].flatMap((id) => findRequest(db, id) ?? []);
+    const { messages, told } = planCalls(to, all[to.name], { requests, snapshots, nowMs: clock.now() });
+    for (const message of messages) await send(to, message, signatureOf(to.secret, message, clock.now()));
+    if (JSON.stringify(told) !== JSON.stringify(all[to.name]))
+      replaceFile(path, JSON.stringify({ ...all, [to.name]: told }));
+    for (const { id } of requests) own.delete(id);
+  };
+  const pauses = new Map<string, { untilMs: number; ms: number }>();
+  const pause = (name: string, nowMs: number): void => {
+    const ms = Math.min(2 * (pauses.get(name)?.ms ?? pauseMs.first / 2), pauseMs.most);
+    pauses.set(name, { untilMs: nowMs + ms, ms });
+  };
+  return {
+    note: (sender, request) => void noted.get(sender)?.add(request),
+    look: async () => {
+      for (const to of senders) {
+        const nowMs = clock.now();
+        if (nowMs < (pauses.get(to.name)?.untilMs ?? 0)) continue;
+        try {
+          await lookFor(to);
+          pauses.delete(to.name);
+        } catch (error) {
+          pause(to.name, nowMs);
+          onError(error);
+        }
+      }
+    },
+  };
+}
+
+/** What there is to tell of. */
+type Facts = {
+  requests: readonly ErasureRequest[];
+  snapshots: readonly { dataset: string; snapshot_id: string }[];
+  nowMs: number;
+};
+
+/** The calls for a sender, and what it has been told after them. Who was never told of a publication is not told of an earlier one. */
+export function planCalls(
+  to: Pick<CalledBack, 'name' | 'outcome'>,
+  before: Told | undefined,
+  { requests, snapshots, nowMs }: Facts,
+): { messages: Message[]; told: Told } {
+  const messages: Message[] = [];
+  const tell = (type: string, about: string, data: object): void => {
+    const body = JSON.stringify({ type, timestamp: isoTime(nowMs), data });
+    messages.push({ id: `msg_${sha256(JSON.stringify([to.name, type, about])).slice(0, 32)}`, body });
+  };
+  const open: string[] = [];
+  for (const request of requests) {
+    const { id, sealedAt, refusedAt, cancelledAt, ...rest } = request;
+    const found = { ...rest, request: id, endedAt: sealedAt ?? refusedAt ?? cancelledAt };
+    const status = statusOf(found, to.outcome, nowMs);
+    const received = { ...status, state: 'received', outcome: null, ended_at: null };
+    if (before?.open.includes(id) !== true) tell('request.received', id, received);
+    if (status.state === 'closed') tell('request.closed', id, status);
+    else open.push(id);
+  }
+  const published = sha256(JSON.stringify(snapshots));
+  if (before && before.published !== published) tell('snapshots.published', published, { snapshots });
+  // A request that an older mirror does not have is there again after the next job.
+  const missing = (before?.open ?? []).filter((id) => !requests.some((request) => request.id === id));
+  return { messages, told: { open: [...open, ...missing], published } };
+}
+
+/** The headers of a call, by which its receiver knows the sender (Standard Webhooks, `v1`). */
+export function signatureOf(secret: Buffer, { id, body }: Message, nowMs: number): Record<string, string> {
+  const seconds = Math.floor(nowMs / 1000);
+  const signature = createHmac('sha256', secret).update(`${id}.${seconds}.${body}`).digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': `v1,${signature}` };
+}

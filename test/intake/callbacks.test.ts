@@ -1,0 +1,104 @@
+import { createHmac } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { createCallbacks, planCalls, signatureOf, type Message } from '../../src/intake/callbacks.ts';
+import { cancelRequest } from '../../src/erasure/receive.ts';
+import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
+import { eraseBody, openIntakeWorld, type IntakeWorld } from './intake-world.ts';
+
+const secret = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
+
+it('a call is signed as the example of Standard Webhooks is', () => {
+  const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body: '{"test": 2432232314}' };
+  expect(signatureOf(secret, message, 1_614_265_330_000)).toEqual({
+    'webhook-id': message.id,
+    'webhook-timestamp': '1614265330',
+    'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+  });
+});
+
+/** Callbacks of a world's one project, and what was sent. */
+function callbacksOf(world: IntakeWorld, outcome: boolean) {
+  const sent: { id: string; type: unknown; data: unknown }[] = [];
+  let isDown = false;
+  const errors: unknown[] = [];
+  const open = () =>
+    createCallbacks({
+      context: () => world.context(),
+      clock: world.clock,
+      senders: [{ name: 'privacy-desk', outcome, url: 'https://desk.example.com', secret }],
+      send: (to, message, headers) => {
+        if (isDown) return Promise.reject(new Error('down'));
+        const text = `${message.id}.${headers['webhook-timestamp']}.${message.body}`;
+        const own = createHmac('sha256', to.secret).update(text).digest('base64');
+        expect(headers['webhook-signature']).toBe(`v1,${own}`);
+        sent.push({ id: message.id, ...(JSON.parse(message.body) as { type: unknown; data: unknown }) });
+        return Promise.resolve();
+      },
+      onError: (error) => errors.push(error),
+    });
+  return { sent, errors, open, setDown: (down: boolean) => (isDown = down) };
+}
+
+it('a sender is told once of each state, also after a restart, a receiver that was away, and an end before the first look', async () => {
+  const world = await openIntakeWorld();
+  const { sent, errors, open, setDown } = callbacksOf(world, true);
+  await open().look();
+  const { body } = await world.post(eraseBody('ann@canary.example'));
+  setDown(true);
+  await open().look();
+  expect([sent.length, errors.length]).toEqual([0, 1]);
+  setDown(false);
+  await open().look();
+  await open().look();
+  expect(sent).toMatchObject([{ type: 'request.received', data: { request: body['request'], state: 'received' } }]);
+  const second = await world.post(eraseBody('bob@canary.example'));
+  const last = open();
+  last.note('privacy-desk', String(second.body['request']));
+  await runEraseJob(world.context(), (job) => {
+    for (const { request } of [body, second.body]) cancelRequest(job, String(request));
+    return Promise.resolve({ outcome: 'done', counts: {} });
+  });
+  await last.look();
+  await open().look();
+  expect(sent.slice(1).map(({ type }) => type)).toEqual(['request.received', 'request.closed', 'request.closed']);
+  expect(sent.at(-1)).toMatchObject({ data: { state: 'closed', outcome: 'cancelled' } });
+  expect(new Set(sent.map(({ id }) => id)).size).toBe(4);
+});
+
+it('after a failure a sender is left alone for a while, each time longer', async () => {
+  const world = await openIntakeWorld();
+  const { sent, errors, open, setDown } = callbacksOf(world, false);
+  const callbacks = open();
+  await world.post(eraseBody('ann@canary.example'));
+  setDown(true);
+  for (const seconds of [0, 4, 2, 4, 5, 2]) {
+    world.clock.nowMs += seconds * 1000;
+    await callbacks.look();
+  }
+  expect(errors).toHaveLength(3);
+  setDown(false);
+  world.clock.nowMs += 600_000;
+  await callbacks.look();
+  expect(sent).toHaveLength(1);
+});
+
+it('a publication is told once, and the one from before the first look is not', () => {
+  const to = { name: 'desk', outcome: false };
+  const facts = { requests: [], nowMs: 0, snapshots: [{ dataset: 'persons', snapshot_id: '20260101T000000.000Z' }] };
+  const first = planCalls(to, undefined, facts);
+  expect(first.messages).toEqual([]);
+  expect(planCalls(to, first.told, facts).messages).toEqual([]);
+  const next = { ...facts, snapshots: [{ dataset: 'persons', snapshot_id: '20260102T000000.000Z' }] };
+  const second = planCalls(to, first.told, next);
+  const typeOf = ({ body }: Message): unknown => JSON.parse(body) as unknown;
+  expect(second.messages.map(typeOf)).toMatchObject([
+    { type: 'snapshots.published', data: { snapshots: next.snapshots } },
+  ]);
+  expect(planCalls(to, second.told, next).messages).toEqual([]);
+});
+
+it('a request that an older mirror does not have is not forgotten', () => {
+  const told = { open: ['r1'], published: 'x' };
+  const facts = { requests: [], snapshots: [], nowMs: 0 };
+  expect(planCalls({ name: 'desk', outcome: true }, told, facts).told.open).toEqual(['r1']);
+});

@@ -1,0 +1,73 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import type { Sender } from '../../src/config/settings.ts';
+import { readCalledBack } from '../../src/intake/called-back.ts';
+import { startIntake } from '../../src/intake/intake.ts';
+import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { callIntake, eraseBody, openIntakeWorld, senderOf } from './intake-world.ts';
+
+/** Starts the intake's thread over the one project of a world, or over several of these names. */
+async function start(senders: Sender[], names = ['shop'], port = 0) {
+  const world = await openIntakeWorld();
+  const errors: string[] = [];
+  const intake = await startIntake({
+    settings: { host: '127.0.0.1', port, businessId: null, senders },
+    projects: names.map((name) => ({ name, jobContext: world.context })),
+    dataDir: world.dataDir,
+    clock: world.clock,
+    callbacks: [],
+    onError: (code) => errors.push(code),
+  });
+  onTestFinished(() => intake.close());
+  return { world, intake, errors };
+}
+
+it('the thread answers for the project of a sender', async () => {
+  const { intake, errors } = await start([senderOf({ project: 'outlet' })], ['shop', 'outlet']);
+  const headers = { 'idempotency-key': 'a-key-of-sixteen' };
+  const made = await callIntake(intake.url, '/v1/requests', { body: eraseBody('ann@canary.example'), headers });
+  expect([made.status, errors]).toEqual([201, []]);
+});
+
+it('a port that is taken, a project that is not there and one that is not named are told as mistakes of the settings', async () => {
+  const { intake } = await start([senderOf()]);
+  const { port } = new URL(intake.url);
+  const usage = { code: 'usage' };
+  await expect(start([senderOf()], ['shop'], Number(port))).rejects.toMatchObject({
+    ...usage,
+    message: expect.stringMatching(/cannot listen/) as string,
+  });
+  await expect(start([senderOf({ project: 'other' })])).rejects.toMatchObject(usage);
+  await expect(start([senderOf()], ['shop', 'outlet'])).rejects.toMatchObject(usage);
+});
+
+it('a secret of callbacks is read from its file, and refused where it is none', () => {
+  const file = join(freshFolder(), 'secret');
+  const read = (text: string) => {
+    writeFileSync(file, text, { mode: 0o600 });
+    return readCalledBack([senderOf({ callback: { url: 'https://desk.example.com', secretFile: file } }), senderOf()]);
+  };
+  expect(read(`whsec_${'QUJD'.repeat(10)}\n`)).toMatchObject([{ secret: Buffer.from('ABC'.repeat(10)) }]);
+  for (const text of ['', 'secret', `whsec_${'QUJD'.repeat(4)}`])
+    expect(() => read(text)).toThrow(expect.objectContaining({ code: 'usage' }));
+});
+
+it.for([
+  ['neither key nor agent', { name: 'desk', kinds: ['email'] }],
+  ['a key in clear', { name: 'desk', keys: ['secret'], kinds: ['email'] }],
+  ['no kind', { name: 'desk', keys: ['a'.repeat(64)], kinds: [] }],
+  ['a name with blanks', { name: 'a desk', keys: ['a'.repeat(64)], kinds: ['email'] }],
+  [
+    'key and agent',
+    { name: 'desk', keys: ['a'.repeat(64)], agent: { id: 'A', verifyKey: `${'A'.repeat(43)}=` }, kinds: ['email'] },
+  ],
+] as const)('a sender with %s is refused', ([, sender]) => {
+  expect(() => loadSettings({}, { set: [{ path: 'intake.senders', value: [sender] }] })).toThrow(/intake\.senders/);
+});
+
+it('two senders with one key are refused', () => {
+  const senders = ['one', 'two'].map((name) => ({ name, keys: ['a'.repeat(64)], kinds: ['email'] }));
+  expect(() => loadSettings({}, { set: [{ path: 'intake.senders', value: senders }] })).toThrow(/two senders/);
+});

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { verify } from '../../docs/verifier/verify.mjs';
+import { endLostRequests, runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
+import { boxDetailsOf } from '../../src/erasure/request/box.ts';
+import { readLedger } from '../../src/ledger/ledger.ts';
+import { listRequests } from '../../src/mirror/erasure-requests.ts';
+import { anyOperation, type KillPoint } from '../kill/kill-point.ts';
+import { createKillSwitch } from '../kill/kill-switch.ts';
+import { sweep } from '../kill/sweep.ts';
+import { eraseBody, openIntakeWorld, type IntakeWorld } from './intake-world.ts';
+
+const ann = eraseBody('ann@canary.example');
+
+/** The requests that wait for a reconciliation, with what is known of their persons. */
+function waitingOf(world: IntakeWorld) {
+  return listRequests(world.db(), 'open').map(({ id }) => boxDetailsOf(world.context(), id)?.given[0]?.value);
+}
+
+/** Ends what can never go on, as the next `reconcile` does. */
+async function endLost(world: IntakeWorld): Promise<void> {
+  await runEraseJob(world.context(), (job) => {
+    endLostRequests(job);
+    return Promise.resolve({ outcome: 'done', counts: {} });
+  });
+}
+
+/** Kills a request at a point, and looks at what is left. Returns whether it came to the point. */
+async function survives(kill: KillPoint, isFirst: boolean, then: 'sent again' | 'ended first'): Promise<boolean> {
+  const world = await openIntakeWorld();
+  if (!isFirst) await world.post(eraseBody('bob@canary.example'));
+  const others = isFirst ? [] : ['bob@canary.example'];
+  const key = randomUUID();
+  let status = 0;
+  let text = '';
+  const wasKilled = await createKillSwitch(world.dataDir, kill).run(async () => {
+    ({ status, text } = await world.post(ann, key));
+  });
+  if (!wasKilled) return false;
+  // Whoever was killed before its answer has answered nothing but that nothing is known.
+  expect(status).toBeOneOf([201, 503]);
+  await world.restart();
+  const promised = status === 201;
+  if (then === 'ended first') await endLost(world);
+  if (promised) expect(waitingOf(world)).toEqual([...others, 'ann@canary.example']);
+  const again = await world.post(ann, key);
+  expect(again.status).toBe(201);
+  if (promised) expect(again.text).toBe(text);
+  expect(new Set(waitingOf(world))).toEqual(new Set(['ann@canary.example', ...others]));
+  expect(verify({ folder: join(world.dataDir, 'ledger'), receipt: again.text })).toMatchObject({ ok: true });
+  const { histories } = readLedger(world.dataDir);
+  expect(histories.of(String(again.body['request']))).toMatchObject({ state: 'received' });
+  return true;
+}
+
+it.for([
+  [anyOperation.sql, true],
+  [anyOperation.sql, false],
+  [anyOperation.disk, true],
+  [anyOperation.disk, false],
+] as const)(
+  'killed at %s (the first request: %s), a receipt was never sent, or is honoured',
+  async ([operation, isFirst]) => {
+    for (const then of ['sent again', 'ended first'] as const)
+      // What failed has no moment after it; half of a write is one of its own.
+      for (const moment of ['before', operation === anyOperation.sql ? 'after' : 'within'] as const) {
+        const met = await sweep((nth) => survives({ operation, nth, moment }, isFirst, then));
+        expect(met).toBeGreaterThan(5);
+      }
+  },
+);
