@@ -234,7 +234,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 4_800,
   service: 1_880,
   ledger: 2_875,
-  mirror: 7_110,
+  mirror: 7_120,
   publish: 5_700,
   erasure: 10_470,
   operate: 10_900,

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
-import { AppError } from '../core/errors.ts';
+import { AppError, systemCode } from '../core/errors.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { isWritable, makeFolder, refuseOpenFolder, temporaryFolder } from '../core/folder.ts';
 import { encryptText, readKey, readOrMakeKey } from '../core/secret-key.ts';
@@ -40,7 +40,7 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
     pendingMigrations(db);
     distrustSchema(db);
     db.pragma(`page_size = ${pageBytes}`);
-    db.pragma('journal_mode = WAL');
+    useLog(db);
     db.pragma('synchronous = FULL');
     db.pragma('secure_delete = ON');
     db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
@@ -85,6 +85,23 @@ export function openDatabaseReadOnly(dataDir: string, reader: 'alone' | 'beside 
       fenceMacUnder(() => readKey(dataDir, fenceKeyName)),
     );
   });
+}
+
+const [logTries, logWaitMs] = [200, 50];
+
+/**
+ * Gives a file a write-ahead log. While several processes begin in a fresh folder, SQLite refuses that to some of them at once, without
+ * the wait of other statements.
+ */
+function useLog(db: Database): void {
+  for (let tries = 1; ; tries += 1)
+    try {
+      db.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (systemCode(error) !== 'SQLITE_BUSY' || tries === logTries) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, logWaitMs);
+    }
 }
 
 /** Lets no view or trigger that a file may bring along call a function that reaches beyond SQL. */
