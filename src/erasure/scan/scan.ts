@@ -70,7 +70,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
 
 /** Takes the steps of a scan, the cheapest first, until every subject has been found where the purge has to reach. */
 async function findEverybody(scan: Scan): Promise<void> {
-  for (const step of [readMirror, searchMirror, readParquet, searchFiles])
+  for (const step of [readParquet, readMirror, searchMirror, searchFiles])
     for await (const _file of step(scan))
       if (scan.task.subjects.every((_subject, index) => scan.findings.isInFiles(index))) return;
 }
