@@ -101,8 +101,8 @@ export async function planErasure(
 ): Promise<PlannedErasure> {
   const { db, clock, settings } = context;
   const requests = listRequests(db, 'open');
-  const later = collected(requests, clock.now(), settings.deletions.collectHours * 3_600_000);
-  const now = requests.filter((request) => !later.includes(request) && (only?.has(request.id) ?? true));
+  const later = new Set(collected(requests, clock.now(), settings.deletions.collectHours * 3_600_000));
+  const now = requests.filter((request) => !later.has(request) && (only?.has(request.id) ?? true));
   const fenced = now.filter(({ fencedAt }) => fencedAt !== null);
   const { decided, searched } = await decideRequests(context, new Set(now.map(({ id }) => id)));
   const open = listOpenTargets(db).filter(({ requestId }) => only?.has(requestId) ?? true);
@@ -110,7 +110,7 @@ export async function planErasure(
     decided,
     plan: {
       requests: [...decided.map(plannedNew), ...fenced.map(plannedFenced)],
-      collected: later.length,
+      collected: later.size,
       files: countFiles([
         ...decided.flatMap(({ scope, decision }) =>
           decision.decision === 'fence'

@@ -58,9 +58,9 @@ export async function askServiceAndFinish(
   const finished = await finishRequests(context);
   const open = listRequests(context.db, 'open');
   const { clock, settings } = context;
-  const later = collected(open, clock.now(), settings.deletions.collectHours * 3_600_000);
+  const later = new Set(collected(open, clock.now(), settings.deletions.collectHours * 3_600_000));
   const countIn = (...states: RequestState[]): number =>
-    open.filter((each) => states.includes(each.state) && each.waitsFor === null && !later.includes(each)).length;
+    open.filter((each) => states.includes(each.state) && each.waitsFor === null && !later.has(each)).length;
   return {
     upstreamFailed,
     ...finished,
@@ -68,7 +68,7 @@ export async function askServiceAndFinish(
     attention: open.filter(({ state, waitsFor }) => state === 'attention' || (waitsFor !== null && state !== 'held'))
       .length,
     waiting: countIn('received', 'scoped', 'executing', 'locally_verified', 'awaiting_upstream'),
-    collected: later.length,
+    collected: later.size,
   };
 }
 

@@ -14,8 +14,8 @@ const lockByte = 2 ** 30;
 const cellBytesMin = 4;
 const freeBlockHeaderBytes = 4;
 
-/** Where bytes of the file lie that belong to nobody and are not zero: an offset and a length each. */
-type Leftovers = [offset: number, bytes: number][];
+/** Parts of the file or of a page: an offset and a length each. */
+type Ranges = [offset: number, bytes: number][];
 
 /**
  * Fills with zeros every byte of a mirror's file that holds nothing: gaps, free blocks and the ends of its pages, and free pages.
@@ -48,8 +48,10 @@ type Reading = {
   leaves: (page: number, from: number, to: number) => void;
 };
 
-function findLeftovers(descriptor: number, roots: readonly number[]): Leftovers {
-  const header = readAt(descriptor, 0, fileHeaderBytes);
+/** Where bytes of the file lie that hold nothing and are not zero. */
+function findLeftovers(descriptor: number, roots: readonly number[]): Ranges {
+  const header = Buffer.alloc(fileHeaderBytes);
+  readSync(descriptor, header, 0, fileHeaderBytes, 0);
   const pageBytes = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   const usableBytes = pageBytes - header.readUInt8(20);
   const [pages, firstTrunk, largestRoot] = [28, 32, 52].map((at) => header.readUInt32BE(at)) as [
@@ -60,7 +62,7 @@ function findLeftovers(descriptor: number, roots: readonly number[]): Leftovers 
   const isUsed = new Uint8Array(pages + 1);
   const buffer = Buffer.alloc(pageBytes);
   const zeros = Buffer.alloc(pageBytes);
-  const leftovers: Leftovers = [];
+  const leftovers: Ranges = [];
   let used = 0;
   const reading: Reading = {
     usableBytes,
@@ -84,12 +86,6 @@ function findLeftovers(descriptor: number, roots: readonly number[]): Leftovers 
   const unused = pages * pageBytes > lockByte ? 1 : 0;
   if (used + unused !== pages) throw damaged(`${pages - unused - used} pages belong to nothing`);
   return leftovers;
-}
-
-function readAt(descriptor: number, offset: number, bytes: number): Buffer {
-  const buffer = Buffer.alloc(bytes);
-  readSync(descriptor, buffer, 0, bytes, offset);
-  return buffer;
 }
 
 function damaged(why: string): AppError {
@@ -123,7 +119,7 @@ function readTreePage(reading: Reading, page: number, below: number[], chains: C
   if (isInterior) below.push(bytes.readUInt32BE(start + 8));
   const cells = bytes.readUInt16BE(start + 3);
   const pointers = start + (isInterior ? interiorHeaderBytes : leafHeaderBytes);
-  const taken: Leftovers = [];
+  const taken: Ranges = [];
   for (let at = bytes.readUInt16BE(start + 1); at !== 0; at = bytes.readUInt16BE(at)) {
     taken.push([at, freeBlockHeaderBytes]);
     if (taken.length > usableBytes / freeBlockHeaderBytes) throw damaged(`free blocks of page ${page} do not end`);

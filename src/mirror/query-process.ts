@@ -5,22 +5,26 @@ import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { openDatabase, openDatabaseReadOnly } from './database.ts';
 import { overwriteDeleted } from './purge.ts';
-import { queryMirror } from './query.ts';
-import type { QueryAnswer, QueryTask } from './run-query.ts';
+import { queryMirror, type QueryResult } from './query.ts';
+import type { ProcessTask, QueryAnswer } from './run-query.ts';
 
 // A statement as a process. It ends with the process that asked for it, also while the statement blocks its thread.
 const watch = `const { ppid, pid } = process;
   setInterval(() => process.ppid === ppid || process.kill(pid, 'SIGKILL'), 500);`;
 new Worker(watch, { eval: true }).unref();
 
-function answerTo({ dataDir, sql, rowsMax }: QueryTask): QueryAnswer {
+const nothing: QueryResult = { columns: [], rows: [], isCut: false };
+
+function answerTo(task: ProcessTask): QueryAnswer {
+  const { dataDir } = task;
   try {
-    const db = rowsMax === null ? openDatabase(dataDir, systemClock) : openDatabaseReadOnly(dataDir, 'user');
+    const isUsers = 'sql' in task && task.rowsMax !== null;
+    const db = isUsers ? openDatabaseReadOnly(dataDir, 'user') : openDatabase(dataDir, systemClock);
     try {
-      if (rowsMax !== null && sql !== null) return { result: queryMirror(db, sql, rowsMax) };
-      if (sql !== null) db.exec(sql);
-      const isDone = sql !== null || overwriteDeleted(db);
-      return { result: { columns: [], rows: isDone ? [[]] : [], isCut: false } };
+      if ('overwrites' in task) return { result: { ...nothing, rows: overwriteDeleted(db) ? [[]] : [] } };
+      if (task.rowsMax !== null) return { result: queryMirror(db, task.sql, task.rowsMax) };
+      db.exec(task.sql);
+      return { result: nothing };
     } finally {
       db.close();
     }
@@ -33,5 +37,5 @@ function answerTo({ dataDir, sql, rowsMax }: QueryTask): QueryAnswer {
 }
 
 process.once('message', (task) => {
-  process.send?.(answerTo(task as QueryTask), () => process.disconnect());
+  process.send?.(answerTo(task as ProcessTask), () => process.disconnect());
 });

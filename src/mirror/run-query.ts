@@ -14,11 +14,11 @@ const lookEveryMs = 100;
 /** So much may be written in any case: pages of an index, and the answer itself. */
 const bytesMin = 100_000_000;
 
-/**
- * A statement, the folder of its mirror, and how many rows are shown. Null rows: one of the program itself, as a writer. Null
- * statement: `overwriteDeleted`, which answers a row if it is done.
- */
-export type QueryTask = { dataDir: string; sql: string | null; rowsMax: number | null };
+/** A statement, the folder of its mirror, and how many rows are shown. Null: one of the program itself, as a writer. */
+export type QueryTask = { dataDir: string; sql: string; rowsMax: number | null };
+
+/** What the process of a statement does: a statement, or `overwriteDeleted`, which answers a row if it is done. */
+export type ProcessTask = QueryTask | { dataDir: string; overwrites: true };
 
 /** What the process of a statement answers. */
 export type QueryAnswer =
@@ -67,7 +67,7 @@ export async function checkStructure(db: Database, signal: AbortSignal): Promise
 
 /** Runs `overwriteDeleted` as a process. An abort leaves a file that is as good, with what was deleted. */
 export async function overwriteApart(db: Database, signal: AbortSignal): Promise<boolean> {
-  const { rows } = await runApart({ dataDir: dirname(db.name), sql: null, rowsMax: null }, signal);
+  const { rows } = await runApart({ dataDir: dirname(db.name), overwrites: true }, signal);
   return rows.length > 0;
 }
 
@@ -91,7 +91,7 @@ async function writeApart(db: Database, sql: string, signal: AbortSignal): Promi
 
 /** Runs a statement as a process, and ends it for the reason that `overLimit` gives, which is asked ten times a second. */
 async function runApart(
-  task: QueryTask,
+  task: ProcessTask,
   signal: AbortSignal,
   overLimit: (pid: number) => AppError | undefined = () => undefined,
 ): Promise<QueryResult> {

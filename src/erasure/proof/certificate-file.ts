@@ -134,7 +134,7 @@ export function removeUnrecorded({ ledger, settings }: Pick<JobContext, 'ledger'
 
 /**
  * Replaces the verifier's page in `reports/` where it is another than this version's: the scan knows the words of this one only, and
- * would find in another what is nobody's. Throws `storage`.
+ * would take words of another for those of a person. Throws `storage`.
  */
 export function renewVerifierPage({ settings: { dataDir } }: Pick<JobContext, 'settings'>): void {
   const path = join(reportsFolder(dataDir), verifierPageName);
