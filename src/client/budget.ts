@@ -14,8 +14,11 @@ export type Turn = { lane: Lane; priority: Priority; signal?: AbortSignal | unde
 
 /** Starts requests no faster than the service allows, and no more at once. */
 export type Budget = Omit<Limiter, 'tryToBegin'> & {
-  /** Runs a request when its turn comes. If the signal is aborted before, rejects with the signal's reason. */
-  run<T>(request: () => Promise<T>, turn: Turn): Promise<T>;
+  /**
+   * Runs a request when its turn comes. If the signal is aborted before, rejects with the signal's reason. A request asks
+   * `isLate` as it goes out, and throws `Late` where it is: it takes another turn.
+   */
+  run<T>(request: (isLate: () => boolean) => Promise<T>, turn: Turn): Promise<T>;
 };
 
 /** What the service allows, from the settings. */
@@ -65,16 +68,18 @@ export function createBudget(
   };
   return {
     ...limiter,
-    run: async <T>(request: () => Promise<T>, { lane, priority, signal }: Turn): Promise<T> => {
+    run: async <T>(request: (isLate: () => boolean) => Promise<T>, { lane, priority, signal }: Turn): Promise<T> => {
       const options = { priority: urgency[priority], ...(signal ? { signal } : {}) };
       for (;;) {
         const { end, byMs } = await gates[lane].add(() => begin(lane, signal), options);
+        const isLate = (): boolean => clock.now() > byMs;
         try {
-          const done = await underWay.add(
-            async () => (clock.now() > byMs ? undefined : { result: await request() }),
-            options,
-          );
-          if (done) return done.result;
+          return await underWay.add(async () => {
+            if (isLate()) throw new Late();
+            return await request(isLate);
+          }, options);
+        } catch (error) {
+          if (!(error instanceof Late)) throw error;
         } finally {
           await end();
         }
@@ -83,6 +88,9 @@ export function createBudget(
   };
 }
 
+/** A request was not sent, because its turn was over: its process was stopped for a while before. */
+export class Late extends Error {}
+
 /** The log names a wait for the budget from this length on. */
 const longWaitMs = 10_000;
 
@@ -90,7 +98,7 @@ const longWaitMs = 10_000;
 type Begun = { end: EndRequest; byMs: number };
 
 /**
- * A request starts so soon after it was allowed to, or is begun again: a process may be stopped in between for longer than its
- * place in the windows is kept.
+ * A request goes out so soon after it was allowed to, or takes another turn: a process may be stopped in between for longer than
+ * its place in the windows is kept.
  */
 export const startsWithinMs = 10_000;

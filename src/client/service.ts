@@ -126,11 +126,11 @@ export function createService(parts: ServiceParts): Service {
           const about = { 'http.request.method': endpoint.method, 'url.template': endpoint.path };
           return tracer.span(called, { kind: 'client', attributes: about }, async (set) => {
             const askedAtMs = clock.now();
-            const begin = (): Promise<TransportResponse> => {
+            const begin = (isLate: () => boolean): Promise<TransportResponse> => {
               const turnMs = clock.now() - askedAtMs;
               set({ 'analytics_mirror.waited_ms': turnMs });
               if (attempt > 1) waitedMs += turnMs;
-              return send(request, lane, attempt);
+              return send({ ...request, isLate }, lane, attempt);
             };
             const response = await budget.run(begin, { lane, priority, signal });
             set({ 'http.response.status_code': response.status });

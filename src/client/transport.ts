@@ -2,6 +2,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { pipeline, type Readable } from 'node:stream';
 import type * as Undici from 'undici';
 import { AppError, systemCode } from '../core/errors.ts';
+import { Late } from './budget.ts';
 import { openAgent, proxyRefusal } from './agent.ts';
 
 /** The longest wait for a connection, for the first byte of an answer, and between two bytes. */
@@ -24,6 +25,8 @@ export type TransportRequest = {
   path: string;
   body?: string | undefined;
   signal?: AbortSignal | undefined;
+  /** Is asked as the request is written to its connection: then nothing is sent, and the call rejects with `Late`. */
+  isLate?: (() => boolean) | undefined;
 };
 
 /** One HTTP answer of any status, with the bytes of its whole body, unpacked. */
@@ -58,12 +61,12 @@ export function openTransport(
   pool: Undici.Dispatcher = openPool(connections, limits),
 ): Transport {
   return {
-    send: async ({ method, path, body, signal }) => {
+    send: async ({ method, path, body, signal, isLate }) => {
       // The signal that Node makes for a time out is kept until that time, with all of the call: too much of fast calls.
       const timeout = new AbortController();
       const timer = setTimeout(() => timeout.abort(), limits.totalTimeoutMs);
       try {
-        const response = await pool.request({
+        const response = await inTurn(pool, isLate).request({
           origin,
           method,
           path,
@@ -93,7 +96,7 @@ export function openTransport(
         };
       } catch (error) {
         signal?.throwIfAborted();
-        if (error instanceof AppError) throw error;
+        if (error instanceof AppError || error instanceof Late) throw error;
         throw unreachable(origin, timeout.signal.aborted ? 'no whole answer in time' : reasonOf(error), error);
       } finally {
         clearTimeout(timer);
@@ -101,6 +104,16 @@ export function openTransport(
     },
     close: () => pool.destroy(),
   };
+}
+
+/** Asks `isLate` at the last moment: before, a request may wait for its connection, or its process be stopped. */
+function inTurn(pool: Undici.Dispatcher, isLate: () => boolean = () => false): Undici.Dispatcher {
+  return pool.compose((dispatch) => (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler);
+    handler.onRequestStart = (controller, context) =>
+      isLate() ? controller.abort(new Late()) : start?.(controller, context);
+    return dispatch(options, handler);
+  });
 }
 
 function openPool(connections: number, limits: TransportLimits): Undici.Dispatcher {

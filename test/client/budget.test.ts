@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { createBudget, startsWithinMs, type BudgetLimits, type Priority } from '../../src/client/budget.ts';
 import type { Lane } from '../../src/contract/datasets.ts';
 import { memoryRequestTimes } from '../../src/client/request-times.ts';
+import { get, transportTo } from './local-transport.ts';
 import { mostInSpan } from './most-in-span.ts';
 import { virtualClock } from '../core/virtual-clock.ts';
 
@@ -322,6 +323,22 @@ test('a request whose process was stopped right after it might begin takes anoth
   const request = (): Promise<string> => Promise.resolve(String(said.push('request')));
   await budget.run(request, general);
   expect(said).toEqual(['begin', 'end', 'begin', 'request', 'end']);
+});
+
+test('a request whose process was stopped right before it went out takes another turn', async () => {
+  const { clock, budget } = timedBudget({});
+  const asked: string[] = [];
+  const transport = await transportTo((request, response) => {
+    asked.push(request.url ?? '');
+    response.end();
+  });
+  let turns = 0;
+  const response = await budget.run((isLate) => {
+    turns += 1;
+    if (turns === 1) clock.setTo(clock.now() + startsWithinMs + 1);
+    return transport.send({ ...get, path: `/turn-${turns}`, isLate });
+  }, general);
+  expect([response.status, asked]).toEqual([200, ['/turn-2']]);
 });
 
 test('a clock that is set back makes nobody wait for longer than a window', async () => {
