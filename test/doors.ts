@@ -134,6 +134,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'snapshot/verify.ts',
   ],
   erasure: [
+    'erasure/access.ts',
     'erasure/acknowledge.ts',
     'erasure/amend.ts',
     'erasure/ask-for-time.ts',
@@ -231,15 +232,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 4_800,
-  service: 1_880,
+  kernel: 4_810,
+  service: 1_890,
   ledger: 2_875,
-  mirror: 7_120,
+  mirror: 7_140,
   publish: 5_700,
-  erasure: 10_470,
-  operate: 10_900,
+  erasure: 10_570,
+  operate: 10_970,
   anchor: 350,
   cluster: 3_110,
   sandbox: 4_400,
-  program: 5_810,
+  program: 5_920,
 };

@@ -106,6 +106,8 @@ const decision = 'decided_by identity exception';
 /** The fields of each type of record, beside type, seq and at. `a?` may be missing; `a=b` is named a and holds a b. */
 const records = {
   received: 'request generation origin basis subject authorisation delete_events due_at decided_by? identity? exception?',
+  asked: 'request generation subject authorisation due_at identity?',
+  answered: 'request generation',
   scoped: 'request generation persons distinct_ids recordings quarantined files',
   held: 'request generation reason=held_reason',
   approved: 'request generation',
@@ -240,7 +242,8 @@ const steps = {
   approved: ['scoped held approved', 'approved'],
   amended: [`received scoped held approved fencing ${executing}`],
   refused: ['received scoped held approved fencing refused', 'refused'],
-  cancelled: ['received scoped held approved fencing cancelled', 'cancelled'],
+  cancelled: ['received asked scoped held approved fencing cancelled', 'cancelled'],
+  answered: ['asked answered', 'answered'],
   fencing: [`scoped held approved fencing ${executing}`, 'fencing'],
   fenced: ['fencing fenced', 'fenced'],
   locally_verified: [executing, 'verified'],
@@ -340,7 +343,7 @@ export function recordOrder({ isAlone = false } = {}) {
   function takeFor(id, record) {
     const { type, generation, phase, files, needles, hits } = record;
     const request = requests.get(id);
-    if (type === 'received') {
+    if (type === 'received' || type === 'asked') {
       if (request) return 'received_twice';
       if (generation !== 1) return 'wrong_generation';
       const none = { intents: new Set(), ended: new Set(), results: new Map() };
@@ -1320,7 +1323,7 @@ function readReceipt(text) {
 /** Whether a receipt says what its entries say. */
 function saysItsEntries({ request, ledger, received_at, answer }, entries, origin) {
   const own = entries.filter((entry) => entry.request === request);
-  const [received] = own.filter(({ type }) => type === 'received');
+  const [received] = own.filter(({ type }) => type === 'received' || type === 'asked');
   const [refused] = own.filter(({ type }) => type === 'refused');
   const isAnswered = answer === undefined || (refused?.at === answer.refused_at && refused.reason === answer.reason);
   return ledger === origin && received?.at === received_at && isAnswered;

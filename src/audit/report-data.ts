@@ -57,6 +57,8 @@ export type AuditReport = {
   totals: Totals;
   byState: Partial<Record<RequestState, number>>;
   byMonth: { month: string; totals: Totals }[];
+  /** Requests for access that were received on these days. */
+  access: { received: number; answered: number; cancelled: number; open: number; overdue: number; late: number };
   /** Requests from before the period that are still open. */
   earlierOpen: number;
   times: { here: Spread; complete: Spread };
@@ -111,7 +113,9 @@ export function gatherReport(
   const { drills, state } = readBesides(ledger.entries());
   const histories = [...ledger.histories.all()].toSorted((a, b) => a.received.entry - b.received.entry);
   const to = period.to ?? madeAt.slice(0, 10);
-  const from = period.from ?? (histories[0]?.received.at ?? madeAt).slice(0, 10);
+  const access = [...ledger.histories.access()];
+  const [first = madeAt] = [...histories, ...access].map(({ received }) => received.at).toSorted();
+  const from = period.from ?? first.slice(0, 10);
   const all = histories.map((history) => reportRequest(db, history, { madeAt, consumers: settings.export.consumers }));
   const requests = all.filter(({ receivedAt }) => isWithin(receivedAt, from, to));
   const hereMs = requests.flatMap((request) => request.hereMs ?? []);
@@ -127,6 +131,10 @@ export function gatherReport(
     byMonth: [...Map.groupBy(requests, ({ receivedAt }) => receivedAt.slice(0, 7))]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([month, received]) => ({ month, totals: totalsOf(received) })),
+    access: accessOf(
+      access.filter(({ received }) => isWithin(received.at, from, to)),
+      madeAt,
+    ),
     earlierOpen: all.filter((request) => request.receivedAt.slice(0, 10) < from && isOpen(request)).length,
     times: { here: spreadOf(hereMs), complete: spreadOf(completeMs) },
     distribution: { here: distributionOf(hereMs), complete: distributionOf(completeMs) },
@@ -153,6 +161,20 @@ export function gatherReport(
 }
 
 /** Says so where the mirror has nothing of a fence that stands by the ledger. `audit verify` compares each of its entries. */
+/** How requests for access stand at a time. */
+function accessOf(histories: readonly RequestHistory[], at: string): AuditReport['access'] {
+  const count = (which: (history: RequestHistory) => boolean): number => histories.filter(which).length;
+  const isOpen = ({ state }: RequestHistory): boolean => state === 'received';
+  return {
+    received: histories.length,
+    answered: count(({ sealed }) => sealed !== null),
+    cancelled: count(({ state }) => state === 'cancelled'),
+    open: count(isOpen),
+    overdue: count((history) => isOpen(history) && history.dueAt < at),
+    late: count(({ sealed, dueAt }) => sealed !== null && sealed.at > dueAt),
+  };
+}
+
 function emptiedFence(db: Database, { request, fence, isReadmitted }: RequestHistory): string[] {
   if (fence === null || fence.entries === 0 || isReadmitted || readFenceUse(db, request).entries > 0) return [];
   return [`mirror.db, table fence: it has no entry of request ${request}; the ledger says ${fence.entries}`];

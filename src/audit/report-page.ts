@@ -23,9 +23,9 @@ export function reportPage(report: AuditReport, certificates: string | null = nu
         All days and times are UTC; as of ${minuteText(madeAt)}. States and counts are those of the ledger. How often
         the fence was used, and the feed, are those of mirror.db.
       </p>`,
-    content: html`${figures(report)} ${toLookAt(report)} ${limits()} ${times(report)} ${months(report)}
-    ${targetEnds(report)} ${boundState(report)}${sinceErasure(report)} ${everyRequest(report, certificates)}
-    ${howToVerify(report)}`,
+    content: html`${figures(report)} ${accessLine(report)} ${toLookAt(report)} ${limits()} ${times(report)}
+    ${months(report)} ${targetEnds(report)} ${boundState(report)}${sinceErasure(report)}
+    ${everyRequest(report, certificates)} ${howToVerify(report)}`,
     footer: 'This report names no person. It was made by analytics-mirror from its ledger and its mirror.',
   });
 }
@@ -44,6 +44,16 @@ function figures({ totals, times }: AuditReport): Markup {
   return html`<ul class="figures">
     ${list.map(([value, name, isAlarm]) => html`<li class="${isAlarm ? 'alarm' : ''}"><b>${value}</b> ${name}</li>`)}
   </ul>`;
+}
+
+/** The requests for access of the period; nothing where there were none. */
+function accessLine({ access: { received, answered, cancelled, open, overdue, late } }: AuditReport): Markup {
+  if (received === 0) return html``;
+  return html`<p>
+    ${countedText(received, 'request for access', 'requests for access')}: ${countText(answered)} answered,
+    ${countText(late)} of them late; ${countText(cancelled)} cancelled; ${countText(open)} open, ${countText(overdue)}
+    of them overdue. That they were answered is the operator’s word.
+  </p>`;
 }
 
 function boundState({ state }: AuditReport): Markup {

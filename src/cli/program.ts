@@ -83,6 +83,24 @@ Examples:
     does: 'show that erasing works: erase an invented person from an embedded service, and file the result',
   },
   reconcile: { holds: 'to write', does: 'carry out erasure requests, and remove rows that the service no longer has' },
+  access: {
+    does: 'answer people who ask what is held about them',
+    file: null,
+    help: `
+The intake receives these requests. \`where --request\` writes what is held, for the person; the answer is yours to send.
+
+Examples:
+  analytics-mirror access list
+  analytics-mirror where --request 3f2a --page answer.html
+  analytics-mirror access answer 3f2a`,
+  },
+  'access list': { holds: 'to read', does: 'list the open requests for access', file: 'access' },
+  'access answer': {
+    holds: 'to write',
+    does: 'record that people who asked for access were answered; what names them here is destroyed',
+    file: 'access',
+  },
+  'access cancel': { holds: 'to write', does: 'cancel requests for access', file: 'access' },
   where: { holds: 'to read', does: 'show every place that holds data of a person, for access requests' },
   audit: {
     does: 'show what was erased, and let others check it',

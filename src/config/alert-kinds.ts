@@ -105,6 +105,12 @@ export const alertTable = {
     section: 'requests',
     todo: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what a request waits for.',
   },
+  access_overdue: {
+    severity: 'critical',
+    title: 'Requests for access are past their due date',
+    section: 'requests',
+    todo: 'See `analytics-mirror access list`; `analytics-mirror where --request ID --page FILE` writes what is held; then `analytics-mirror access answer ID`.',
+  },
   attention: {
     severity: 'warning',
     title: 'Erasure requests need attention',

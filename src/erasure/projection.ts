@@ -95,7 +95,7 @@ export function refuseOlderLedger(db: Database, ledger: Pick<LedgerReader, 'requ
 }
 
 /** The histories of requests when the ledger had the entries that the tables were made of: what the tables have to say. */
-export function historiesTaken(db: Database, ledger: Source): Pick<Histories, 'of' | 'all'> {
+export function historiesTaken(db: Database, ledger: Source): Pick<Histories, 'of' | 'all' | 'access'> {
   const taken = readTakenEntries(db);
   if (taken >= ledger.requestEntries()) return ledger.histories;
   const histories = collectHistories();
@@ -187,9 +187,17 @@ function rowOf(history: RequestHistory): RecordedFields {
 
 /** Makes the row of a request as its history says. */
 function writeRequest(db: Database, history: RequestHistory): void {
-  const { request: id, origin, basis, dueAt, received, deletesEvents } = history;
+  const { request: id, isAccess, origin, basis, dueAt, received, deletesEvents } = history;
   // The ledger has of who asked for it an HMAC only.
-  const known = { origin, basis, authorisedBy: null, deleteEvents: deletesEvents, receivedAt: received.at, dueAt };
+  const known = {
+    isAccess,
+    origin,
+    basis,
+    authorisedBy: null,
+    deleteEvents: deletesEvents,
+    receivedAt: received.at,
+    dueAt,
+  };
   insertRequest(db, { id, generation: 1, ...known, box: null });
   writeRecorded(db, id, rowOf(history));
   const words = findRequest(db, id)?.basis ?? basis;

@@ -1,6 +1,7 @@
 import { nobody } from '../contract/identity.ts';
 import { finalStates, updateRequest } from '../mirror/erasure-requests.ts';
 import { hasBox } from '../mirror/request-box.ts';
+import { receiveAccess } from './access.ts';
 import { receive, type Authority, type ReceiveContext } from './receive.ts';
 import { closeBox, isSubject, newBox, type GivenIdentifier } from './request/box.ts';
 import type { KeptKey } from './request/receipt.ts';
@@ -8,10 +9,15 @@ import { requireReferences } from './request/reference.ts';
 import { together } from './request/together.ts';
 
 /**
- * A request whose sender can say it again: `attempts` are the id and the key that it has, and those that it has next where it was
+ * A request, for erasure or for access, whose sender can say it again: `attempts` are the id and the key that it has, and those that it has next where it was
  * cancelled. Who says something else under the same id has another key.
  */
-export type OnceRequest = { attempts: readonly KeptKey[]; given: GivenIdentifier; authority: Authority };
+export type OnceRequest = {
+  isAccess: boolean;
+  attempts: readonly KeptKey[];
+  given: GivenIdentifier;
+  authority: Authority;
+};
 
 /** What became of it. `other`: under this id, something else was asked for. */
 export type ReceivedOnce = { key: KeptKey; isKnown: boolean } | 'other' | 'used_up';
@@ -22,14 +28,15 @@ export type ReceivedOnce = { key: KeptKey; isKnown: boolean } | 'other' | 'used_
  * received. Asks nobody and looks for nobody: known and unknown people are one.
  */
 export function receiveOnce(context: ReceiveContext, request: OnceRequest): ReceivedOnce {
-  const { attempts, given, authority } = request;
+  const { isAccess, attempts, given, authority } = request;
   requireReferences(authority);
   return together(context, (own) => {
     for (const key of attempts) {
       const box = { ...newBox([given], nobody), subjectKey: key.subjectKey };
       const history = own.ledger().histories.of(key.request);
       if (!history) {
-        receive(own, 'manual', box, authority, key.request);
+        if (isAccess) receiveAccess(own, box, authority, key.request);
+        else receive(own, 'manual', box, authority, key.request);
         return { key, isKnown: false };
       }
       if (!isSubject(history.subject, box)) return 'other';

@@ -146,9 +146,7 @@ export function receive(
   { basis, by, decision, deleteEvents }: Authority,
   id: string = randomUUID(),
 ): string {
-  const { db, settings, clock } = context;
-  // A clock that was set back would make it late at once.
-  const nowMs = Math.max(clock.now(), agreedMs(db));
+  const { db, settings } = context;
   together(context, (own) => {
     record(own, {
       type: 'received',
@@ -160,11 +158,16 @@ export function receive(
       authorisation: authorisationMac(box, by),
       delete_events: deleteEvents,
       ...decision,
-      due_at: isoTime(nowMs + settings.erasure.dueDays * 86_400_000),
+      due_at: dueAt(context),
     });
     updateRequest(db, id, { basis, authorisedBy: by, box: closeBox({ db, settings }, id, box) });
   });
   return id;
+}
+
+/** When a request is due that is received now. A clock that was set back would make it late at once. */
+export function dueAt({ db, settings, clock }: ReceiveContext): string {
+  return isoTime(Math.max(clock.now(), agreedMs(db)) + settings.erasure.dueDays * 86_400_000);
 }
 
 /** Cancels a request that has not been fenced yet. Throws `usage` for any other. */
@@ -248,6 +251,11 @@ export function settleListedAgain(
 /** The request with this id, or the only one whose id begins like this. Throws `usage` when there is none. */
 export function requireRequest(db: Database, idOrPrefix: string): ErasureRequest {
   const request = findRequest(db, idOrPrefix);
+  if (request?.isAccess)
+    throw new AppError(`request ${request.id} is for access, not for erasure`, {
+      code: 'usage',
+      hint: '`access list` shows the requests for access, `access answer` and `access cancel` end them',
+    });
   if (request) return request;
   throw new AppError('there is no request of that id, or several begin so', {
     code: 'usage',

@@ -55,7 +55,7 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
       currentIds(current, dataset).map((id) => ({ dataset, snapshot_id: id })),
     );
     const own = noted.get(to.name) ?? new Set();
-    for (const { id, authorisedBy } of listRequests(db, 'open'))
+    for (const { id, authorisedBy } of [...listRequests(db, 'open'), ...listRequests(db, 'open', 'access')])
       if (authorisedBy?.split('/')[0] === to.name) own.add(id);
     const requests = [...new Set([...own, ...(all[to.name]?.open ?? [])])].flatMap((id) => findRequest(db, id) ?? []);
     const { messages, told } = planCalls(to, all[to.name], { requests, snapshots, nowMs: clock.now() });

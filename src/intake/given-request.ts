@@ -26,19 +26,27 @@ const Identifier = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('email'), value: identifierForms.email.regex(/^[^\u0000\u0085]+$/) }),
 ]);
 
-/** The content of a request, as a sender writes it in JSON. */
-export const GivenRequest = z.strictObject({
-  type: z.literal('erase').describe('What is asked for.'),
+/** What every request says. */
+const about = {
   identifier: Identifier.describe('Who is meant, as the service has it.'),
-  basis: z.enum(bases).exclude(own).default('consumer_request').describe('The legal basis.'),
   reference: z
     .string()
     .regex(/^[A-Za-z0-9._:#-]{1,32}$/)
     .optional()
     .describe('A ticket of the sender, never the name of a person.'),
-  keep_events: z.boolean().default(false).describe('Leaves the events of the person at the service.'),
   identity: z.enum(identityChecks).optional().describe('How the sender has checked who asks.'),
-});
+};
+
+/** The content of a request, as a sender writes it in JSON. */
+export const GivenRequest = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('erase').describe('The person is to be erased.'),
+    ...about,
+    basis: z.enum(bases).exclude(own).default('consumer_request').describe('The legal basis.'),
+    keep_events: z.boolean().default(false).describe('Leaves the events of the person at the service.'),
+  }),
+  z.strictObject({ type: z.literal('access').describe('The person is to be told what is held.'), ...about }),
+]);
 export type GivenRequest = z.output<typeof GivenRequest>;
 
 /** Why a body is not taken. */

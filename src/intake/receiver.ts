@@ -21,7 +21,7 @@ import { claimMirror } from '../mirror/runs.ts';
 export type Asked = { receive: OnceRequest } | { find: string };
 
 /** What a request's sender may be told of it, later. */
-export type Found = Pick<RequestHistory, 'request' | 'state' | 'reason' | 'dueAt'> & {
+export type Found = Pick<RequestHistory, 'request' | 'isAccess' | 'state' | 'reason' | 'dueAt'> & {
   receivedAt: string;
   endedAt: string | null;
 };
@@ -183,8 +183,8 @@ function withSettings({ settings }: JobContext, request: OnceRequest): OnceReque
 
 function foundOf(history: RequestHistory | undefined): Found | undefined {
   if (!history) return undefined;
-  const { request, state, reason, dueAt, received, sealed, endedAt } = history;
-  return { request, state, reason, dueAt, receivedAt: received.at, endedAt: sealed?.at ?? endedAt };
+  const { request, isAccess, state, reason, dueAt, received, sealed, endedAt } = history;
+  return { request, isAccess, state, reason, dueAt, receivedAt: received.at, endedAt: sealed?.at ?? endedAt };
 }
 
 function codeOf(error: unknown): ErrorCode | 'unexpected' {

@@ -1,8 +1,7 @@
-import type { RequestReason, RequestState } from '../ledger/vocabulary.ts';
 import type { Found } from './receiver.ts';
 
 /** How a request has ended, for a sender who may learn it. */
-export const outcomes = ['erased', 'nothing_held', 'erased_before', 'cancelled'] as const;
+export const outcomes = ['erased', 'nothing_held', 'erased_before', 'answered', 'cancelled'] as const;
 type Outcome = (typeof outcomes)[number];
 
 /** A request's status, as its sender is told. */
@@ -22,7 +21,7 @@ export type RequestStatus = {
  */
 export function statusOf(found: Found, tellsOutcome: boolean, nowMs: number): RequestStatus {
   const { request, receivedAt, dueAt } = found;
-  const outcome = outcomeOf(found.state, found.reason);
+  const outcome = outcomeOf(found);
   const isClosed = outcome !== null && (tellsOutcome || nowMs >= Date.parse(dueAt));
   return {
     request,
@@ -34,8 +33,8 @@ export function statusOf(found: Found, tellsOutcome: boolean, nowMs: number): Re
   };
 }
 
-function outcomeOf(state: RequestState, reason: RequestReason | null): Outcome | null {
-  if (state === 'sealed') return 'erased';
+function outcomeOf({ isAccess, state, reason }: Found): Outcome | null {
+  if (state === 'sealed') return isAccess ? 'answered' : 'erased';
   if (state === 'cancelled') return 'cancelled';
   if (state !== 'refused') return null;
   return reason === 'already_erased' ? 'erased_before' : 'nothing_held';

@@ -60,12 +60,19 @@ function onceOf(
   idempotencyKey: string,
   request: GivenRequest,
 ): Extract<Asked, { receive: unknown }>['receive'] {
-  const { identifier, basis, reference, keep_events: keepEvents, identity } = request;
+  const { type, identifier, reference, identity } = request;
+  const isAccess = type === 'access';
   const by = reference === undefined ? known.sender.name : `${known.sender.name}/${reference}`;
   return {
+    isAccess,
     attempts: attemptsOf(known, idempotencyKey, request),
     given: identifier,
-    authority: { basis, by, deleteEvents: !keepEvents, ...(identity === undefined ? {} : { decision: { identity } }) },
+    authority: {
+      basis: isAccess ? 'consumer_request' : request.basis,
+      by,
+      deleteEvents: !isAccess && !request.keep_events,
+      ...(identity === undefined ? {} : { decision: { identity } }),
+    },
   };
 }
 

@@ -42,6 +42,8 @@ export const ProjectCondition = z.object({
   /** Erasure requests that call for a person's attention, and open ones whose due date is past. */
   attentionRequests: z.number(),
   overdueRequests: z.number(),
+  /** Open requests for access whose due date is past. */
+  overdueAccess: z.number(),
   /** Free bytes of the disk that holds the data folder, and below how many that is low. */
   diskFreeBytes: z.number(),
   diskFreeBytesMin: z.number(),

@@ -8,8 +8,11 @@ import type { RequestReason, RequestState } from './vocabulary.ts';
 export type Histories = {
   /** Takes the next entry. */
   take(entry: LedgerEntry): void;
+  /** That of a request for erasure or for access. */
   of(request: string): RequestHistory | undefined;
+  /** Those of all requests for erasure, and those for access. */
   all(): Iterable<RequestHistory>;
+  access(): Iterable<RequestHistory>;
 };
 
 /** Collects the histories of requests. `histories`: those that are known already. */
@@ -18,7 +21,7 @@ export function collectHistories(histories = new Map<string, RequestHistory>()):
   return {
     take: (entry) => {
       if (!isOfRequest(entry)) return;
-      if (entry.type === 'received') return void histories.set(entry.request, newHistory(entry));
+      if (isFirst(entry)) return void histories.set(entry.request, newHistory(entry));
       for (const id of requestsOf(entry)) {
         const history = histories.get(id);
         if (!history) continue;
@@ -28,7 +31,8 @@ export function collectHistories(histories = new Map<string, RequestHistory>()):
       }
     },
     of: (request) => histories.get(request),
-    all: () => histories.values(),
+    all: () => histories.values().filter(({ isAccess }) => !isAccess),
+    access: () => histories.values().filter(({ isAccess }) => isAccess),
   };
 }
 
@@ -39,17 +43,26 @@ export function readHistories(entries: Iterable<LedgerEntry>): Histories {
   return histories;
 }
 
-function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestHistory {
-  const { request, generation, origin, basis, subject, authorisation } = entry;
+type First = Extract<LedgerEntry, { type: 'received' | 'asked' }>;
+
+/** Whether an entry is the first of its request. */
+function isFirst(entry: Extract<LedgerEntry, RequestRecord>): entry is First {
+  return entry.type === 'received' || entry.type === 'asked';
+}
+
+function newHistory(entry: First): RequestHistory {
+  const { request, generation, subject, authorisation } = entry;
+  const isAccess = entry.type === 'asked';
   return {
     request,
     generation,
-    origin,
-    basis,
+    isAccess,
+    origin: isAccess ? 'manual' : entry.origin,
+    basis: isAccess ? 'consumer_request' : entry.basis,
     subject,
     authorisation,
     dueAt: entry.due_at,
-    deletesEvents: entry.delete_events,
+    deletesEvents: !isAccess && entry.delete_events,
     decision: decisionOf(entry),
     received: { entry: entry.seq, at: entry.at },
     scopedAt: null,
@@ -81,7 +94,7 @@ function newHistory(entry: Extract<LedgerEntry, { type: 'received' }>): RequestH
   };
 }
 
-type Step = Exclude<Extract<LedgerEntry, RequestRecord>, { type: 'received' }>;
+type Step = Exclude<Extract<LedgerEntry, RequestRecord>, First>;
 
 function become(history: RequestHistory, state: RequestState, reason: RequestReason | null = null): void {
   history.stateOtherwise = state;
@@ -128,6 +141,9 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
     case 'cancelled':
       history.endedAt = entry.at;
       return end(history, 'cancelled');
+    case 'answered':
+      history.sealed = mark;
+      return end(history, 'sealed');
     case 'fencing':
       return;
     case 'fenced':

@@ -68,7 +68,7 @@ export type LedgerReader = {
    * else in a run reads the ledger again. It takes about 3 kB a request, so some 150 MB for a
    * million entries; entries and MACs are not kept.
    */
-  histories: Pick<Histories, 'of' | 'all'>;
+  histories: Pick<Histories, 'of' | 'all' | 'access'>;
 };
 
 /** The ledger, to be read and to grow. */

@@ -88,6 +88,17 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     due_at: Time,
     ...decisionFields,
   }),
+  /** Somebody asks for access to what is held about them: to be told, not to be erased. */
+  z.strictObject({
+    type: z.literal('asked'),
+    ...about,
+    subject: hex,
+    authorisation: hex,
+    due_at: Time,
+    identity: decisionFields.identity,
+  }),
+  /** An operator says that who asked for access was answered; the identifiers of the request are destroyed. */
+  z.strictObject({ type: z.literal('answered'), ...about }),
   /** What was found, before anything was done. */
   z.strictObject({
     type: z.literal('scoped'),

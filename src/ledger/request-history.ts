@@ -39,6 +39,8 @@ export type RequestHistory = Pick<
   Extract<LedgerRecord, { type: 'received' }>,
   'request' | 'generation' | 'origin' | 'basis' | 'subject' | 'authorisation'
 > & {
+  /** Whether it is for access, not for erasure: then it is received, and then cancelled, or sealed as it is answered. */
+  isAccess: boolean;
   dueAt: string;
   received: Mark;
   /** When its person was found first, when it was last held, and when it was approved since; null where that counts no more. */

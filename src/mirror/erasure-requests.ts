@@ -14,10 +14,12 @@ import { prepared } from './prepared.ts';
 import { hasBox, readHolders, removeBoxParts } from './request-box.ts';
 import { assignmentsOf } from './tables.ts';
 
-/** A request to erase one subject. The subject's identifiers are in the box. Times are ISO 8601 UTC. */
+/** A request to erase one subject, or for access. The subject's identifiers are in the box. Times are ISO 8601 UTC. */
 export type ErasureRequest = {
   id: string;
   generation: number;
+  /** Whether it is for access: such a request is in no list of requests for erasure. */
+  isAccess: boolean;
   origin: Origin;
   /** As given: a code of the one who runs this, in any words. */
   basis: string;
@@ -56,7 +58,7 @@ export type ErasureRequest = {
   erasedBy: string | null;
 };
 
-const columns = /*sql*/ `id, generation, origin, basis, authorised_by AS authorisedBy, delete_events AS deleteEvents,
+const columns = /*sql*/ `id, generation, is_access AS isAccess, origin, basis, authorised_by AS authorisedBy, delete_events AS deleteEvents,
   state, reason, received_at AS receivedAt, due_at AS dueAt, scoped_at AS scopedAt, held_at AS heldAt,
   approved_at AS approvedAt, refused_at AS refusedAt, cancelled_at AS cancelledAt, fenced_at AS fencedAt, epoch,
   verified_at AS verifiedAt, events_expected_by AS eventsExpectedBy, certified_at AS certifiedAt, sealed_at AS sealedAt,
@@ -64,10 +66,10 @@ const columns = /*sql*/ `id, generation, origin, basis, authorised_by AS authori
   listed_again_pass AS listedAgainPass, stays_out AS staysOut,
   waits_for AS waitsFor, waits_since AS waitsSince, searched_files AS searchedFiles, erased_by AS erasedBy`;
 
-type RequestRow = Omit<ErasureRequest, 'deleteEvents'> & { deleteEvents: 0 | 1 };
+type RequestRow = Omit<ErasureRequest, 'deleteEvents' | 'isAccess'> & { deleteEvents: 0 | 1; isAccess: 0 | 1 };
 
 function requestOf(row: RequestRow): ErasureRequest {
-  return { ...row, deleteEvents: row.deleteEvents === 1 };
+  return { ...row, deleteEvents: row.deleteEvents === 1, isAccess: row.isAccess === 1 };
 }
 
 /** States in which nothing more will happen. */
@@ -76,11 +78,18 @@ export const finalStates: readonly RequestState[] = ['refused', 'cancelled', 'se
 /** States in which a request waits for nothing more; the identifiers of one that is certified are still to be destroyed. */
 export const endedStates: readonly RequestState[] = [...finalStates, 'certified'];
 
-/** Every request, oldest first; only the open ones where asked. */
-export function listRequests(db: Database, which: 'all' | 'open'): ErasureRequest[] {
-  const filter = which === 'all' ? '' : `WHERE state NOT IN (${finalStates.map((state) => `'${state}'`).join(', ')})`;
-  const sql = /*sql*/ `SELECT ${columns} FROM erasure_requests ${filter} ORDER BY received_at, id`;
-  return db.prepare<[], RequestRow>(sql).all().map(requestOf);
+/** Every request for erasure, or for access, oldest first; only the open ones where asked. */
+export function listRequests(
+  db: Database,
+  which: 'all' | 'open',
+  about: 'erasure' | 'access' = 'erasure',
+): ErasureRequest[] {
+  const filter = which === 'all' ? '' : `AND state NOT IN (${finalStates.map((state) => `'${state}'`).join(', ')})`;
+  const sql = /*sql*/ `SELECT ${columns} FROM erasure_requests WHERE is_access = ? ${filter} ORDER BY received_at, id`;
+  return db
+    .prepare<[number], RequestRow>(sql)
+    .all(about === 'access' ? 1 : 0)
+    .map(requestOf);
 }
 
 /** Adds a target to each request that is fenced and not certified. One that has it already keeps it as it is. */
@@ -113,16 +122,16 @@ export function newestCertified(db: Database, most: number): CertifiedRequest[] 
 /** A request that has just been received, and its box. */
 export type NewRequest = Pick<
   ErasureRequest,
-  'id' | 'generation' | 'origin' | 'basis' | 'authorisedBy' | 'deleteEvents' | 'receivedAt' | 'dueAt'
+  'id' | 'generation' | 'isAccess' | 'origin' | 'basis' | 'authorisedBy' | 'deleteEvents' | 'receivedAt' | 'dueAt'
 > & { box: Buffer | null };
 
 /** Adds a request, in the state `received`. One that is there stays as it is. */
 export function insertRequest(db: Database, request: NewRequest): void {
   const sql = /*sql*/ `INSERT INTO erasure_requests
-      (id, generation, origin, basis, authorised_by, delete_events, state, received_at, due_at, box)
-    VALUES (@id, @generation, @origin, @basis, @authorisedBy, @deleteEvents, 'received', @receivedAt, @dueAt, @box)
+      (id, generation, is_access, origin, basis, authorised_by, delete_events, state, received_at, due_at, box)
+    VALUES (@id, @generation, @isAccess, @origin, @basis, @authorisedBy, @deleteEvents, 'received', @receivedAt, @dueAt, @box)
     ON CONFLICT DO NOTHING`;
-  prepared(db, sql).run({ ...request, deleteEvents: request.deleteEvents ? 1 : 0 });
+  prepared(db, sql).run({ ...request, isAccess: request.isAccess ? 1 : 0, deleteEvents: request.deleteEvents ? 1 : 0 });
 }
 
 /** What the row of a request says because of the ledger. */
@@ -136,7 +145,7 @@ export type RecordedFields = Pick<
  * has, also where the ledger does not say yet that it stands.
  */
 export type RequestChange = Partial<
-  Omit<ErasureRequest, 'id' | 'receivedAt' | 'state' | Exclude<keyof RecordedFields, 'epoch'>>
+  Omit<ErasureRequest, 'id' | 'isAccess' | 'receivedAt' | 'state' | Exclude<keyof RecordedFields, 'epoch'>>
 > & { box?: Buffer | null; listedAgain?: null; holders?: null };
 
 /** Changes a request. Call it inside a transaction where the box goes: its bytes are to be purged then. */
@@ -150,9 +159,10 @@ export function changeRequest(db: Database, id: string, change: RequestChange): 
   prepared(db, sql).run({ ...change, id });
 }
 
-/** How many requests are in each state. */
+/** How many requests for erasure are in each state. */
 export function countRequests(db: Database): Partial<Record<RequestState, number>> {
-  const sql = /*sql*/ `SELECT state, count(*) AS requests FROM erasure_requests GROUP BY state`;
+  const sql = /*sql*/ `SELECT state, count(*) AS requests FROM erasure_requests
+    WHERE NOT is_access GROUP BY state`;
   const rows = db.prepare<[], { state: RequestState; requests: number }>(sql).all();
   return Object.fromEntries(rows.map(({ state, requests }) => [state, requests]));
 }
@@ -197,14 +207,14 @@ export function requestState(
 
 /** Why a request is in its state: what it waits for, why it was refused, or why it ended without a certificate. */
 export function requestReason(
-  { reason, certifiedAt }: Pick<ErasureRequest, 'reason' | 'certifiedAt'>,
+  { reason, certifiedAt, isAccess }: Pick<ErasureRequest, 'reason' | 'certifiedAt' | 'isAccess'>,
   state: RequestState,
   targets: readonly Pick<ErasureTarget, 'status' | 'reason'>[],
 ): RequestReason | null {
   if (state === 'attention') return targets.find(({ status }) => status === 'attention')?.reason ?? null;
   if (state === 'held' || state === 'refused') return reason;
-  // Only its age lets a request end so.
-  return state === 'sealed' && certifiedAt === null ? 'life_exceeded' : null;
+  // Only its age lets a request for erasure end so.
+  return state === 'sealed' && certifiedAt === null && !isAccess ? 'life_exceeded' : null;
 }
 
 /** Writes what the ledger says of a request. Its state follows by `updateRequest`. */

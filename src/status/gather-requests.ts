@@ -13,6 +13,7 @@ const requestsMax = 12;
 /** Reads the state of all erasure requests at a time (ISO 8601 UTC), and the most urgent of the open ones. */
 export function gatherRequests(db: Database, now: string): { erasure: ErasureReport; openRequests: OpenRequest[] } {
   const requests = listRequests(db, 'open');
+  const access = listRequests(db, 'open', 'access');
   const open = requests.filter(({ state }) => state !== 'certified');
   const awaited = requests.filter(({ certifiedAt }) => certifiedAt === null);
   const times = (of: 'dueAt' | 'eventsExpectedBy'): string[] =>
@@ -24,6 +25,11 @@ export function gatherRequests(db: Database, now: string): { erasure: ErasureRep
     nextDueAt: times('dueAt').at(0) ?? null,
     eventsExpectedBy: times('eventsExpectedBy').at(-1) ?? null,
     fence: countFence(db),
+    access: {
+      open: access.length,
+      overdue: access.filter(({ dueAt }) => dueAt < now).length,
+      nextDueAt: access.map(({ dueAt }) => dueAt).toSorted()[0] ?? null,
+    },
     listedAgain: { letIn: letInLast(db), out: countListedAgain(db) },
   };
   return { erasure, openRequests: mostUrgent(db, open) };

@@ -54,6 +54,8 @@ export type ErasureReport = {
   eventsExpectedBy: string | null;
   /** The entries of the fence, and how many rows they have kept out. */
   fence: { entries: number; hits: number; recreated: number };
+  /** Open requests for access, those past their due date, and the first due date. */
+  access: { open: number; overdue: number; nextDueAt: string | null };
   listedAgain: ListedAgain;
 };
 

@@ -27,7 +27,10 @@ const stateMarks: Readonly<Record<RequestState, Mark>> = {
 export function requestsPart(content: ProjectContent, project: string, now: string): Markup {
   const { states, open, overdue, nextDueAt, fence } = content.erasure;
   const counts = stateCounts(states);
-  if (counts.length === 0) return html`<p class="soft">There has been no erasure request yet.</p>`;
+  const forAccess = accessLine(content.erasure.access, now);
+  if (counts.length === 0)
+    return html`<p class="soft">There has been no erasure request yet.</p>
+      ${forAccess}`;
   const nextBatch = new Date(nextBatchAfter(Date.parse(now))).toISOString();
   const unlisted = open - content.openRequests.length;
   return html`<div class="cards">
@@ -44,6 +47,7 @@ export function requestsPart(content: ProjectContent, project: string, now: stri
         <p class="small">The batch begins on Sundays at 05:00 UTC: ${minuteText(nextBatch)}.</p>
       </div>
     </div>
+    ${forAccess}
     ${
       content.openRequests.length === 0
         ? ''
@@ -59,6 +63,16 @@ export function requestsPart(content: ProjectContent, project: string, now: stri
           </ul>`
     }
     ${content.certified.length === 0 ? '' : certificates(content.certified, project, now)}`;
+}
+
+/** How many requests for access are open, and the command that shows them; nothing where none is. */
+function accessLine({ open, overdue, nextDueAt }: ProjectContent['erasure']['access'], now: string): Markup {
+  if (open === 0) return html``;
+  const due = overdue > 0 ? html`<b>${countText(overdue)} overdue</b>` : html`first due ${when(nextDueAt ?? now, now)}`;
+  return html`<p>
+    ${countedText(open, 'request for access is', 'requests for access are')} open, ${due}:
+    ${code('analytics-mirror access list')}
+  </p>`;
 }
 
 /** The newest requests that have ended, each with a link to its certificate. */

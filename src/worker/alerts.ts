@@ -97,7 +97,7 @@ export function alertOf(kind: AlertKind, message: string, job: ScheduledJob | nu
 }
 
 function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Alert[] {
-  const { heldPlans, heldRequests, attentionRequests, overdueRequests, isLedgerWritable } = condition;
+  const { heldPlans, heldRequests, attentionRequests, overdueRequests, overdueAccess, isLedgerWritable } = condition;
   const { diskFreeBytes, diskFreeBytesMin, logBytes, clock } = condition;
   const found = (kind: AlertKind, message: string | null): Alert[] =>
     message === null ? [] : [alertOf(kind, message)];
@@ -115,6 +115,11 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
       overdueRequests > 0,
       'overdue',
       `${countedText(overdueRequests, 'erasure request is', 'erasure requests are')} past the due date`,
+    ),
+    ...only(
+      overdueAccess > 0,
+      'access_overdue',
+      `${countedText(overdueAccess, 'request for access is', 'requests for access are')} past the due date`,
     ),
     ...only(
       attentionRequests > 0,

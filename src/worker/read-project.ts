@@ -10,7 +10,7 @@ import { causeOf, listJobs } from '../job/service-cause.ts';
 import type { JobState, ProjectCondition, ProjectState } from '../job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Database } from '../mirror/database.ts';
-import { countRequests, listRequests } from '../mirror/erasure-requests.ts';
+import { countRequests, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { readLogBytes } from '../mirror/log-size.ts';
 import { readOpenAlerts, type Alert } from '../mirror/open-alerts.ts';
 import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
@@ -85,12 +85,14 @@ export function readProjectCondition(
 ): ProjectCondition {
   const { held = 0, attention = 0 } = countRequests(db);
   const now = isoTime(nowMs);
+  const countOverdue = (requests: readonly ErasureRequest[]): number =>
+    requests.filter(({ certifiedAt, dueAt }) => certifiedAt === null && dueAt < now).length;
   return {
     heldPlans: listHeldPlans(db).length,
     heldRequests: held,
     attentionRequests: attention,
-    overdueRequests: listRequests(db, 'open').filter(({ certifiedAt, dueAt }) => certifiedAt === null && dueAt < now)
-      .length,
+    overdueRequests: countOverdue(listRequests(db, 'open')),
+    overdueAccess: countOverdue(listRequests(db, 'open', 'access')),
     diskFreeBytes: freeBytesAt(dataDir),
     diskFreeBytesMin: alerts.diskFreeBytesMin,
     logBytes: readLogBytes(dataDir),

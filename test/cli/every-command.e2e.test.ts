@@ -137,6 +137,13 @@ it('where, erase add, list, show, receipt, amend and cancel: a request is receiv
   expect((await run('erase cancel', [second])).stdout).toBe(`cancelled ${second}\n`);
 });
 
+it('access list, answer and cancel: there is none, and none that is named', async () => {
+  expect((await run('access list')).stdout).toBe('no open request for access\n');
+  for (const end of ['answer', 'cancel'])
+    expect((await run(`access ${end}`, ['3f2a'], 2)).stderr).toContain('there is no request for access of that id');
+  expect((await run('where', ['--request', '3f2a'], 2)).stderr).toContain('there is no request for access of that id');
+});
+
 it('reconcile: the person leaves the service, the mirror and every published file, with a certificate', async () => {
   expect(await json('reconcile')).toMatchObject({
     erasure: { fenced: 1, verified: 1, certified: 1, sealed: 1, residue: 0 },

@@ -31,6 +31,14 @@ function lastProblem(records: readonly LedgerRecord[]): string | undefined {
   return records.map((record) => order(record)).at(-1);
 }
 
+const asked: LedgerRecord = {
+  type: 'asked',
+  ...about,
+  subject: 'a'.repeat(64),
+  authorisation: 'b'.repeat(64),
+  due_at: '2026-12-20T12:00:00.000Z',
+};
+const answered: LedgerRecord = { type: 'answered', ...about };
 const cancelled: LedgerRecord = { type: 'cancelled', ...about };
 const held: LedgerRecord = { type: 'held', ...about, reason: 'shared_identifier' };
 const approved: LedgerRecord = { type: 'approved', ...about };
@@ -96,6 +104,8 @@ describe('what may be recorded', () => {
     ['reopened and proved again', [...life, reopened(2), { ...scan(0) }, { ...verified, generation: 2 }]],
     ['an older database brought up', [...life, { type: 'replayed', epoch_from: 0, epoch_to: 1, rows: 3 }]],
     ['let in again', [...life, { type: 'readmitted', ...about, reason: 'e'.repeat(64), entries: 2 }]],
+    ['a request for access that is answered, written twice by a kill', [asked, answered, answered]],
+    ['a request for access that is cancelled', [asked, cancelled]],
     ['acknowledged by a consumer', [...life, acknowledged(1), acknowledged(1)]],
     ['acknowledged again after it was reopened', [...life, acknowledged(1), reopened(2), acknowledged(2)]],
   ] satisfies [string, LedgerRecord[]][])('%s', (_what, records) => {
@@ -106,6 +116,11 @@ describe('what may be recorded', () => {
 describe('what may not', () => {
   it.each([
     ['a request that nobody made', [fenced], 'unknown_request'],
+    ['an answer to a request for erasure', [...before('scoped'), answered], 'wrong_order'],
+    ['an answer that nobody asked for', [answered], 'unknown_request'],
+    ['a request for access under the id of another request', [...before('scoped'), asked], 'received_twice'],
+    ['an erasure by a request for access', [asked, ...life.slice(1, 2)], 'wrong_order'],
+    ['a request for access that is cancelled after its answer', [asked, answered, cancelled], 'wrong_order'],
     ['acknowledged before anything was erased', [...before('fenced'), acknowledged(1)], 'wrong_order'],
     ['acknowledged of another generation', [...life, acknowledged(2)], 'wrong_generation'],
     ['fenced without an intent', [...before('fencing'), fenced], 'wrong_order'],

@@ -124,8 +124,18 @@ function bundle(records: LedgerRecord[], issue: (own: Json) => Json = (own) => o
 const subjectKey = '22'.repeat(32);
 const subject = subjectMac({ subjectKey, given: [{ kind: 'email', value: 'ann@x.example' }] });
 
+const asked: LedgerRecord = {
+  type: 'asked',
+  request: requestId(1),
+  generation: 1,
+  subject,
+  authorisation: 'e'.repeat(64),
+  due_at: '2026-12-20T12:00:00.000Z',
+  identity: 'logged_in',
+};
+
 /** The receipt of a request that was just received, or refused. */
-function receipt(more: LedgerRecord[] = [], isRotated = false): string {
+function receipt(more: LedgerRecord[] = [], isRotated = false, first = life({ subject })[0] as LedgerRecord): string {
   return within((dataDir) => {
     const clock = tickingClock();
     const ledger = openLedger(dataDir, clock);
@@ -133,7 +143,7 @@ function receipt(more: LedgerRecord[] = [], isRotated = false): string {
       ledger.append([lifeOf(2, 1).flat()[0] as LedgerRecord]);
       ledger.rotateKey();
     }
-    ledger.append([life({ subject })[0] as LedgerRecord]);
+    ledger.append([first]);
     for (const record of more) ledger.append([record]);
     const db = openDatabase(join(dataDir, 'mirror'), clock);
     const context = { db, ledger: () => ledger, settings: { dataDir } } as never;
@@ -230,6 +240,7 @@ export function writeProofVectors(target: string): void {
     ['receipt', plain, null],
     ['receipt-after-rotation', receipt([], true), null],
     ['receipt-refused', answered, null],
+    ['receipt-access', receipt([], false, asked), null],
     ['receipt-received-earlier', replaced(plain, '"received_at": "2026', '"received_at": "2025'), 'says_otherwise'],
     [
       'receipt-other-answer',

@@ -128,6 +128,8 @@ const vectors: Vector[] = [
   { name: 'copy-forgotten', change: (folder) => appendCopies(folder, 'copy_forgotten'), nowMs: inTheNextYear },
   { name: 'acknowledged', change: appendConsumers, nowMs: inTheNextYear },
   { name: 'acknowledged-too-early', change: (folder) => appendConsumers(folder, 4), nowMs: inTheNextYear },
+  { name: 'access', change: (folder) => appendAccess(folder, 4), nowMs: inTheNextYear },
+  { name: 'access-never-asked', change: (folder) => appendAccess(folder, 5), nowMs: inTheNextYear },
   {
     name: 'checkpoint-changed',
     change: (folder) => edit(folder, 'checkpoints/000000005.txt', (text) => text.replace('\n5\n', '\n6\n')),
@@ -195,6 +197,18 @@ function appendConsumers(folder: string, at = Infinity): void {
     folder,
     life.toSpliced(at, 0, { type: 'acknowledged', ...about, consumer: 'warehouse', note: 'e'.repeat(64) }),
   );
+}
+
+/** Two requests for access, of which one is cancelled; answered is the one with that number. */
+function appendAccess(folder: string, answered: number): void {
+  const of = (n: number) => ({ request: requestId(n), generation: 1 });
+  const asked = { subject: 'a'.repeat(64), authorisation: 'b'.repeat(64), due_at: '2027-01-20T12:00:00.000Z' };
+  append(folder, [
+    { type: 'asked', ...of(3), ...asked, identity: 'logged_in' },
+    { type: 'asked', ...of(4), ...asked },
+    { type: 'cancelled', ...of(3) },
+    { type: 'answered', ...of(answered) },
+  ]);
 }
 
 /** A second request, of a project that two machines had; said of the first one's copy is only what is given. */

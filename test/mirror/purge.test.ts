@@ -25,6 +25,7 @@ function churnedRequests(): { db: Database; bytes: () => Buffer } {
     insertRequest(db, {
       id,
       generation: 1,
+      isAccess: false,
       origin: 'manual',
       basis: 'objection',
       authorisedBy: 'T-1',

@@ -118,6 +118,7 @@ test('a person whom the service lists again after the certificate is a warning u
   const at = '2026-01-01T00:00:00.000Z';
   const about = {
     generation: 1,
+    isAccess: false,
     origin: 'manual',
     basis: 'objection',
     authorisedBy: null,
@@ -363,6 +364,7 @@ test('a key that may not delete is at fault once an erasure is open', async () =
   const at = '2026-01-01T00:00:00.000Z';
   const about = {
     generation: 1,
+    isAccess: false,
     origin: 'manual',
     basis: 'objection',
     authorisedBy: 'dpo',

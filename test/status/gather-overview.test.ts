@@ -286,7 +286,15 @@ test('open requests stand by urgency, without a word that somebody wrote', async
     const id = `0000000${number}-0000-4000-8000-000000000000`;
     const times = { receivedAt: before(hourMs), dueAt: before(-dueInMs) };
     const who = { basis: 'ann@example.com asked', authorisedBy: 'ann@example.com', deleteEvents: true };
-    insertRequest(db, { id, generation: 1, origin: 'manual', ...who, ...times, box: Buffer.from('x') });
+    insertRequest(db, {
+      id,
+      generation: 1,
+      isAccess: false,
+      origin: 'manual',
+      ...who,
+      ...times,
+      box: Buffer.from('x'),
+    });
     editRequest(db, id, change);
   };
   add(1, 5 * hourMs, { state: 'executing' });
@@ -312,7 +320,7 @@ test('ended requests are named, the newest first, where the file of their certif
     const id = `0000000${number}-0000-4000-8000-000000000000`;
     const times = { receivedAt: before(9 * hourMs), dueAt: before(-hourMs) };
     const who = { basis: 'objection', authorisedBy: 'dpo', deleteEvents: true };
-    insertRequest(db, { id, generation: 1, origin: 'manual', ...who, ...times, box: null });
+    insertRequest(db, { id, generation: 1, isAccess: false, origin: 'manual', ...who, ...times, box: null });
     editRequest(db, id, { state: number === 4 ? 'attention' : 'sealed', certifiedAt: before(number * hourMs) });
     if (number !== 2) writeCertificateFile(dataDir, { request: id, generation: 1 }, '{}', () => false);
   }

@@ -97,7 +97,13 @@ test('the certificate of an ended request is shown, and that of an open one is n
   const ids = ['11111111-0000-4000-8000-000000000000', '22222222-0000-4000-8000-000000000000'] as const;
   const at = '2026-01-01T00:00:00.000Z';
   for (const id of ids) {
-    const who = { origin: 'manual', basis: 'objection', authorisedBy: 'dpo', deleteEvents: true } as const;
+    const who = {
+      isAccess: false,
+      origin: 'manual',
+      basis: 'objection',
+      authorisedBy: 'dpo',
+      deleteEvents: true,
+    } as const;
     insertRequest(db, { id, generation: 1, ...who, receivedAt: at, dueAt: at, box: null });
     editRequest(db, id, { state: id === ids[0] ? 'sealed' : 'attention', certifiedAt: at });
     writeCertificateFile(dataDir, { request: id, generation: 1 }, `{"request":"${id}"}`, () => false);

@@ -202,6 +202,7 @@ const freshContent: ProjectContent = {
     nextDueAt: later(12 * dayMs),
     eventsExpectedBy: later(2.7 * dayMs),
     fence: { entries: 402, hits: 38, recreated: 1 },
+    access: { open: 0, overdue: 0, nextDueAt: null },
     listedAgain: { letIn: 0, out: [] },
   },
   openRequests: [
@@ -278,6 +279,7 @@ const condition: ProjectCondition = {
   heldRequests: 0,
   attentionRequests: 0,
   overdueRequests: 0,
+  overdueAccess: 0,
   diskFreeBytes: 81_000_000_000,
   diskFreeBytesMin: 1_000_000_000,
   logBytes: 9_000_000,
@@ -470,6 +472,7 @@ const many = changed({
     nextDueAt: later(2.1 * dayMs),
     eventsExpectedBy: later(9.7 * dayMs),
     fence: { entries: 51_233, hits: 1204, recreated: 7 },
+    access: { open: 0, overdue: 0, nextDueAt: null },
     listedAgain: { letIn: 0, out: [] },
   },
   openRequests: Array.from({ length: 12 }, (_request, index) =>

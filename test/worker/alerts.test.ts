@@ -28,6 +28,7 @@ const condition: ProjectCondition = {
   heldRequests: 0,
   attentionRequests: 0,
   overdueRequests: 0,
+  overdueAccess: 0,
   diskFreeBytes: 2e9,
   diskFreeBytesMin: 1e9,
   logBytes: 1e8,

@@ -30,6 +30,7 @@ export function fakeProject(
     heldRequests: 0,
     attentionRequests: 0,
     overdueRequests: 0,
+    overdueAccess: 0,
     diskFreeBytes: 5e9,
     diskFreeBytesMin: 1e9,
     logBytes: 0,

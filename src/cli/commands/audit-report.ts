@@ -74,7 +74,7 @@ function readDay(text: string): string {
 }
 
 function summary(report: AuditReport): string {
-  const { from, to, totals, times, earlierOpen } = report;
+  const { from, to, totals, access, times, earlierOpen } = report;
   const table = formatTable(
     [`${from} to ${to}`, 'requests'],
     [
@@ -90,6 +90,13 @@ function summary(report: AuditReport): string {
       ['cancelled', totals.cancelled],
       ['ended by age and unproved', totals.unproved],
       ['open from before', earlierOpen],
+      ...(access.received === 0
+        ? []
+        : [
+            ['for access: received', access.received],
+            ['for access: answered', access.answered],
+            ['for access: overdue', access.overdue],
+          ]),
       ['median until erased here', durationText(times.here.medianMs)],
       ['worst until erased here', durationText(times.here.worstMs)],
       ['median until complete', durationText(times.complete.medianMs)],

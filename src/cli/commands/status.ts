@@ -151,9 +151,15 @@ function freshnessTable(lists: ProjectContent['lists']): string {
 
 /** The states of the erasure requests; nothing where there never was one. */
 function erasureText(erasure: ErasureReport): string[] {
-  const { states, nextDueAt, eventsExpectedBy, fence } = erasure;
+  const { states, nextDueAt, eventsExpectedBy, fence, access } = erasure;
   const counts = stateCounts(states);
-  if (counts.length === 0) return [];
+  const forAccess =
+    access.nextDueAt === null
+      ? []
+      : [
+          `requests for access: ${countText(access.open)} open, next due ${secondText(access.nextDueAt)} (\`access list\`)\n`,
+        ];
+  if (counts.length === 0) return forAccess;
   const table = formatTable(['requests to erase', { right: 'count' }], counts);
   const notes = [
     ...(nextDueAt === null ? [] : [`next due ${secondText(nextDueAt)}`]),
@@ -161,7 +167,7 @@ function erasureText(erasure: ErasureReport): string[] {
     `the fence has kept rows out ${countText(fence.hits)} times, ${countText(fence.recreated)} of them of persons created again`,
     ...listedAgainTexts(erasure.listedAgain),
   ];
-  return [`${table}${notes.map((text) => `${text}\n`).join('')}`];
+  return [`${table}${notes.map((text) => `${text}\n`).join('')}`, ...forAccess];
 }
 
 function snapshotText(snapshots: readonly SnapshotReport[]): string {

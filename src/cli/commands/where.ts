@@ -4,6 +4,7 @@ import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
 import { countText, secondText } from '../../core/words.ts';
+import { namedForAccess } from '../../erasure/access.ts';
 import { whereIs, type Whereabouts } from '../../erasure/find/where.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
@@ -17,6 +18,7 @@ import { formatTable } from '../table.ts';
 export function define(command: Command, context: CommandContext): CommandAction {
   addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input: identifiers of one person')
+    .option('--request <id>', 'the person of a request for access, as `access list` shows its id')
     .option('--export <file>', 'write all data of the person to this JSON file (mode 0600)')
     .option('--page <file>', 'write the data to this HTML file, a page for the person to read (mode 0600)');
   return {
@@ -25,10 +27,15 @@ Searches the mirror, the quarantine, every published file of every generation, a
 
 Examples:
   analytics-mirror where --email ann@example.com
-  analytics-mirror where --file ann.csv --export ann.json --page ann.html`,
-    run: async (app, source: string | undefined, options: GivenOptions & { export?: string; page?: string }) => {
-      const { export: file, page } = options;
-      const given = await requireGiven(options, source);
+  analytics-mirror where --file ann.csv --export ann.json --page ann.html
+  analytics-mirror where --request 3f2a --page answer.html`,
+    run: async (app, source: string | undefined, options: WhereOptions) => {
+      const { export: file, page, request } = options;
+      const { settings } = app;
+      const given =
+        request === undefined
+          ? await requireGiven(options, source)
+          : namedForAccess({ db: app.databaseReadOnly(), settings }, request);
       const { whereabouts, access } = await whereIs(
         {
           db: app.databaseReadOnly(),
@@ -56,6 +63,8 @@ Examples:
     },
   };
 }
+
+type WhereOptions = GivenOptions & { request?: string; export?: string; page?: string };
 
 function whereText(whereabouts: Whereabouts, written: readonly string[], db: Database): string {
   const { places, requests, erasedBy, isShared, searched } = whereabouts;

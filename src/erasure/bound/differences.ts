@@ -118,7 +118,7 @@ export async function differingFences(
 /** What the mirror says of requests otherwise than the ledger did when the mirror took up its entries. Reads no other file. */
 export function requestDifferences(db: Database, ledger: Source): Difference[] {
   const histories = historiesTaken(db, ledger);
-  const requests = listRequests(db, 'all');
+  const requests = [...listRequests(db, 'all'), ...listRequests(db, 'all', 'access')];
   const known = new Set(requests.map(({ id }) => id));
   const differs = (id: string, what: string): Difference => ({
     part: 'requests',
@@ -143,7 +143,7 @@ export function requestDifferences(db: Database, ledger: Source): Difference[] {
       const what = `is ${here}; the ledger says ${recorded}`;
       return [differs(id, here === recorded ? 'has other times or terms than on the ledger' : what)];
     }),
-    ...[...histories.all()].flatMap(({ request, state }) =>
+    ...[...histories.all(), ...histories.access()].flatMap(({ request, state }) =>
       known.has(request) ? [] : [differs(request, `is missing; the ledger says ${stateText(state)}`)],
     ),
   ];

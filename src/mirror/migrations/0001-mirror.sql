@@ -334,6 +334,7 @@ INSERT INTO taken_entries VALUES (1, 0);
 CREATE TABLE erasure_requests (
   id TEXT PRIMARY KEY,
   generation INTEGER NOT NULL DEFAULT 1,
+  is_access INTEGER NOT NULL CHECK (is_access IN (0, 1)),
   origin TEXT NOT NULL CHECK (origin IN ('manual', 'upstream', 'restore')),
   basis TEXT NOT NULL,
   authorised_by TEXT,
@@ -369,7 +370,7 @@ CREATE TABLE erasure_requests (
   holders BLOB
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX erasure_requests_by_state ON erasure_requests (state);
-CREATE TRIGGER history_of_receipt AFTER INSERT ON erasure_requests
+CREATE TRIGGER history_of_receipt AFTER INSERT ON erasure_requests WHEN NOT NEW.is_access
 BEGIN
   INSERT INTO history VALUES (substr(NEW.received_at, 1, 10), 'received', 1) ON CONFLICT DO UPDATE SET value = value + 1;
 END;

@@ -21,6 +21,7 @@ test('requests that only the ledger knows are ended and told, once', () => {
   insertRequest(db, {
     id: requestId(3),
     generation: 1,
+    isAccess: false,
     origin: 'manual',
     basis: 'objection',
     authorisedBy: null,

@@ -45,6 +45,7 @@ function kept(one: Box) {
   const context = { db, settings: { dataDir } };
   const request = {
     generation: 1,
+    isAccess: false,
     origin: 'manual',
     basis: 'objection',
     authorisedBy: null,

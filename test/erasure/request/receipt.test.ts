@@ -35,6 +35,7 @@ function received({ boxOfItsOwn = false } = {}) {
   insertRequest(db, {
     id: requestId(1),
     generation: 1,
+    isAccess: false,
     origin: 'manual',
     basis: 'objection',
     authorisedBy: null,

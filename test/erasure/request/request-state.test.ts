@@ -138,7 +138,7 @@ describe('the status of a target', () => {
 });
 
 describe('the reason of a state', () => {
-  const held = { reason: 'too_many', certifiedAt: null } as const;
+  const held = { reason: 'too_many', certifiedAt: null, isAccess: false } as const;
   const open = [
     { status: 'done', reason: null },
     { status: 'attention', reason: 'recreated' },
@@ -151,6 +151,7 @@ describe('the reason of a state', () => {
     ['life_exceeded', [held, 'sealed', open]],
     [null, [{ ...held, certifiedAt: 'x' }, 'sealed', []]],
     [null, [held, 'scoped', []]],
+    [null, [{ ...held, isAccess: true }, 'sealed', []]],
   ])('is %s', (reason, of) => {
     expect(requestReason(...of)).toBe(reason);
   });

@@ -90,7 +90,9 @@ function generations(): Case {
   });
 }
 
-/** Requests that ended in every other way. */
+const asked = { subject: '1'.repeat(64), authorisation: '2'.repeat(64), due_at: '2026-12-20T12:00:00.000Z' };
+
+/** Requests that ended in every other way, and those for access. */
 function refusals(): Case {
   return within((dataDir) => {
     plantKeys(dataDir);
@@ -109,6 +111,10 @@ function refusals(): Case {
       ...lifeOf(3, 1).slice(0, 8).flat(),
       { type: 'attention', ...about(3), target: 'upstream.person', reason: 'life_exceeded' },
       { type: 'sealed', ...about(3) },
+      { type: 'asked', ...about(4), ...asked },
+      { type: 'asked', ...about(5), ...asked, identity: 'logged_in' },
+      { type: 'answered', ...about(4) },
+      { type: 'cancelled', ...about(5) },
       { type: 'replayed', epoch_from: 0, epoch_to: 1, rows: 3 },
       { type: 'key_bound', key: 'fence', check: 'd'.repeat(32) },
     ]);

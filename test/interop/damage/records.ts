@@ -95,6 +95,8 @@ function snapshot(random: Random): Json {
 const about = 'request generation ';
 export const shapes: Record<string, string> = {
   received: `${about}origin basis subject authorisation delete_events due_at decided_by? identity? exception?`,
+  asked: `${about}subject authorisation due_at identity?`,
+  answered: about,
   scoped: `${about}persons distinct_ids recordings quarantined files`,
   held: `${about}reason`,
   approved: about,

@@ -3,28 +3,29 @@
 from records import TARGETS_AT_SERVICE, is_local
 
 
+FIRST = ('received', 'asked')
 BEGUN = ('received', 'scoped', 'held', 'approved', 'fencing')
 FENCED = ('fenced', 'verified', 'reopened')
 ENDED = ('certified', 'sealed')
 ALL = BEGUN + FENCED + ENDED
 MAY_COME_IN = {
     'scoped': BEGUN + ('reopened',), 'held': BEGUN[1:], 'approved': ('scoped', 'held', 'approved'), 'amended': BEGUN + FENCED,
-    'refused': BEGUN + ('refused',), 'cancelled': BEGUN + ('cancelled',), 'fencing': BEGUN[1:] + FENCED,
+    'refused': BEGUN + ('refused',), 'cancelled': BEGUN + ('asked', 'cancelled'), 'answered': ('asked', 'answered'), 'fencing': BEGUN[1:] + FENCED,
     'fenced': ('fencing', 'fenced'), 'intent': FENCED, 'result': FENCED, 'awaiting_upstream': FENCED,
     'locally_verified': FENCED, 'certified': ('verified', 'certified'), 'sealed': ('certified', 'refused', 'cancelled', 'sealed'),
     'reopened': FENCED + ENDED, 'readmitted': FENCED + ENDED, 'acknowledged': FENCED + ENDED, 'attention': ALL,
-    'scan': ALL + ('refused', 'cancelled'),
+    'scan': ALL + ('refused', 'cancelled', 'asked', 'answered'),
 }  # fmt: skip
 LEADS_TO = {
-    'held': 'held', 'approved': 'approved', 'refused': 'refused', 'cancelled': 'cancelled', 'fencing': 'fencing',
+    'held': 'held', 'approved': 'approved', 'refused': 'refused', 'cancelled': 'cancelled', 'answered': 'answered', 'fencing': 'fencing',
     'fenced': 'fenced', 'locally_verified': 'verified', 'certified': 'certified', 'sealed': 'sealed', 'reopened': 'reopened',
 }  # fmt: skip
 NEEDS_INTENT = ('deleted', 'removed', 'purged', 'rewritten', 'deletion_requested')
 
 
 class Request:
-    def __init__(self):
-        self.phase, self.generation, self.fencing_epoch = 'received', 1, None
+    def __init__(self, phase):
+        self.phase, self.generation, self.fencing_epoch = phase, 1, None
         self.was_fenced = self.is_scanned = self.was_found = self.life_exceeded = self.has_fault = False
         self.intents, self.last_results, self.targets_reached = set(), {}, set()
 
@@ -85,9 +86,9 @@ class Order:
     def problem_of_request(self, record, name):
         request = self.requests.get(name)
         if request is None:
-            request = self.requests[name] = Request()
+            request = self.requests[name] = Request(record['type'])
             problem = 'unknown_request'
-            if record['type'] == 'received':
+            if record['type'] in FIRST:
                 problem = None if record['generation'] == 1 else 'wrong_generation'
         elif request.has_fault:
             return None
@@ -98,7 +99,7 @@ class Order:
 
     def judge(self, request, record):
         kind = record['type']
-        if kind == 'received':
+        if kind in FIRST:
             return 'received_twice'
         is_next = kind == 'reopened' and request.phase != 'reopened'
         if 'generation' in record and record['generation'] != request.generation + is_next:

@@ -56,7 +56,7 @@ def judge_receipt(text, prefix, verdict):
         return None
     entries = judge_proved(receipt['entries'], receipt['request'], keys, prefix, verdict)
     own = [record for _, record in entries if names(record, receipt['request'])]
-    received, refused, answer = last(own, 'received'), last(own, 'refused'), receipt.get('answer')
+    received, refused, answer = last(own, 'received') or last(own, 'asked'), last(own, 'refused'), receipt.get('answer')
     is_said = received and received['at'] == receipt['received_at'] and keys.name == receipt['ledger']
     if answer and not (refused and refused['at'] == answer['refused_at'] and refused['reason'] == answer['reason']):
         is_said = False

@@ -137,6 +137,7 @@ R = 'request generation '
 DECISION = ' decided_by? identity? exception?'
 FIELDS = {
     'received': R + 'origin basis subject authorisation delete_events due_at' + DECISION,
+    'asked': R + 'subject authorisation due_at identity?', 'answered': R,
     'scoped': R + 'persons distinct_ids recordings quarantined files',
     'held': R + 'reason', 'approved': R, 'cancelled': R, 'sealed': R, 'amended': R + 'basis authorisation?' + DECISION,
     'refused': R + 'reason', 'fencing': R + 'epoch fence continued? served_at?', 'fenced': R + 'epoch',

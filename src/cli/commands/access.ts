@@ -1,0 +1,62 @@
+import type { Command } from 'commander';
+import { endAccess } from '../../erasure/access.ts';
+import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
+import { believed } from '../../erasure/projection.ts';
+import { together } from '../../erasure/request/together.ts';
+import { hasBox } from '../../mirror/request-box.ts';
+import { readLedger } from '../../ledger/ledger.ts';
+import { secondText } from '../../core/words.ts';
+import { finalStates, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
+import { formatTable } from '../table.ts';
+
+/** Defines `access list`, `access answer` or `access cancel`: requests of people who ask what is held about them. */
+export function define(command: Command, context: CommandContext): CommandAction {
+  if (command.name() === 'list') return defineList(command);
+  const end = command.name() === 'answer' ? 'answered' : 'cancelled';
+  command.argument('<ids...>', "the requests' ids, or their first characters");
+  return {
+    help: `\nExamples:\n  analytics-mirror access ${command.name()} 3f2a`,
+    run: async (app, ids: string[]) => {
+      const { requests } = await runEraseJob(app.jobContext(context.signal), (job) => {
+        const ended = together(job, (own) => ids.map((id) => endAccess(own, id, end).id));
+        return Promise.resolve({ outcome: 'done', counts: { [end]: ended.length }, requests: ended } as const);
+      });
+      return { json: { [end]: requests }, text: requests.map((id) => `${end} ${id}\n`).join('') };
+    },
+  };
+}
+
+function defineList(command: Command): CommandAction {
+  command.option('--all', 'list ended requests too');
+  return {
+    help: '\nExamples:\n  analytics-mirror access list\n  analytics-mirror access list --all --json',
+    run: (app, { all }: { all?: boolean }) => {
+      const db = app.databaseReadOnly();
+      const { histories } = readLedger(app.settings.dataDir);
+      const requests = listRequests(db, 'all', 'access')
+        .map((request) => believed(db, request, histories.of(request.id)))
+        .filter(({ state }) => all === true || !finalStates.includes(state))
+        .map((request) => asTold(request, hasBox(db, request.id)));
+      return { json: { requests }, text: requests.length === 0 ? 'no open request for access\n' : tableOf(requests) };
+    },
+  };
+}
+
+/** A request for access, without what is of erasure only. `isNamed`: whether the identifiers of its person are kept here. */
+type Told = { id: string; state: string; receivedAt: string; dueAt: string; by: string | null; isNamed: boolean };
+
+function asTold({ id, state, receivedAt, dueAt, authorisedBy: by }: ErasureRequest, isNamed: boolean): Told {
+  return { id, state: state === 'sealed' ? 'answered' : state, receivedAt, dueAt, by, isNamed };
+}
+
+function tableOf(requests: readonly Told[]): string {
+  const rows = requests.map(({ id, state, receivedAt, dueAt, by, isNamed }) => [
+    id,
+    state === 'received' && !isNamed ? 'received, to be sent again' : state,
+    secondText(receivedAt),
+    dueAt.slice(0, 10),
+    by ?? '',
+  ]);
+  return formatTable(['request', 'state', 'received', 'due', 'by'], rows);
+}
