@@ -363,7 +363,7 @@ it('completion: every shell gets every command, its options and the values that 
 it('no command of the program is without a story here', async () => {
   const namesIn = async (...args: readonly string[]): Promise<string[]> =>
     commandsIn((await runCliHere([...args, '--help'])).stdout);
-  const groups = ['erase', 'audit', 'config', 'cluster'];
+  const groups = ['access', 'erase', 'audit', 'config', 'cluster'];
   const names = (await namesIn()).filter((name) => !groups.includes(name));
   for (const group of groups) names.push(...(await namesIn(group)).map((name) => `${group} ${name}`));
   // `demo.e2e.long.test.ts` has the demo, `init.e2e.long.test.ts` the first hour.
