@@ -4,7 +4,7 @@ import { embeddedPerson, withoutDistinctIds } from '../contract/embedded-person.
 import type { IdentifierKind } from '../contract/identity.ts';
 import { textListOf, type Columns, type ColumnValue } from '../contract/tolerant-reader.ts';
 import { prepareNoteListedAgain } from './listed-again.ts';
-import { isAfter, openFence, type Fence, type Hit, type ShownPerson } from './fenced-identifier.ts';
+import { openFence, type Fence, type Hit, type ShownPerson } from './fenced-identifier.ts';
 import { identifiersOfUnread, type QuarantinedRow } from './quarantine.ts';
 
 /** What the fence says of a row: it may enter as it is or trimmed, or it is kept out (undefined). */
@@ -61,8 +61,9 @@ function prepareAdmitRow(
     const own = naming.flatMap(({ role, name }) => hitOf(fence, role, row[name]) ?? []);
     const [first] = own;
     if (first) {
-      fence.count(first, at, first.kind !== 'recording_id' && isAfter(row[sortTime], first));
-      noteListedAgain(own, { row, isSame: !isAfter(row[sortTime], first) });
+      const isSame = fence.isSame(first, row[sortTime]);
+      fence.count(first, at, !isSame);
+      noteListedAgain(own, { row, isSame });
       return undefined;
     }
     const judged = judgeShown(fence, shownIn(dataset, row), at);

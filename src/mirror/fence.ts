@@ -46,12 +46,14 @@ export type FenceEntry = { kind: IdentifierKind; mac: string };
 type Fencing = { id: string; epoch: number; at: string; servedAt?: string | null };
 
 /**
- * Fences identifiers for a request, beside what the request has fenced before. The entries of other requests stay. Call it
- * inside the transaction that raises the epoch.
+ * Fences identifiers for a request, beside what the request has fenced before. The entries of other requests stay. When the service
+ * made a person is kept by its MAC. Call it inside the transaction that raises the epoch, before the rows are removed.
  */
 export function fenceIdentifiers(db: Database, request: Fencing, identifiers: Iterable<Identifier>): void {
-  const sql = /*sql*/ `INSERT INTO fence (kind, mac, request_id, epoch, fenced_at, served_at, seen_pass)
-      VALUES (@kind, fence_mac(@kind, @value), @id, @epoch, @at, @servedAt, @seenPass) ON CONFLICT DO NOTHING`;
+  const sql = /*sql*/ `INSERT INTO fence (kind, mac, request_id, epoch, fenced_at, served_at, seen_pass, created_mac)
+      VALUES (@kind, fence_mac(@kind, @value), @id, @epoch, @at, @servedAt, @seenPass,
+        iif(@kind = 'person_uuid', fence_mac('created_at', (SELECT created_at FROM persons WHERE uuid = @value)), NULL))
+    ON CONFLICT DO NOTHING`;
   const add = db.prepare(sql);
   const seenPass = seenPassOfNow(db);
   for (const { kind, value } of identifiers) add.run({ servedAt: null, ...request, kind, value, seenPass });

@@ -8,6 +8,7 @@ import { prepareFenceFilter, type FenceFilter } from './fence-mac.ts';
 /**
  * A request that has fenced an identifier, and what was known when its fence rose. Times are ISO 8601 UTC: `fencedAt` by this
  * machine's clock, `servedAt` by the service's. `seenPass`: no row that was added since was first seen by it or a pass before.
+ * `createdMac`: of when the service had made the person, where the mirror had the row.
  */
 type Fencing = {
   requestId: string;
@@ -16,6 +17,7 @@ type Fencing = {
   fencedAt: string;
   servedAt: string | null;
   seenPass: number | null;
+  createdMac: Buffer | null;
 };
 
 /** An identifier that is fenced, and the requests that have fenced it, the newest first. */
@@ -36,6 +38,11 @@ export type Fence = Pick<FenceFilter, 'refresh' | 'isEmpty'> & {
   find: (kind: IdentifierKind, value: string) => Hit | undefined;
   /** Counts a row that an identifier keeps out. `isRecreated`: it is of somebody who came after the erasure. */
   count: (identifier: Identifier, at: string, isRecreated: boolean) => void;
+  /**
+   * Whether a row that a fenced identifier names was there before the erasure. `madeAt`: when the service made it. A person made at the
+   * very same time is the one who was erased, whatever clocks have done since; else the service's time then and now decides.
+   */
+  isSame: (hit: Hit, madeAt: ColumnValue | undefined) => boolean;
   /** Whether a person who holds a fenced distinct id came after the erasure. */
   cameAfter: (person: ShownPerson, hit: Hit) => boolean;
 };
@@ -44,7 +51,8 @@ export type Fence = Pick<FenceFilter, 'refresh' | 'isEmpty'> & {
 export function openFence(db: Database): Fence {
   const { refresh, isEmpty, mayHold } = prepareFenceFilter(db);
   const find = db.prepare<[string, string, string], Fencing>(/*sql*/ `SELECT request_id AS requestId, origin,
-      fence.fenced_at AS fencedAt, served_at AS servedAt, seen_pass AS seenPass
+      fence.fenced_at AS fencedAt, served_at AS servedAt, seen_pass AS seenPass,
+      created_mac AS createdMac
     FROM fence LEFT JOIN erasure_requests ON id = request_id
     WHERE kind = ? AND mac = fence_mac(?, ?) ORDER BY fence.epoch DESC, request_id`);
   const count =
@@ -56,6 +64,7 @@ export function openFence(db: Database): Fence {
         UNION ALL SELECT first_seen_pass FROM deletions WHERE dataset = 'persons' AND key = @uuid
         UNION ALL SELECT first_seen_pass FROM quarantine WHERE dataset = 'persons' AND row_id = @uuid)`)
     .pluck();
+  const createdMac = db.prepare<[string], Buffer | null>(/*sql*/ `SELECT fence_mac('created_at', ?)`).pluck();
   return {
     refresh,
     isEmpty,
@@ -66,6 +75,11 @@ export function openFence(db: Database): Fence {
     },
     count: (identifier, at, isRecreated) =>
       void count.run({ kind: identifier.kind, value: identifier.value, at, isRecreated: isRecreated ? 1 : 0 }),
+    isSame: (hit, madeAt) => {
+      if (hit.kind === 'recording_id') return true;
+      const mac = createdMac.get(String(madeAt));
+      return hit.fencings.some((fencing) => mac && fencing.createdMac?.equals(mac)) || !isAfter(madeAt, hit);
+    },
     cameAfter: ({ uuid, createdAt }, { fencings }) =>
       fencings.some(({ seenPass, servedAt }) => {
         if (seenPass === null || uuid === null) return !isUpTo(createdAt, servedAt);
@@ -76,7 +90,7 @@ export function openFence(db: Database): Fence {
 }
 
 /** Whether a time of the service is after an identifier was first fenced. */
-export function isAfter(time: ColumnValue | undefined, { fencings }: Hit): boolean {
+function isAfter(time: ColumnValue | undefined, { fencings }: Hit): boolean {
   const micros = isoToMicros(String(time));
   return (
     micros !== undefined &&

@@ -24,6 +24,16 @@ export const knownLive: Readonly<Record<string, Move[]>> = {
 
 /** Histories of a service as documented that once broke a promise, by what was wrong. */
 export const known: Readonly<Record<string, Move[]>> = {
+  'an erased person whom a restored service has again was taken for a new one, since its clock was set back': [
+    { do: 'service clock', minutes: -60 },
+    { do: 'keep rows' },
+    sync,
+    { do: 'request', who: 4, by: 'lower email', kill: { at: 'http', nth: 7, moment: 'after' } },
+    { do: 'reconcile', kill: { at: 'http', nth: 6, moment: 'before' } },
+    { do: 'pass', days: 8 },
+    { do: 'reconcile', kill: { at: 'disk', nth: 15, moment: 'before' } },
+    { do: 'restore rows', nth: 0 },
+  ],
   'a deletion left the feed before anybody could read of it': [
     sync,
     exported,

@@ -427,6 +427,7 @@ CREATE TABLE fence (
   last_hit_at TEXT,
   seen_pass INTEGER,
   served_at TEXT,
+  created_mac BLOB,
   PRIMARY KEY (kind, mac, request_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX fence_by_request ON fence (request_id);
