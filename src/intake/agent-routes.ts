@@ -45,11 +45,14 @@ export function agentRoutes({ senders, businessId, tokens, nowMs, submit, find }
   const exercise: Route['act'] = async (call, known) => {
     const claims = await read(call, known, Exercise);
     if (typeof claims === 'string') return agentError(403, claims);
-    if (claims.exercise !== 'deletion') return agentError(400, 'only exercise: deletion is taken here');
+    const { exercise } = claims;
+    const type = exercise === 'deletion' ? 'erase' : exercise;
+    if (type !== 'erase' && type !== 'access')
+      return agentError(400, 'only exercise: deletion and exercise: access are taken here');
     if (claims.email === undefined || claims.email_verified !== true)
       return agentError(400, 'the person is found by a verified address: send email, and email_verified: true');
     const identifier = { kind: 'email', value: claims.email.trim() };
-    const request = GivenRequest.safeParse({ type: 'erase', identifier, identity: 'answered_at_address' });
+    const request = GivenRequest.safeParse({ type, identifier, identity: 'answered_at_address' });
     if (!request.success || !known.sender.kinds.includes('email')) return agentError(400, 'email is no address');
     const own = claims['agent-request-id'];
     // Without an id of the agent's own, a message is the same request only where it is the same, byte for byte.

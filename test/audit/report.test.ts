@@ -183,6 +183,7 @@ describe('the answer of a report', () => {
   const none = { received: 3, complete: 3, open: 0, late: 0, overdue: 0, reopened: 0, held: 0, attention: 0 };
   const good = {
     totals: { ...none, refused: 0, cancelled: 0, unproved: 0 },
+    access: { received: 0, answered: 0, cancelled: 0, open: 0, overdue: 0, late: 0 },
     fence: { entries: 0, hits: 0, recreated: 0, lastHitAt: null },
     differences: [] as string[],
     earlierOpen: 0,
@@ -205,6 +206,7 @@ describe('the answer of a report', () => {
       'Not all is done: a person is needed: 1 difference between mirror.db and the ledger.',
       { ...good, differences: ['x'] },
     ],
+    ['Not all is done: 2 requests for access overdue.', { ...good, access: { ...good.access, overdue: 2 } }],
     ['Not all went as it should: 4 from before this period still open.', { ...good, earlierOpen: 4 }],
   ])('is: %s', (says, report) => {
     expect(reportAnswer(report)).toMatchObject({

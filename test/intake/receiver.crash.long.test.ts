@@ -13,9 +13,12 @@ import { eraseBody, openIntakeWorld, type IntakeWorld } from './intake-world.ts'
 
 const ann = eraseBody('ann@canary.example');
 
-/** The requests that wait for a reconciliation, with what is known of their persons. */
+/** The requests that are open, those for access last, with what is known of their persons. */
 function waitingOf(world: IntakeWorld) {
-  return listRequests(world.db(), 'open').map(({ id }) => boxDetailsOf(world.context(), id)?.given[0]?.value);
+  const db = world.db();
+  return [...listRequests(db, 'open'), ...listRequests(db, 'open', 'access')].map(
+    ({ id }) => boxDetailsOf(world.context(), id)?.given[0]?.value,
+  );
 }
 
 /** Ends what can never go on, as the next `reconcile` does. */
@@ -27,7 +30,11 @@ async function endLost(world: IntakeWorld): Promise<void> {
 }
 
 /** Kills a request at a point, and looks at what is left. Returns whether it came to the point. */
-async function survives(kill: KillPoint, isFirst: boolean, then: 'sent again' | 'ended first'): Promise<boolean> {
+async function survives(
+  kill: KillPoint,
+  { type, isFirst, then }: { type: 'erase' | 'access'; isFirst: boolean; then: 'sent again' | 'ended first' },
+): Promise<boolean> {
+  const body = { ...ann, type };
   const world = await openIntakeWorld();
   if (!isFirst) await world.post(eraseBody('bob@canary.example'));
   const others = isFirst ? [] : ['bob@canary.example'];
@@ -35,7 +42,7 @@ async function survives(kill: KillPoint, isFirst: boolean, then: 'sent again' | 
   let status = 0;
   let text = '';
   const wasKilled = await createKillSwitch(world.dataDir, kill).run(async () => {
-    ({ status, text } = await world.post(ann, key));
+    ({ status, text } = await world.post(body, key));
   });
   if (!wasKilled) return false;
   // Whoever was killed before its answer has answered nothing but that nothing is known.
@@ -44,7 +51,7 @@ async function survives(kill: KillPoint, isFirst: boolean, then: 'sent again' | 
   const promised = status === 201;
   if (then === 'ended first') await endLost(world);
   if (promised) expect(waitingOf(world)).toEqual([...others, 'ann@canary.example']);
-  const again = await world.post(ann, key);
+  const again = await world.post(body, key);
   expect(again.status).toBe(201);
   if (promised) expect(again.text).toBe(text);
   expect(new Set(waitingOf(world))).toEqual(new Set(['ann@canary.example', ...others]));
@@ -55,17 +62,19 @@ async function survives(kill: KillPoint, isFirst: boolean, then: 'sent again' | 
 }
 
 it.for([
-  [anyOperation.sql, true],
-  [anyOperation.sql, false],
-  [anyOperation.disk, true],
-  [anyOperation.disk, false],
+  [anyOperation.sql, true, 'erase'],
+  [anyOperation.sql, false, 'erase'],
+  [anyOperation.sql, false, 'access'],
+  [anyOperation.disk, true, 'erase'],
+  [anyOperation.disk, false, 'erase'],
+  [anyOperation.disk, false, 'access'],
 ] as const)(
-  'killed at %s (the first request: %s), a receipt was never sent, or is honoured',
-  async ([operation, isFirst]) => {
+  'killed at %s (the first request: %s, to %s), a receipt was never sent, or is honoured',
+  async ([operation, isFirst, type]) => {
     for (const then of ['sent again', 'ended first'] as const)
       // What failed has no moment after it; half of a write is one of its own.
       for (const moment of ['before', operation === anyOperation.sql ? 'after' : 'within'] as const) {
-        const met = await sweep((nth) => survives({ operation, nth, moment }, isFirst, then));
+        const met = await sweep((nth) => survives({ operation, nth, moment }, { type, isFirst, then }));
         expect(met).toBeGreaterThan(5);
       }
   },

@@ -96,17 +96,21 @@ def play(url, seed, port, secret):
         (signed(key, business="ANOTHER", **person), 403),
         (signed(key, minutes=-1, **person), 403),
         (signed(SigningKey.generate(), **person), 403),
-        (signed(key, **{**person, "exercise": "access"}), 400),
+        (signed(key, **{**person, "exercise": "sale:opt_out"}), 400),
+        (signed(key, **{**person, "exercise": "access"}), 409),
         (signed(key, **{**person, "email": "bob@example.com"}), 409),
     ]:
         status, answer = call("POST", exercise, wrong, token)
         assert status == expected and answer["code"] == str(expected) and answer["message"], (status, answer)
     assert call("GET", f"{exercise}/00000000-0000-4000-8000-000000000000", token=token)[0] == 403
-    told = heard.get(timeout=30)
-    assert (told["type"], told["data"]["request"]) == ("request.received", made["request_id"]), told
-    told = heard.get(timeout=60)
-    # Nobody has the address, and this agent may learn it.
-    assert (told["type"], told["data"]["outcome"]) == ("request.closed", "nothing_held"), told
+    status, asked = call("POST", exercise, signed(key, **{**person, "exercise": "access", "agent-request-id": "request-2"}), token)
+    assert status == 200 and asked["status"] == "in_progress" and asked["request_id"] != made["request_id"], asked
+    told = [heard.get(timeout=60) for _ in range(3)]
+    received = {each["data"]["request"] for each in told if each["type"] == "request.received"}
+    assert received == {made["request_id"], asked["request_id"]}, told
+    # Nobody has the address, and this agent may learn it. That somebody asks is for an operator to answer.
+    ended = [(each["data"]["request"], each["data"]["outcome"]) for each in told if each["type"] == "request.closed"]
+    assert ended == [(made["request_id"], "nothing_held")], told
     closed = call("GET", f"{exercise}/{made['request_id']}", token=token)
     assert (closed[1]["status"], closed[1]["reason"]) == ("denied", "no_match"), closed
     print("the agent was set up, its request received, told and ended; every signed message that was wrong was refused")
