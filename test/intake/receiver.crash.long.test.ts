@@ -32,7 +32,7 @@ async function endLost(world: IntakeWorld): Promise<void> {
 /** Kills a request at a point, and looks at what is left. Returns whether it came to the point. */
 async function survives(
   kill: KillPoint,
-  { type, isFirst, then }: { type: 'erase' | 'access'; isFirst: boolean; then: 'sent again' | 'ended first' },
+  { type, isFirst, next }: { type: 'erase' | 'access'; isFirst: boolean; next: 'sent again' | 'ended first' },
 ): Promise<boolean> {
   const body = { ...ann, type };
   const world = await openIntakeWorld();
@@ -49,7 +49,7 @@ async function survives(
   expect(status).toBeOneOf([201, 503]);
   await world.restart();
   const promised = status === 201;
-  if (then === 'ended first') await endLost(world);
+  if (next === 'ended first') await endLost(world);
   if (promised) expect(waitingOf(world)).toEqual([...others, 'ann@canary.example']);
   const again = await world.post(body, key);
   expect(again.status).toBe(201);
@@ -71,10 +71,10 @@ it.for([
 ] as const)(
   'killed at %s (the first request: %s, to %s), a receipt was never sent, or is honoured',
   async ([operation, isFirst, type]) => {
-    for (const then of ['sent again', 'ended first'] as const)
+    for (const next of ['sent again', 'ended first'] as const)
       // What failed has no moment after it; half of a write is one of its own.
       for (const moment of ['before', operation === anyOperation.sql ? 'after' : 'within'] as const) {
-        const met = await sweep((nth) => survives({ operation, nth, moment }, { type, isFirst, then }));
+        const met = await sweep((nth) => survives({ operation, nth, moment }, { type, isFirst, next }));
         expect(met).toBeGreaterThan(5);
       }
   },
