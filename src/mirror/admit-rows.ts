@@ -43,7 +43,8 @@ export function prepareAdmission(db: Database, dataset: MirroredDataset): Admiss
  * Prepares the check of rows that were read. A row is kept out when it is of a fenced person or recording, when it was recorded
  * under a fenced distinct id, or when its person, or the one that it embeds, holds a fenced distinct id and came after the
  * erasure. A person who was known before the erasure and has come by a fenced distinct id is let in without it. A name that is
- * a fenced distinct id is left out in any case: services show a person without properties by it.
+ * a fenced distinct id is left out in any case: services show a person without properties by it. A recording shows one distinct id
+ * of its person, so a person who is kept out could come in by it: it is stored with a person whom the mirror has, or without.
  */
 function prepareAdmitRow(
   db: Database,
@@ -51,8 +52,19 @@ function prepareAdmitRow(
   fence: Fence,
   countHolder: (what: keyof HolderCounts) => void,
 ): Admit<Readonly<Columns>> {
-  const { identifiers, sortTime } = datasets[dataset];
+  const { identifiers, sortTime, embeddedPerson } = datasets[dataset];
   if (sortTime === null || identifiers.length === 0) return (row) => row;
+  // Where the persons are not mirrored, nothing could be said of any.
+  const isMirrored = db
+    .prepare<[string], number>(
+      /*sql*/ `SELECT EXISTS (SELECT 1 FROM persons WHERE uuid = ?) OR NOT EXISTS (SELECT 1 FROM persons)`,
+    )
+    .pluck();
+  const withKnownPerson = (row: Readonly<Columns>): Readonly<Columns> => {
+    const uuid = textOf(row['person_uuid']);
+    if (embeddedPerson === null || uuid === null || isMirrored.get(uuid) === 1) return row;
+    return { ...row, [embeddedPerson]: null };
+  };
   const noteListedAgain = prepareNoteListedAgain(db, dataset);
   // An integer id alone names nobody: a service may use it again, for a person with another uuid.
   const naming = identifiers.filter(({ role }) => role !== 'person_id');
@@ -67,10 +79,10 @@ function prepareAdmitRow(
       return undefined;
     }
     const judged = judgeShown(fence, shownIn(dataset, row), at);
-    if (judged === 'known') return row;
+    if (judged === 'known') return withKnownPerson(row);
     if (judged === 'fenced') return undefined;
     countHolder(judged === 'came after' ? 'cameAfter' : 'trimmed');
-    return judged === 'came after' ? undefined : withoutTexts(dataset, row, judged);
+    return judged === 'came after' ? undefined : withKnownPerson(withoutTexts(dataset, row, judged));
   };
 }
 

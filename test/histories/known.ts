@@ -24,6 +24,18 @@ export const knownLive: Readonly<Record<string, Move[]>> = {
 
 /** Histories of a service as documented that once broke a promise, by what was wrong. */
 export const known: Readonly<Record<string, Move[]>> = {
+  'a person who came after an erasure and is kept out stood in a recording, which shows one distinct id only': [
+    { do: 'record', who: 4 },
+    { do: 'sync', kill: { at: 'disk', nth: 74, moment: 'after' } },
+    { do: 'sign up again', who: 5 },
+    { do: 'request', who: 0, by: 'distinct_id', kill: { at: 'http', nth: 2, moment: 'after' } },
+    { do: 'reconcile', kill: { at: 'http', nth: 2, moment: 'after' } },
+    { do: 'split', who: 0, isOld: true },
+    { do: 'request', who: 1, by: 'uuid', kill: { at: 'disk', nth: 38, moment: 'before' } },
+    reconcile,
+    { do: 'event', who: 3, lateHours: 0 },
+    { do: 'merge', who: 4, into: 3 },
+  ],
   'an erased person whom a restored service has again was taken for a new one, since its clock was set back': [
     { do: 'service clock', minutes: -60 },
     { do: 'keep rows' },

@@ -334,7 +334,7 @@ INSERT INTO taken_entries VALUES (1, 0);
 CREATE TABLE erasure_requests (
   id TEXT PRIMARY KEY,
   generation INTEGER NOT NULL DEFAULT 1,
-  is_access INTEGER NOT NULL CHECK (is_access IN (0, 1)),
+  is_access INTEGER NOT NULL DEFAULT 0 CHECK (is_access IN (0, 1)),
   origin TEXT NOT NULL CHECK (origin IN ('manual', 'upstream', 'restore')),
   basis TEXT NOT NULL,
   authorised_by TEXT,

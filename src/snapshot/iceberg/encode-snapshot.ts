@@ -1,8 +1,16 @@
 import type { ManifestFile } from '../manifest.ts';
 import { encodeAvro } from './avro.ts';
-import { type ManifestEntry, manifestListSchema, manifestSchema } from './manifest-schemas.ts';
+import { type ManifestEntry, manifestListSchema, manifestSchemas } from './manifest-schemas.ts';
 import type { PartMetrics } from './part-metrics.ts';
 import type { TableSchema } from './table-metadata.ts';
+
+/** A manifest: the files that it lists, of one kind. `id`, `sequence`: of the snapshot that has written it. */
+export type TableManifest = {
+  content: 'parts' | 'deletes';
+  id: number;
+  sequence: number;
+  entries: readonly ManifestEntry[];
+};
 
 /** What a snapshot of a table is made of. */
 type SnapshotContent = {
@@ -13,9 +21,9 @@ type SnapshotContent = {
   schema: TableSchema;
   /** Where readers see a file of the table. */
   at: (name: string) => string;
-  parts: readonly ManifestEntry[];
-  /** The rows to pass over; undefined where there are none. */
-  deletes: ManifestEntry | undefined;
+  /** Manifests that stand already, each with its bytes, and those to be written. */
+  standing: readonly (TableManifest & { bytes: number })[];
+  written: readonly TableManifest[];
 };
 
 /** The name of a snapshot's manifest list. */
@@ -23,9 +31,14 @@ export function listName(snapshotId: number): string {
   return `${snapshotId}-list.avro`;
 }
 
-/** The manifests of a snapshot and their list, as files. */
+/** The name of a manifest. */
+export function manifestName({ id, content }: Pick<TableManifest, 'id' | 'content'>): string {
+  return `${id}-${content}.avro`;
+}
+
+/** The manifests of a snapshot that are not written yet, and the list of all of them, as files. */
 export function encodeSnapshot(snapshot: SnapshotContent): { name: string; content: Buffer }[] {
-  const { id, parent, sequence, schema, at, parts, deletes } = snapshot;
+  const { id, parent, sequence, schema, at, standing, written } = snapshot;
   const headers = {
     schema: JSON.stringify(schema),
     'schema-id': String(schema['schema-id']),
@@ -33,41 +46,51 @@ export function encodeSnapshot(snapshot: SnapshotContent): { name: string; conte
     'partition-spec-id': '0',
     'format-version': '2',
   };
-  const manifests = [
-    { name: `${id}-parts.avro`, content: 'data', records: parts },
-    ...(deletes ? [{ name: `${id}-deletes.avro`, content: 'deletes', records: [deletes] }] : []),
-  ].map(({ name, content, records }) => {
-    const bytes = encodeAvro({ schema: manifestSchema, headers: { ...headers, content }, records });
-    return { name, content: bytes, records, kind: content === 'data' ? 0 : 1 };
+  const files = written.map((manifest) => {
+    const content = manifest.content === 'parts' ? 'data' : 'deletes';
+    const bytes = encodeAvro({
+      schema: manifestSchemas[manifest.content],
+      headers: { ...headers, content },
+      records: manifest.entries,
+    });
+    return { name: manifestName(manifest), content: bytes, manifest };
   });
-  const records = manifests.map(({ name, content, records: entries, kind }) => {
-    const [added, existing] = [1, 0].map((status) => entries.filter((entry) => entry.status === status));
-    const rows = (some: readonly ManifestEntry[] = []): number =>
-      some.reduce((sum, { data_file: file }) => sum + file.record_count, 0);
-    return {
-      manifest_path: at(name),
-      manifest_length: content.length,
-      partition_spec_id: 0,
-      content: kind,
-      sequence_number: sequence,
-      min_sequence_number: Math.min(...entries.map((entry) => entry.sequence_number)),
-      added_snapshot_id: id,
-      added_files_count: added?.length ?? 0,
-      existing_files_count: existing?.length ?? 0,
-      deleted_files_count: 0,
-      added_rows_count: rows(added),
-      existing_rows_count: rows(existing),
-      deleted_rows_count: 0,
-    };
-  });
+  const listed = [...standing, ...files.map(({ manifest, content }) => ({ ...manifest, bytes: content.length }))];
   const listHeaders = {
     'snapshot-id': String(id),
     'parent-snapshot-id': parent === undefined ? 'null' : String(parent),
     'sequence-number': String(sequence),
     'format-version': '2',
   };
-  const list = encodeAvro({ schema: manifestListSchema, headers: listHeaders, records });
-  return [...manifests.map(({ name, content }) => ({ name, content })), { name: listName(id), content: list }];
+  const list = encodeAvro({
+    schema: manifestListSchema,
+    headers: listHeaders,
+    records: listed.map((manifest) => recordOf(manifest, at)),
+  });
+  return [...files.map(({ name, content }) => ({ name, content })), { name: listName(id), content: list }];
+}
+
+/** A manifest as a list names it: the same in the list of each snapshot. */
+function recordOf(manifest: TableManifest & { bytes: number }, at: (name: string) => string): object {
+  const { id, sequence, content, entries, bytes } = manifest;
+  const [added, existing] = [1, 0].map((status) => entries.filter((entry) => entry.status === status));
+  const rows = (some: readonly ManifestEntry[] = []): number =>
+    some.reduce((sum, { data_file: file }) => sum + file.record_count, 0);
+  return {
+    manifest_path: at(manifestName(manifest)),
+    manifest_length: bytes,
+    partition_spec_id: 0,
+    content: content === 'parts' ? 0 : 1,
+    sequence_number: sequence,
+    min_sequence_number: Math.min(...entries.map((entry) => entry.sequence_number)),
+    added_snapshot_id: id,
+    added_files_count: added?.length ?? 0,
+    existing_files_count: existing?.length ?? 0,
+    deleted_files_count: 0,
+    added_rows_count: rows(added),
+    existing_rows_count: rows(existing),
+    deleted_rows_count: 0,
+  };
 }
 
 /** A part as a manifest lists it. Only its times have bounds: those of texts would name persons. */
@@ -83,6 +106,7 @@ export function dataFileOf(
     null_value_counts: metrics?.nulls ?? null,
     lower_bounds: metrics?.lower ?? null,
     upper_bounds: metrics?.upper ?? null,
+    sort_order_id: 0,
   };
 }
 
@@ -95,11 +119,5 @@ export function deletesFileOf(path: string, rows: number, bytes: number): Manife
     partition: {},
     record_count: rows,
     file_size_in_bytes: bytes,
-    column_sizes: null,
-    value_counts: null,
-    null_value_counts: null,
-    lower_bounds: null,
-    upper_bounds: null,
-    sort_order_id: 0,
   };
 }

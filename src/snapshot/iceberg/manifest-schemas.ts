@@ -18,31 +18,37 @@ const mapOf = (keyId: number, valueId: number, value: string): object => ({
   items: record(`k${keyId}_v${valueId}`, [field('key', keyId, 'int'), field('value', valueId, value)]),
 });
 
-const dataFile = record('r2', [
+const file = [
   field('content', 134, 'int'),
   field('file_path', 100, 'string'),
   field('file_format', 101, 'string'),
   field('partition', 102, record('r102', [])),
   field('record_count', 103, 'long'),
   field('file_size_in_bytes', 104, 'long'),
+];
+const metrics = [
   optional('column_sizes', 108, mapOf(117, 118, 'long')),
   optional('value_counts', 109, mapOf(119, 120, 'long')),
   optional('null_value_counts', 110, mapOf(121, 122, 'long')),
   optional('lower_bounds', 125, mapOf(126, 127, 'bytes')),
   optional('upper_bounds', 128, mapOf(129, 130, 'bytes')),
   optional('sort_order_id', 140, 'int'),
-]);
+];
 
-/** The schema of a manifest, which lists files. */
-export const manifestSchema = JSON.stringify(
-  record('manifest_entry', [
-    field('status', 0, 'int'),
-    optional('snapshot_id', 1, 'long'),
-    optional('sequence_number', 3, 'long'),
-    optional('file_sequence_number', 4, 'long'),
-    field('data_file', 2, dataFile),
-  ]),
-);
+/** The schemas of manifests, which list parts, or files of rows to pass over: of these nothing is told that may be left out. */
+export const manifestSchemas = { parts: entrySchema([...file, ...metrics]), deletes: entrySchema(file) } as const;
+
+function entrySchema(fields: readonly Field[]): string {
+  return JSON.stringify(
+    record('manifest_entry', [
+      field('status', 0, 'int'),
+      optional('snapshot_id', 1, 'long'),
+      optional('sequence_number', 3, 'long'),
+      optional('file_sequence_number', 4, 'long'),
+      field('data_file', 2, record('r2', fields)),
+    ]),
+  );
+}
 
 /** The schema of a manifest list, which lists the manifests of a snapshot. */
 export const manifestListSchema = JSON.stringify(
@@ -80,11 +86,11 @@ export type ManifestEntry = {
     partition: object;
     record_count: number;
     file_size_in_bytes: number;
-    column_sizes: Pair<number>[] | null;
-    value_counts: Pair<number>[] | null;
-    null_value_counts: Pair<number>[] | null;
-    lower_bounds: Pair<Buffer>[] | null;
-    upper_bounds: Pair<Buffer>[] | null;
-    sort_order_id: 0;
+    column_sizes?: Pair<number>[] | null;
+    value_counts?: Pair<number>[] | null;
+    null_value_counts?: Pair<number>[] | null;
+    lower_bounds?: Pair<Buffer>[] | null;
+    upper_bounds?: Pair<Buffer>[] | null;
+    sort_order_id?: 0;
   };
 };

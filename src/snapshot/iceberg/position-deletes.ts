@@ -7,11 +7,14 @@ import { loadTexts, parquetRows, sqlName, sqlText } from '../duckdb.ts';
  */
 export type TablePart = { local: string; path: string; oldPath: string; isNew: boolean };
 
-/** How the rows that no longer count change: `superseded` by the new parts and the keys that are gone, or only moved. */
+/**
+ * Which rows a new file of deletes has. `superseded`: those that the new parts and the keys that are gone replace, beside what the files
+ * of until now have; null: what these have, moved where a rewrite has removed rows before them.
+ */
 export type DeletesTask = {
   parts: readonly TablePart[];
-  /** The file of until now; undefined where there is none. */
-  old: string | undefined;
+  /** The files of until now. */
+  old: readonly string[];
   superseded: { key: string; gone: Iterable<string> } | null;
   /** Where the new file is written. */
   to: string;
@@ -27,10 +30,7 @@ export async function noteRemovedRows(connection: DuckDBConnection, local: strin
   await connection.run(`INSERT INTO removed_rows SELECT DISTINCT ${sqlText(local)}, row FROM gone`);
 }
 
-/**
- * Writes the file of the rows in parts that a reader has to pass over: those of the old file, moved where rows before them were
- * removed, and those that the new parts replace. Returns how many; 0 writes no file. For a connection with one thread.
- */
+/** Writes a file of rows in parts that a reader has to pass over. Returns how many; 0 writes no file. For a connection with one thread. */
 export async function writePositionDeletes(
   connection: DuckDBConnection,
   { parts, old, superseded, to }: DeletesTask,
@@ -45,8 +45,8 @@ export async function writePositionDeletes(
   );
   await connection.run(`CREATE OR REPLACE TEMP TABLE passed_over (place INTEGER, pos BIGINT)`);
   await prepareRemovedRows(connection);
-  if (old !== undefined) await connection.run(movedSql(old));
-  if (superseded) await markSuperseded(connection, parts, superseded);
+  if (old.length > 0) await connection.run(superseded ? knownSql(old) : movedSql(old));
+  if (superseded) await markSuperseded(connection, parts, superseded, old.length > 0);
   const counted = await connection.runAndReadAll(`SELECT count(*) FROM (SELECT DISTINCT * FROM passed_over)`);
   const rows = Number(counted.getRows()[0]?.[0]);
   if (rows === 0) return 0;
@@ -59,9 +59,15 @@ export async function writePositionDeletes(
   return rows;
 }
 
-function movedSql(old: string): string {
+/** The rows that a reader passes over already. */
+function knownSql(old: readonly string[]): string {
+  return `CREATE OR REPLACE TEMP TABLE known_rows AS SELECT CAST(place AS INTEGER) AS place, pos FROM ${parquetRows(old)}
+    JOIN table_parts ON file_path = old_path`;
+}
+
+function movedSql(old: readonly string[]): string {
   return `INSERT INTO passed_over SELECT place, pos - coalesce(before, 0)
-    FROM (SELECT CAST(place AS INTEGER) AS place, local, pos FROM ${parquetRows([old])}
+    FROM (SELECT CAST(place AS INTEGER) AS place, local, pos FROM ${parquetRows(old)}
       JOIN table_parts ON file_path = old_path) AS known
     ASOF LEFT JOIN (SELECT local, row, row_number() OVER (PARTITION BY local ORDER BY row) AS before
       FROM removed_rows) AS removed ON known.local = removed.local AND known.pos >= removed.row
@@ -72,6 +78,7 @@ async function markSuperseded(
   connection: DuckDBConnection,
   parts: readonly TablePart[],
   { key, gone }: { key: string; gone: Iterable<string> },
+  isBeside: boolean,
 ): Promise<void> {
   const rowsOf = (some: readonly TablePart[]): string => parquetRows(some.map(({ local }) => local));
   const [added, earlier] = [parts.filter(({ isNew }) => isNew), parts.filter(({ isNew }) => !isNew)];
@@ -82,5 +89,6 @@ async function markSuperseded(
   await connection.run(`INSERT INTO gone_keys SELECT ${sqlName(key)} FROM ${rowsOf(added)}`);
   await connection.run(`INSERT INTO passed_over SELECT CAST(place AS INTEGER), row
     FROM (SELECT filename AS local, file_row_number AS row FROM ${rowsOf(earlier)}
-      WHERE ${sqlName(key)} IN (SELECT key FROM gone_keys)) JOIN table_parts USING (local)`);
+      WHERE ${sqlName(key)} IN (SELECT key FROM gone_keys)) JOIN table_parts USING (local)
+    ${isBeside ? 'EXCEPT SELECT place, pos FROM known_rows' : ''}`);
 }

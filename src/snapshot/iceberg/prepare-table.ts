@@ -6,10 +6,9 @@ import { measureFile, sha256 } from '../../core/digest.ts';
 import { publishedShapes } from '../columns.ts';
 import { type Manifest, type ManifestFile, type TableEntry, snapshotOf } from '../manifest.ts';
 import { type PublishedFiles, fileText } from '../published-files.ts';
-import { dataFileOf, deletesFileOf, encodeSnapshot, listName } from './encode-snapshot.ts';
-import type { ManifestEntry } from './manifest-schemas.ts';
-import { measureParts } from './part-metrics.ts';
-import { type TablePart, writePositionDeletes } from './position-deletes.ts';
+import { encodeSnapshot, listName } from './encode-snapshot.ts';
+import { deletesName, layersOf, manifestsOf, type DeletesFile, type Layer, type Part } from './layers.ts';
+import { writePositionDeletes } from './position-deletes.ts';
 import {
   addressOf,
   describe,
@@ -55,7 +54,8 @@ export type PreparedTable = {
   entry: TableEntry;
 };
 
-type Part = TablePart & { file: ManifestFile; generation: number };
+/** A file of rows to pass over that is not published yet. */
+type NewDeletes = DeletesFile & { sha256: string };
 
 /** The numbers and times of the version that is being made, and what it keeps of the one before. */
 type NextVersion = {
@@ -90,33 +90,27 @@ function nextVersion({ chain, previous, keepsHistory }: TableTask): NextVersion 
 /** Makes the files of a table, and publishes none. Throws DuckDB's errors. */
 export async function prepareTable(connection: DuckDBConnection, task: TableTask): Promise<PreparedTable> {
   const next = nextVersion(task);
-  const { id, kept, version } = next;
+  const { id, kept, version, sequence } = next;
+  const { chain, previous, change } = task;
   const at = (name: string): string => addressOf(task.location, name);
   const parts = partsOf(task);
-  const metrics = await measureParts(
-    connection,
-    parts.map(({ local }) => local),
-    next.full.columns,
-  );
-  const deletes = await prepareDeletes(connection, task, parts, `${id}-deletes.parquet`);
+  const before =
+    previous && change.is !== 'full'
+      ? layersOf(previous, next.full, chain.length - (change.is === 'delta' ? 1 : 0))
+      : [];
+  const deletes = await prepareDeletes(connection, task, { parts, old: before, name: deletesName(id) });
+  const earlier = change.is === 'delta' ? before : [];
+  const last = chain.length - 1;
+  const layers: Layer[] = [
+    ...earlier,
+    { id, sequence, generations: { from: earlier.length === 0 ? 0 : last, to: last }, deletes },
+  ];
   const schemas = schemasOf(task, next);
-  const entryOf = manifestEntries(task, next);
   const files = encodeSnapshot({
-    id,
-    parent: kept.at(-1)?.['snapshot-id'],
-    sequence: next.sequence,
-    schema: schemas.present,
-    at,
-    parts: parts.map((part) => ({
-      ...entryOf(part.generation, part.isNew),
-      data_file: dataFileOf(part, metrics.get(part.local)),
-    })),
-    deletes: deletes && {
-      ...entryOf(task.chain.length - 1, true),
-      data_file: deletesFileOf(at(deletes.name), deletes.rows, deletes.bytes),
-    },
+    ...{ id, parent: kept.at(-1)?.['snapshot-id'], sequence, schema: schemas.present, at },
+    ...(await manifestsOf(connection, previous, { parts, layers, at, columns: next.full.columns })),
   });
-  const snapshot = snapshotOfVersion(next, { at, parts, deletes, schemaId: schemas.present['schema-id'] });
+  const snapshot = snapshotOfVersion(next, { at, parts, layers, schemaId: schemas.present['schema-id'] });
   const metadata = metadataOf(task, next, { at, snapshot, schemas });
   files.push({ name: metadataName(version), content: metadataBytes(metadata) });
   // A reader that has just been told the version before finds it.
@@ -125,7 +119,7 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
   const entry: TableEntry = {
     version,
     files: [
-      ...(task.previous?.entry.files.filter(({ name }) => stays(name)) ?? []),
+      ...(previous?.entry.files.filter(({ name }) => stays(name)) ?? []),
       ...files.map(describe),
       ...(deletes ? [{ name: deletes.name, bytes: deletes.bytes, sha256: deletes.sha256 }] : []),
     ],
@@ -149,30 +143,16 @@ function schemasOf({ dataset }: TableTask, { last, kept, full }: NextVersion) {
   return { present, all: known ? before : [...before, present] };
 }
 
-/** Tells which version has added a file, by the generation of its part. */
-function manifestEntries(
-  { chain }: TableTask,
-  { id, sequence, last, kept }: NextVersion,
-): (generation: number, isNew: boolean) => Omit<ManifestEntry, 'data_file'> {
-  const addedBy = (manifest: Manifest | undefined): number | undefined =>
-    kept.find(({ summary }) => summary['analytics-mirror.snapshot'] === manifest?.snapshot_id)?.['snapshot-id'];
-  return (generation, isNew) => ({
-    status: isNew ? 1 : 0,
-    snapshot_id: isNew ? id : (addedBy(chain[generation]) ?? last?.['current-snapshot-id'] ?? id),
-    sequence_number: sequence - (chain.length - 1 - generation),
-    file_sequence_number: sequence - (chain.length - 1 - generation),
-  });
-}
-
 function snapshotOfVersion(
   { id, sequence, atMs, kept, full, newest }: NextVersion,
   {
     at,
     parts,
-    deletes,
+    layers,
     schemaId,
-  }: { at: (name: string) => string; parts: readonly Part[]; deletes: { rows: number } | undefined; schemaId: number },
+  }: { at: (name: string) => string; parts: readonly Part[]; layers: readonly Layer[]; schemaId: number },
 ): TableSnapshot {
+  const deletes = layers.flatMap((layer) => layer.deletes ?? []);
   const parent = kept.at(-1)?.['snapshot-id'];
   return {
     'sequence-number': sequence,
@@ -184,8 +164,8 @@ function snapshotOfVersion(
       operation: parent === undefined ? 'append' : 'overwrite',
       'total-data-files': String(parts.length),
       'total-records': String(parts.reduce((sum, { file }) => sum + file.rows, 0)),
-      'total-delete-files': deletes ? '1' : '0',
-      'total-position-deletes': String(deletes?.rows ?? 0),
+      'total-delete-files': String(deletes.length),
+      'total-position-deletes': String(deletes.reduce((sum, { rows }) => sum + rows, 0)),
       'analytics-mirror.full': full.snapshot_id,
       'analytics-mirror.snapshot': newest.snapshot_id,
     },
@@ -260,18 +240,15 @@ function partsOf({ location, chain, pathOf, change }: TableTask): Part[] {
 
 async function prepareDeletes(
   connection: DuckDBConnection,
-  { published, dataset, chain, previous, change }: TableTask,
-  parts: readonly Part[],
-  name: string,
-): Promise<{ name: string; rows: number; bytes: number; sha256: string } | undefined> {
+  { published, dataset, chain, change }: TableTask,
+  { parts, old, name }: { parts: readonly Part[]; old: readonly Layer[]; name: string },
+): Promise<NewDeletes | undefined> {
   if (chain.length < 2 || change.is === 'full') return undefined;
   const folder = tableFolder(dataset);
-  const id = previous?.metadata['current-snapshot-id'] ?? 0;
-  const old = previous?.entry.files.find((file) => file.name === `${id}-deletes.parquet`);
   const to = join(published.openDraft(folder), name);
   const rows = await writePositionDeletes(connection, {
     parts,
-    old: old && published.localPath(folder, old.name),
+    old: old.flatMap(({ deletes }) => (deletes ? [published.localPath(folder, deletes.name)] : [])),
     superseded: change.is === 'delta' ? { key: publishedShapes[dataset].key.name, gone: change.gone } : null,
     to,
   });

@@ -1,6 +1,6 @@
 import { readJson } from '../../core/exact-json.ts';
 import { type PublishedFile } from '../published-files.ts';
-import { manifestListSchema, manifestSchema } from './manifest-schemas.ts';
+import { manifestListSchema, manifestSchemas } from './manifest-schemas.ts';
 import { tableFolder } from './table-files.ts';
 import { TableMetadata, TableSchema } from './table-metadata.ts';
 
@@ -39,7 +39,7 @@ export function manifestWords(text: string): string[] {
   const pieces = text.split(/\p{Cc}+/u);
   const schemas = pieces.map((piece) => piece.slice(piece.indexOf('{"type":"struct"'), piece.lastIndexOf('}]}') + 3));
   return [
-    manifestSchema,
+    ...Object.values(manifestSchemas),
     manifestListSchema,
     ...headerNames,
     ...schemas.filter((schema) => TableSchema.safeParse(readJson(schema)).success),

@@ -9,6 +9,7 @@ import { type ReadRow, readWithHyparquet } from '../parquet-readers.ts';
 type Pair = { key: number; value: Buffer };
 type Entry = {
   status: number;
+  snapshot_id: number;
   sequence_number: number;
   data_file: {
     content: number;
@@ -19,7 +20,18 @@ type Entry = {
     upper_bounds: Pair[] | null;
   };
 };
-type Manifest = { manifest_path: string; manifest_length: number; content: number; sequence_number: number };
+type Manifest = {
+  manifest_path: string;
+  manifest_length: number;
+  content: number;
+  sequence_number: number;
+  min_sequence_number: number;
+  added_snapshot_id: number;
+  added_files_count: number;
+  existing_files_count: number;
+  added_rows_count: number;
+  existing_rows_count: number;
+};
 type Field = { id: number; name: string; required: boolean; type: string | { type: string } };
 type Metadata = {
   location: string;
@@ -32,6 +44,29 @@ type Metadata = {
 
 /** A table as a reader finds it. */
 export type ReadTable = { metadata: Metadata; rows: ReadRow[]; snapshotIds: number[] };
+
+/** Whether a list says of a manifest what is in it. */
+function checkListed(manifest: Manifest, entries: readonly Entry[]): void {
+  const [existing = [], added = []] = [0, 1].map((status) => entries.filter((entry) => entry.status === status));
+  const rowsOf = (some: readonly Entry[]): number =>
+    some.reduce((sum, { data_file: file }) => sum + Number(file.record_count), 0);
+  const said = [
+    manifest.added_files_count,
+    manifest.existing_files_count,
+    Number(manifest.added_rows_count),
+    Number(manifest.existing_rows_count),
+    Number(manifest.min_sequence_number),
+  ];
+  const is = [
+    added.length,
+    existing.length,
+    rowsOf(added),
+    rowsOf(existing),
+    Math.min(...entries.map((entry) => Number(entry.sequence_number))),
+  ];
+  if (String(said) !== String(is)) throw new Error(`a list says ${String(said)} of a manifest with ${String(is)}`);
+  if (added.some((entry) => entry.snapshot_id !== manifest.added_snapshot_id)) throw new Error('added by another');
+}
 
 /** Reads a table by its hint, or one of its snapshots. Throws where anything in it does not fit together. */
 export async function readIcebergTable(folder: string, snapshotId?: number): Promise<ReadTable> {
@@ -48,7 +83,9 @@ export async function readIcebergTable(folder: string, snapshotId?: number): Pro
   for (const manifest of manifests) {
     if (statSync(local(manifest.manifest_path)).size !== manifest.manifest_length)
       throw new Error('a manifest of another size');
-    entries.push(...(await readAvro<Entry>(local(manifest.manifest_path))));
+    const listed = await readAvro<Entry>(local(manifest.manifest_path));
+    checkListed(manifest, listed);
+    entries.push(...listed);
   }
   const fields = metadata.schemas.find((schema) => schema['schema-id'] === snapshot['schema-id'])?.fields ?? [];
   const gone = new Map<string, { sequence: number; rows: Set<bigint> }[]>();
@@ -61,6 +98,10 @@ export async function readIcebergTable(folder: string, snapshotId?: number): Pro
       throw new Error('deleted rows out of order, or twice');
     for (const [path, some] of Map.groupBy(rows, ({ file_path: path }) => path))
       gone.set(path, [...(gone.get(path) ?? []), { sequence, rows: new Set(some.map(({ pos }) => pos)) }]);
+  }
+  for (const some of gone.values()) {
+    const rows = some.flatMap((each) => [...each.rows]);
+    if (new Set(rows).size !== rows.length) throw new Error('a row that two files delete');
   }
   const found: ReadRow[] = [];
   for (const { sequence_number: sequence, data_file: file } of entries.filter(

@@ -6,6 +6,7 @@ import {
   readdirSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -48,6 +49,26 @@ test('a person who left and came back between two deltas stays, and one who left
   await world.perform({ do: 'remove', number: 1 });
   await world.perform(delta);
   await world.check();
+});
+
+test('many deltas write little each, and each is what was published, also after an erasure between them', async () => {
+  const world = await openTable(show('a', 1, 2, 3, 4, 5, 6, 7, 8), full);
+  const sizes: number[] = [];
+  for (let nth = 1; nth <= 34; nth += 1) {
+    const before = new Set(readdirSync(world.metadata));
+    await world.perform(show(nth % 2 === 0 ? 'b' : 'c', (nth % 7) + 1));
+    if (nth % 5 === 0) await world.perform({ do: 'remove', number: (nth % 6) + 1 });
+    await world.perform(delta);
+    if (nth === 3) await world.perform({ do: 'erase', numbers: [8] });
+    // Each look reads all snapshots.
+    if ([2, 3, 4, 13, 14, 24, 34].includes(nth)) await world.check();
+    const added = readdirSync(world.metadata).filter((name) => !before.has(name) && !name.endsWith('.json'));
+    sizes.push(added.reduce((sum, name) => sum + statSync(join(world.metadata, name)).size, 0));
+  }
+  expect(world.counts.delta).toBe(34);
+  // Manifests hold ten deltas at most: what the last ten deltas wrote is about what ten before them did.
+  const sum = (some: readonly number[]): number => some.reduce((total, size) => total + size, 0);
+  expect(sum(sizes.slice(23, 33))).toBeLessThan(1.1 * sum(sizes.slice(13, 23)));
 });
 
 test('an erasure moves the rows that readers pass over, and leaves one snapshot with other file names', async () => {
