@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Manifest, ManifestFile, TableEntry } from '../manifest.ts';
 import { dataFileOf, deletesFileOf, manifestName, type TableManifest } from './encode-snapshot.ts';
+import type { ManifestEntry } from './manifest-schemas.ts';
 import { measureParts } from './part-metrics.ts';
 import type { TablePart } from './position-deletes.ts';
 import type { PublishedTable } from './table-files.ts';
@@ -92,33 +93,26 @@ export async function manifestsOf(
   const writtenBy = (writer: number): TableManifest[] => {
     const { id, sequence } = layers[writer] ?? { id: 0, sequence: 0 };
     const listed = layers.slice(firstTogether(writer), writer + 1);
-    const entryOf = (layer: Layer, generation: number) => ({
-      status: layer.id === id ? (1 as const) : (0 as const),
+    const entryOf = (layer: Layer, generation: number, file: ManifestEntry['data_file']): ManifestEntry => ({
+      status: layer.id === id ? 1 : 0,
       snapshot_id: layer.id,
       sequence_number: layer.sequence - (layer.generations.to - generation),
       file_sequence_number: layer.sequence - (layer.generations.to - generation),
+      data_file: file,
     });
     const data = listed.flatMap((layer) =>
-      partsIn(layer).map((part) => ({
-        ...entryOf(layer, part.generation),
-        data_file: dataFileOf(part, metrics.get(part.local)),
-      })),
+      partsIn(layer).map((part) => entryOf(layer, part.generation, dataFileOf(part, metrics.get(part.local)))),
     );
-    const deletes = listed.flatMap((layer) =>
-      layer.deletes
-        ? [
-            {
-              ...entryOf(layer, layer.generations.to),
-              data_file: deletesFileOf(at(layer.deletes.name), layer.deletes.rows, layer.deletes.bytes),
-            },
-          ]
-        : [],
-    );
+    const deletes = listed.flatMap((layer): ManifestEntry[] => {
+      if (!layer.deletes) return [];
+      const { name, rows, bytes } = layer.deletes;
+      return [entryOf(layer, layer.generations.to, deletesFileOf(at(name), rows, bytes))];
+    });
     const all: TableManifest[] = [
       { id, sequence, content: 'parts', entries: data },
       { id, sequence, content: 'deletes', entries: deletes },
     ];
-    return all.filter(({ content, entries }) => content === 'parts' || entries.length > 0);
+    return all.filter(({ entries }) => entries.length > 0);
   };
   const standing = earlierWriters(newest)
     .flatMap(writtenBy)

@@ -107,7 +107,11 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
   ];
   const schemas = schemasOf(task, next);
   const files = encodeSnapshot({
-    ...{ id, parent: kept.at(-1)?.['snapshot-id'], sequence, schema: schemas.present, at },
+    id,
+    parent: kept.at(-1)?.['snapshot-id'],
+    sequence,
+    schema: schemas.present,
+    at,
     ...(await manifestsOf(connection, previous, { parts, layers, at, columns: next.full.columns })),
   });
   const snapshot = snapshotOfVersion(next, { at, parts, layers, schemaId: schemas.present['schema-id'] });

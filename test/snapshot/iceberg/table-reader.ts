@@ -49,20 +49,20 @@ export type ReadTable = { metadata: Metadata; rows: ReadRow[]; snapshotIds: numb
 function checkListed(manifest: Manifest, entries: readonly Entry[]): void {
   const [existing = [], added = []] = [0, 1].map((status) => entries.filter((entry) => entry.status === status));
   const rowsOf = (some: readonly Entry[]): number =>
-    some.reduce((sum, { data_file: file }) => sum + Number(file.record_count), 0);
+    some.reduce((sum, { data_file: file }) => sum + file.record_count, 0);
   const said = [
     manifest.added_files_count,
     manifest.existing_files_count,
-    Number(manifest.added_rows_count),
-    Number(manifest.existing_rows_count),
-    Number(manifest.min_sequence_number),
+    manifest.added_rows_count,
+    manifest.existing_rows_count,
+    manifest.min_sequence_number,
   ];
   const is = [
     added.length,
     existing.length,
     rowsOf(added),
     rowsOf(existing),
-    Math.min(...entries.map((entry) => Number(entry.sequence_number))),
+    Math.min(...entries.map((entry) => entry.sequence_number)),
   ];
   if (String(said) !== String(is)) throw new Error(`a list says ${String(said)} of a manifest with ${String(is)}`);
   if (added.some((entry) => entry.snapshot_id !== manifest.added_snapshot_id)) throw new Error('added by another');
@@ -100,7 +100,7 @@ export async function readIcebergTable(folder: string, snapshotId?: number): Pro
       gone.set(path, [...(gone.get(path) ?? []), { sequence, rows: new Set(some.map(({ pos }) => pos)) }]);
   }
   for (const some of gone.values()) {
-    const rows = some.flatMap((each) => [...each.rows]);
+    const rows = some.flatMap((each) => Array.from(each.rows));
     if (new Set(rows).size !== rows.length) throw new Error('a row that two files delete');
   }
   const found: ReadRow[] = [];

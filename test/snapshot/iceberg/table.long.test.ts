@@ -56,8 +56,10 @@ test('many deltas write little each, and each is what was published, also after 
   const sizes: number[] = [];
   for (let nth = 1; nth <= 34; nth += 1) {
     const before = new Set(readdirSync(world.metadata));
-    await world.perform(show(nth % 2 === 0 ? 'b' : 'c', (nth % 7) + 1));
     if (nth % 5 === 0) await world.perform({ do: 'remove', number: (nth % 6) + 1 });
+    // The first delta that a manifest has is one of rows that are gone only.
+    if (![4, 14].includes(nth)) await world.perform(show(nth % 2 === 0 ? 'b' : 'c', (nth % 7) + 1));
+    else await world.perform({ do: 'remove', number: (nth % 7) + 1 });
     await world.perform(delta);
     if (nth === 3) await world.perform({ do: 'erase', numbers: [8] });
     // Each look reads all snapshots.
