@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { endAccess } from '../../erasure/access.ts';
-import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
+import { eraseJob } from '../erase-job.ts';
 import { believed } from '../../erasure/projection.ts';
 import { together } from '../../erasure/request/together.ts';
 import { hasBox } from '../../mirror/request-box.ts';
@@ -18,7 +18,7 @@ export function define(command: Command, context: CommandContext): CommandAction
   return {
     help: `\nExamples:\n  analytics-mirror access ${command.name()} 3f2a`,
     run: async (app, ids: string[]) => {
-      const { requests } = await runEraseJob(app.jobContext(context.signal), (job) => {
+      const { requests } = await eraseJob(app, context, (job) => {
         const ended = together(job, (own) => ids.map((id) => endAccess(own, id, end).id));
         return Promise.resolve({ outcome: 'done', counts: { [end]: ended.length }, requests: ended } as const);
       });

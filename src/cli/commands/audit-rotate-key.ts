@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { publicKeysPath } from '../../ledger/checkpoint.ts';
 import { ledgerFolder } from '../../ledger/entry-file.ts';
-import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
+import { eraseJob } from '../erase-job.ts';
 import type { JobResult } from '../../job/run-job.ts';
-import { exitCodes } from '../errors.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 
 /** Defines `audit rotate-key`: makes the signing key of later checkpoints. */
@@ -17,12 +16,11 @@ the ledger has not had (docs/operations/signing-key.md).
 Examples:
   analytics-mirror audit rotate-key`,
     run: async (app) => {
-      const { size, outcome } = await runEraseJob(app.jobContext(context.signal), ({ ledger }) => {
+      const { size } = await eraseJob(app, context, ({ ledger }) => {
         ledger().rotateKey();
         const result: JobResult = { outcome: 'done', counts: {} };
         return Promise.resolve({ ...result, ...ledger().checkpoint() });
       });
-      if (outcome === 'held') context.setExitCode(exitCodes.incomplete);
       const file = publicKeysPath(ledgerFolder(app.settings.dataDir));
       return {
         json: { publicKeys: file, entries: size },

@@ -3,7 +3,7 @@ import { addRequests, type AddedRequest } from '../../erasure/receive.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { keysOf, refuseInside, signReceipts, writeReceipts, type KeptKey } from '../../erasure/request/receipt.ts';
 import { basisCode, bases } from '../../ledger/vocabulary.ts';
-import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
+import { eraseJob } from '../erase-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { addDecisionOptions, decisionIn, type DecisionFlags } from '../decision-options.ts';
@@ -51,7 +51,7 @@ Examples:
       const decision = decisionIn(options);
       const given = await requireGiven(options, source);
       if (folder !== undefined) refuseInside(app.settings.dataDir, folder);
-      const { requests, receipts } = await runEraseJob(app.jobContext(context.signal), async (job) => {
+      const { requests, receipts } = await eraseJob(app, context, async (job) => {
         const deleteEvents = app.settings.erasure.deleteEvents && keepEvents !== true;
         // Before a request is refused: then its key is destroyed.
         let kept: KeptKey[] = [];

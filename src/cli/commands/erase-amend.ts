@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { AppError } from '../../core/errors.ts';
 import { amendRequest } from '../../erasure/amend.ts';
 import { bases, basisCode } from '../../ledger/vocabulary.ts';
-import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
+import { eraseJob } from '../erase-job.ts';
 import { addDecisionOptions, decisionIn, type DecisionFlags } from '../decision-options.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { suggesting } from '../global-options.ts';
@@ -33,7 +33,7 @@ Examples:
           code: 'usage',
           hint: 'give --by, --basis, --decided-by, --identity or --exception',
         });
-      const { request } = await runEraseJob(app.jobContext(context.signal), async (job) => {
+      const { request } = await eraseJob(app, context, async (job) => {
         const request = await amendRequest(job, id, { by, basis, decision });
         return { outcome: 'done', counts: { amended: 1 }, request };
       });

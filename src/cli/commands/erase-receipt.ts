@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import { requireRequest } from '../../erasure/receive.ts';
 import { keysOf, refuseInside, signReceipts, writeReceipt } from '../../erasure/request/receipt.ts';
 import { finalStates, type ErasureRequest } from '../../mirror/erasure-requests.ts';
-import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
+import { eraseJob } from '../erase-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 
 /** Defines `erase receipt`: writes the receipt of one request, for the person who asked. */
@@ -21,7 +21,7 @@ Examples:
   analytics-mirror erase receipt 3f2a --out receipt.json`,
     run: async (app, id: string, { out }: { out: string }) => {
       refuseInside(app.settings.dataDir, out);
-      const { request } = await runEraseJob(app.jobContext(context.signal), (job) => {
+      const { request } = await eraseJob(app, context, (job) => {
         const request = requireRequest(job.db, id);
         const [receipt] = signReceipts(job, keysOf(job, [request.id]));
         if (!receipt) throw withoutKey(request);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { bytesText, countText } from '../../core/words.ts';
 import { scanRequests } from '../../erasure/scan/scan-requests.ts';
 import type { ScanReport } from '../../erasure/scan/scan-task.ts';
-import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
+import { eraseJob } from '../erase-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { addGivenOptions, readGiven, type GivenOptions } from '../given-identifiers.ts';
@@ -31,7 +31,7 @@ Examples:
   analytics-mirror erase scan --file people.csv --also /var/log/analytics-mirror`,
     run: async (app, source: string | undefined, options: GivenOptions & { also?: string[] }) => {
       const given = await readGiven(options, source);
-      const { report, reopened } = await runEraseJob(app.jobContext(context.signal), async (job) => {
+      const { report, reopened } = await eraseJob(app, context, async (job) => {
         const scan = await scanRequests(job, given, options.also ?? []);
         return { outcome: 'done', counts: { reopened: scan.reopened.length }, ...scan };
       });

@@ -7,7 +7,7 @@ import { approveRequest, cancelRequest } from '../../erasure/receive.ts';
 import { together } from '../../erasure/request/together.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
-import { runEraseJob } from '../../erasure/fence/restore-guard.ts';
+import { eraseJob } from '../erase-job.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
 
 const severalIds = "the requests' ids, or their first characters";
@@ -64,7 +64,7 @@ A person whom several requests have erased is let in by naming all of them.
 Examples:
   analytics-mirror erase readmit 3f2a --reason 'new contract, TICKET-901'`,
     run: async (app, ids: string[], { reason }: { reason: string }) => {
-      const { requests, fencedByOthers } = await runEraseJob(app.jobContext(context.signal), (job) => {
+      const { requests, fencedByOthers } = await eraseJob(app, context, (job) => {
         const lifted = together(job, (own) => readmit(own, ids, reason));
         return Promise.resolve({ outcome: 'done', counts: { readmitted: lifted.requests.length }, ...lifted } as const);
       });
@@ -89,12 +89,12 @@ function heldIds({ db }: JobContext): string[] {
 /** Applies one step to each request, as one run, and prints the ids. */
 async function decide(
   app: App,
-  { signal }: CommandContext,
+  context: CommandContext,
   done: string,
   idsOf: (job: JobContext) => readonly string[],
   act: (job: JobContext, id: string) => { id: string },
 ): Promise<CommandResult> {
-  const { requests } = await runEraseJob(app.jobContext(signal), (job) => {
+  const { requests } = await eraseJob(app, context, (job) => {
     const acted = together(job, (own) => idsOf(own).map((id) => act(own, id).id));
     return Promise.resolve({ outcome: 'done', counts: { [done]: acted.length }, requests: acted } as const);
   });
