@@ -24,6 +24,8 @@ export type OpenedReceipt = {
     /** The receipt proves that this ledger held other entries. */
     | 'other_entries';
   received: { entry: number; at: string } | null;
+  /** Whether the request is for access: then nothing is certified. */
+  isAccess: boolean;
   /** The certificates of the request, and whether the file of each is the one on the ledger. */
   certificates: { generation: number; entry: number; sha256: string; file: 'sound' | 'missing' | 'changed' }[];
 };
@@ -36,7 +38,7 @@ export function openReceipt(
   given: readonly GivenIdentifier[],
 ): OpenedReceipt {
   const { request } = receipt;
-  const none = { request, received: null, certificates: [] };
+  const none = { request, received: null, isAccess: false, certificates: [] };
   if (readLedgerOrigin(dataDir) !== receipt.ledger) return { ...none, verdict: 'other_ledger' };
   const history = readHistories(entries).of(request);
   if (!history) return { ...none, verdict: 'unknown_request' };
@@ -47,6 +49,7 @@ export function openReceipt(
     request,
     verdict: 'is_about',
     received: history.received,
+    isAccess: history.isAccess,
     certificates: history.certified.flatMap(({ generation, entry, sha256: digest }) => {
       if (digest === null) return [];
       const text = readCertificateFile(dataDir, request, generation);

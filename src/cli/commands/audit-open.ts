@@ -49,11 +49,13 @@ const files = {
   changed: 'its file is not the one on the ledger',
 };
 
-function openedText({ request, verdict, received, certificates }: OpenedReceipt): string {
+function openedText({ request, verdict, received, isAccess, certificates }: OpenedReceipt): string {
   return [
     `request ${request} ${verdicts[verdict]}\n`,
     ...(received === null ? [] : [`received ${secondText(received.at)}, entry ${received.entry}\n`]),
-    ...(received !== null && certificates.length === 0 ? ['no certificate yet\n'] : []),
+    ...(received !== null && certificates.length === 0
+      ? [isAccess ? 'it is for access: it has no certificate\n' : 'no certificate yet\n']
+      : []),
     ...certificates.map(
       ({ generation, entry, sha256, file }) =>
         `certificate of generation ${generation}: entry ${entry}, SHA-256 ${sha256}; ${files[file]}\n`,
