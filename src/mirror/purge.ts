@@ -26,7 +26,7 @@ export async function purgeDeleted(
   db: Database,
   clock: Clock,
   signal: AbortSignal,
-  { steps = everyStep, isLarge = isLargeMirror(db) } = {},
+  { steps = everyStep, isLarge = isSwept(db) } = {},
 ): Promise<boolean> {
   const endPurge = beginPurge(db);
   if (steps.statistics) emptyStatistics(db);
@@ -38,6 +38,11 @@ export async function purgeDeleted(
   if (steps.overwrite && isLarge && !(await overwriteApart(db, signal))) return false;
   endPurge();
   return !steps.truncate || hasEmptied(db, clock, signal);
+}
+
+/** Whether a mirror is too large to be written anew. One that another tool has set to auto_vacuum has pages of a kind that no sweep knows. */
+function isSwept(db: Database): boolean {
+  return isLargeMirror(db) && db.pragma('auto_vacuum', { simple: true }) === 0;
 }
 
 /** As `purgeDeleted`, where a purge is owed. Returns whether nothing is owed any more. */

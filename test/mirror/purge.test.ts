@@ -88,3 +88,16 @@ test('a purge of requests is owed until no reader holds the old pages', async ()
   expect(await purgeOwed(db, waits, signal)).toBe(true);
   expect(leftIn(bytes())).toEqual([]);
 });
+
+test('a large mirror that another tool has set to auto_vacuum is written anew', async () => {
+  const { db } = openTestMirror();
+  db.pragma('synchronous = OFF');
+  db.pragma('secure_delete = OFF');
+  db.pragma('auto_vacuum = INCREMENTAL');
+  db.exec(`VACUUM; CREATE TABLE large (value); INSERT INTO large VALUES (randomblob(36000000));
+    CREATE TABLE gone (value); INSERT INTO gone VALUES ('canary of somebody'), ('another'); DELETE FROM gone;`);
+  expect(db.pragma('auto_vacuum', { simple: true })).toBe(2);
+  markPurgeOwed(db);
+  expect(await purgeOwed(db, systemClock, signal)).toBe(true);
+  expect(readFileSync(db.name).includes('canary of somebody')).toBe(false);
+});
