@@ -231,15 +231,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 4_800,
+  kernel: 4_760,
   service: 1_880,
   ledger: 2_875,
   mirror: 7_120,
   publish: 5_700,
   erasure: 10_470,
   operate: 10_900,
-  anchor: 350,
-  cluster: 3_110,
-  sandbox: 4_400,
+  anchor: 320,
+  cluster: 3_060,
+  sandbox: 4_380,
   program: 5_810,
 };

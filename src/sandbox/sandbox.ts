@@ -1,4 +1,3 @@
-import { schedule } from 'node-cron';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { act, Action, type ActionResult } from './actions.ts';
 import { createChurn } from './churn/churn.ts';
@@ -114,15 +113,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { apiKey } = keys;
   const app = createApp({ store, clock, projectId, apiKey, profile, conditions, traffic, log });
   // The sandbox's clock decides what is due. The timer only asks.
-  const timer = schedule('* * * * *', () => runDueDeletions(clock.now()), {
-    timezone: 'UTC',
-    noOverlap: true,
-    unref: true,
-    missedExecutionTolerance: 60_000,
-    suppressMissedWarning: true,
-  });
+  const timer = setInterval(() => runDueDeletions(clock.now()), 60_000).unref();
   const close = async (server: LoopbackServer): Promise<void> => {
-    await timer.destroy();
+    clearInterval(timer);
     await server.close();
     store.close();
   };
@@ -147,7 +140,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       close: () => (closed ??= close(server)),
     };
   } catch (error) {
-    await timer.destroy();
+    clearInterval(timer);
     store.close();
     throw error;
   }
