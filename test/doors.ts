@@ -231,15 +231,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 4_760,
+  kernel: 4_860,
   service: 1_880,
   ledger: 2_875,
-  mirror: 7_120,
+  mirror: 7_070,
   publish: 5_700,
-  erasure: 10_470,
+  erasure: 10_410,
   operate: 10_900,
   anchor: 320,
-  cluster: 3_060,
+  cluster: 3_040,
   sandbox: 4_380,
   program: 5_810,
 };
