@@ -20,7 +20,6 @@ export type Wing = keyof typeof wings;
  */
 export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>> = {
   service: [
-    'client/ask-for-distinct-id.ts',
     'client/budget-standing.ts',
     'client/budget.ts',
     'client/configured-service.ts',
@@ -34,7 +33,6 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'client/request-times.ts',
     'client/service.ts',
     'client/transport.ts',
-    'client/webhook.ts',
   ],
   ledger: [
     'ledger/canonical-json.ts',
@@ -73,7 +71,6 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'mirror/file-lock.ts',
     'mirror/first-pass.ts',
     'mirror/history.ts',
-    'mirror/known-as.ts',
     'mirror/lease-rows.ts',
     'mirror/listed-again.ts',
     'mirror/log-size.ts',
@@ -136,7 +133,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
   erasure: [
     'erasure/acknowledge.ts',
     'erasure/amend.ts',
-    'erasure/ask-for-time.ts',
+    'erasure/ask-service.ts',
     'erasure/bound/compare.ts',
     'erasure/bound/differences.ts',
     'erasure/bound/find-unbound.ts',
@@ -214,7 +211,6 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'cluster/held-project.ts',
     'cluster/hold-projects.ts',
     'cluster/move-project.ts',
-    'cluster/report-elsewhere.ts',
     'cluster/roster.ts',
     'cluster/shared-request-times.ts',
     'cluster/timing.ts',
@@ -234,12 +230,12 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 4_860,
   service: 1_880,
   ledger: 2_875,
-  mirror: 7_070,
+  mirror: 7_060,
   publish: 5_700,
-  erasure: 10_410,
+  erasure: 10_390,
   operate: 10_900,
   anchor: 320,
-  cluster: 3_040,
-  sandbox: 4_380,
+  cluster: 3_030,
+  sandbox: 4_370,
   program: 5_810,
 };

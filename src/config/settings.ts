@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { alertFormats } from './alert-kinds.ts';
 import { httpUrlProblem, postgresUrlProblem } from './addresses.ts';
-import { ConsumerName } from '../contract/consumer.ts';
+import { ConsumerName, MachineName } from '../contract/names.ts';
 import { namingKinds } from '../contract/given-identifier.ts';
-import { MachineName } from '../contract/machine.ts';
 import { compileCron } from './cron.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 import { logLevels } from './log-levels.ts';
