@@ -227,15 +227,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 4_860,
+  kernel: 4_840,
   service: 1_880,
   ledger: 2_875,
   mirror: 7_060,
   publish: 5_700,
-  erasure: 10_390,
+  erasure: 10_320,
   operate: 10_900,
   anchor: 320,
   cluster: 3_030,
-  sandbox: 4_370,
+  sandbox: 4_350,
   program: 5_810,
 };
