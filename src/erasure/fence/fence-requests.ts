@@ -111,7 +111,7 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
     for (const { request, scope, box } of going) {
       const { id } = request;
       for (const part of partsOf(box.identity, identifiersAtOnce)) {
-        rows += eraseRows(id, part, [], at);
+        rows += eraseRows(id, part, at);
         await pause();
       }
       releaseQuarantined(db, scope.quarantined);
