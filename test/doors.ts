@@ -227,12 +227,12 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 4_840,
+  kernel: 4_960,
   service: 1_880,
   ledger: 2_875,
-  mirror: 7_050,
+  mirror: 7_000,
   publish: 5_700,
-  erasure: 10_320,
+  erasure: 10_220,
   operate: 10_890,
   anchor: 320,
   cluster: 3_030,

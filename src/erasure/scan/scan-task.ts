@@ -109,46 +109,32 @@ export async function readTask(lines: AsyncIterable<string> | Iterable<string>):
 }
 
 /** What a scan found, without personal data. A place is a path in the data folder, and `:column` if decoded. */
-export const ScanReport = z.strictObject({
+export type ScanReport = {
   /** Files whose bytes were read, and their bytes. */
-  files: count,
-  bytes: count,
+  files: number;
+  bytes: number;
   /** Rows that were decoded, of the mirror and of Parquet files. */
-  rows: count,
-  encodings: z.array(z.enum(encodings)),
-  subjects: z.array(
-    z.strictObject({
-      request: z.string(),
-      /** Pieces of twelve bytes searched for, and how many of them rows of other persons hold too: those prove nothing. */
-      needles: count,
-      shared: count,
-      /** Texts that cannot be searched for: shorter than a piece, or only a time. */
-      tooShort: count,
-      hits: count,
-      /** The first thousand. */
-      places: z.array(
-        z.strictObject({
-          place: z.string(),
-          how: z.enum(['decoded', 'raw']),
-          encoding: z.enum(encodings).nullable(),
-          hits: count,
-        }),
-      ),
-    }),
-  ),
+  rows: number;
+  encodings: Encoding[];
+  subjects: {
+    request: string;
+    /** Pieces of twelve bytes searched for, and how many of them rows of other persons hold too: those prove nothing. */
+    needles: number;
+    shared: number;
+    /** Texts that cannot be searched for: shorter than a piece, or only a time. */
+    tooShort: number;
+    hits: number;
+    /** The first thousand. */
+    places: { place: string; how: 'decoded' | 'raw'; encoding: Encoding | null; hits: number }[];
+  }[];
   /** Identifiers that the fence should have kept out: the first thousand places. */
-  fenced: z.array(z.strictObject({ place: z.string(), kind: z.enum(identifierKinds), hits: count })),
+  fenced: { place: string; kind: IdentifierKind; hits: number }[];
   /** The requests that fenced them, by place. */
-  fencedFor: z.array(z.strictObject({ place: z.string(), requests: texts })),
+  fencedFor: { place: string; requests: readonly string[] }[];
   /** What could not be read, in whole or in part. The scan proves nothing there. */
-  unreadable: z.array(z.strictObject({ place: z.string(), reason: z.string() })),
-  seconds: z.number(),
-});
-export type ScanReport = z.infer<typeof ScanReport>;
-
-/** What the scanner's process says on standard error when it fails, without any personal data. */
-export const ScanFailure = z.strictObject({ message: z.string(), hint: z.string().nullable() });
-export type ScanFailure = z.infer<typeof ScanFailure>;
+  unreadable: { place: string; reason: string }[];
+  seconds: number;
+};
 
 type Place = ScanReport['subjects'][number]['places'][number];
 
