@@ -1,4 +1,4 @@
-import { readdirSync, statSync, closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemCode } from '../../core/errors.ts';
 import { type Encoding, type Findings, mirrorPlace } from './scan-task.ts';
@@ -120,7 +120,7 @@ function fileOfFixedWords(place: string): string {
 const chunkBytes = 1 << 20;
 
 /** How many bytes were read, and why packed content of the file could not be read. */
-export type RawRead = { bytes: number; problems: string[] };
+type RawRead = { bytes: number; problems: string[] };
 
 /**
  * Searches a file's bytes as they are (`isWhole`), and its content as an archive; each as a stream of its own. Bounded memory.
