@@ -38,7 +38,7 @@ const packageHomes: Record<string, readonly string[]> = {
   hono: ['sandbox', 'markup', 'audit', 'status'],
   'd3-scale': ['markup'],
   'd3-shape': ['markup'],
-  'node-cron': ['config', 'sandbox'],
+  croner: ['config'],
   'p-queue': ['client', 'cluster'],
   pg: ['cluster'],
   pino: ['log'],

@@ -20,7 +20,6 @@ export type Wing = keyof typeof wings;
  */
 export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>> = {
   service: [
-    'client/ask-for-distinct-id.ts',
     'client/budget-standing.ts',
     'client/budget.ts',
     'client/configured-service.ts',
@@ -34,7 +33,6 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'client/request-times.ts',
     'client/service.ts',
     'client/transport.ts',
-    'client/webhook.ts',
   ],
   ledger: [
     'ledger/canonical-json.ts',
@@ -73,7 +71,6 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'mirror/file-lock.ts',
     'mirror/first-pass.ts',
     'mirror/history.ts',
-    'mirror/known-as.ts',
     'mirror/lease-rows.ts',
     'mirror/listed-again.ts',
     'mirror/log-size.ts',
@@ -137,7 +134,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'erasure/access.ts',
     'erasure/acknowledge.ts',
     'erasure/amend.ts',
-    'erasure/ask-for-time.ts',
+    'erasure/ask-service.ts',
     'erasure/bound/compare.ts',
     'erasure/bound/differences.ts',
     'erasure/bound/find-unbound.ts',
@@ -215,7 +212,6 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'cluster/held-project.ts',
     'cluster/hold-projects.ts',
     'cluster/move-project.ts',
-    'cluster/report-elsewhere.ts',
     'cluster/roster.ts',
     'cluster/shared-request-times.ts',
     'cluster/timing.ts',
@@ -232,15 +228,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 4_810,
+  kernel: 4_970,
   service: 1_890,
   ledger: 2_875,
-  mirror: 7_170,
+  mirror: 7_050,
   publish: 5_780,
-  erasure: 10_570,
-  operate: 10_980,
-  anchor: 350,
-  cluster: 3_110,
-  sandbox: 4_400,
+  erasure: 10_320,
+  operate: 10_970,
+  anchor: 320,
+  cluster: 3_030,
+  sandbox: 4_350,
   program: 5_930,
 };

@@ -5,9 +5,7 @@ import { checkpointOfSize, listCheckpointSizes, type Checkpoint } from '../ledge
 import { entriesPath, readLines } from '../ledger/entry-file.ts';
 import { readEntry } from '../ledger/entry.ts';
 import { cosignedAt, readVkey } from '../ledger/note.ts';
-import { askAuthority } from './ask-authority.ts';
-import { askWitness } from './ask-witness.ts';
-import type { Ask, Answer } from './ask.ts';
+import { askAuthority, type Ask, type Answer, askWitness } from './ask.ts';
 import { readTimeStamps, stampedAt } from './time-stamp.ts';
 import { readWholeFile } from '../core/folder.ts';
 

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import type { HeldBecauseOf } from '../erasure/request/box.ts';
 import { countText } from '../core/words.ts';
-import { knownPersons, type KnownAs } from '../mirror/known-as.ts';
+import { knownPersons, type KnownAs } from '../mirror/read-rows.ts';
 import type { Database } from '../mirror/database.ts';
 import { formatTable } from './table.ts';
 

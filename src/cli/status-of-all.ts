@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { App } from '../app/app.ts';
-import { reportElsewhere } from '../cluster/report-elsewhere.ts';
+import { reportElsewhere } from '../cluster/roster.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { refuseHiddenFolder } from '../core/folder.ts';

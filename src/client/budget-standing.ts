@@ -1,9 +1,7 @@
 import { isoTime } from '../core/clock.ts';
 import { countText, secondText } from '../core/words.ts';
-import { learningRange, learntWindow } from './learnt-limit.ts';
-import type { Pace } from './pace.ts';
+import { learningRange, learntWindow, type Pace, throttleAt } from './pace.ts';
 import type { RateWindow } from './rate-limit.ts';
-import { throttleAt } from './throttle.ts';
 
 /** What answers 429 have taught about a budget, for people and for `--json`. Times are ISO 8601 UTC. */
 export type BudgetStanding = {

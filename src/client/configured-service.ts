@@ -1,7 +1,6 @@
 import { isLoopback } from '../config/addresses.ts';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
-import { keyAdvice } from './key-advice.ts';
 
 /** A service's address without a path, and the project in it. */
 type ConfiguredProject = { origin: string; projectId: string };
@@ -45,4 +44,23 @@ function requireProject(settings: Settings, apiKey: string | null): ConfiguredPr
       hint: 'set what is missing; `analytics-mirror sandbox` serves a project to try things on',
     });
   return { origin: new URL(baseUrl).origin, projectId, key: apiKey };
+}
+
+/** Keys that a service gives out for something else, by how they begin. */
+const otherKeys: Readonly<Record<string, string>> = {
+  phc_: 'the configured key (phc_…) is that of a project, which only sends events',
+  phs_: 'the configured key (phs_…) is the secret key of a project, which only reads feature flags',
+};
+
+/** What to do where the service at an address refuses a key. `keyFrom`: its place, in words. Of the key only its kind is told. */
+export function keyAdvice({ key, keyFrom, origin }: { key: string; keyFrom: string; origin: string }): string {
+  const [, isOther] = Object.entries(otherKeys).find(([prefix]) => key.startsWith(prefix)) ?? [];
+  const region = /^https:\/\/(us|eu)\.(?:i\.)?posthog\.com$/.exec(origin)?.[1];
+  return [
+    `check ${keyFrom}`,
+    `${isOther === undefined ? '' : `${isOther}: `}a personal API key is needed`,
+    ...(region === undefined
+      ? []
+      : [`an account of ${region === 'us' ? 'eu' : 'us'}.posthog.com is unknown at ${region}.posthog.com`]),
+  ].join('; ');
 }

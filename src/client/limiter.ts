@@ -11,10 +11,18 @@ import {
 } from './rate-limit.ts';
 import type { Lane } from '../contract/datasets.ts';
 import { budgetStanding, type BudgetStanding } from './budget-standing.ts';
-import { learningRange, learntWindow, raiseLimit } from './learnt-limit.ts';
-import { slowPace, type Pace, type Throttled } from './pace.ts';
+import {
+  learningRange,
+  learntWindow,
+  raiseLimit,
+  slowPace,
+  type Pace,
+  type Throttled,
+  isFullShare,
+  throttleAt,
+  throttledWindows,
+} from './pace.ts';
 import { memoryRequestTimes, type EndRequest, type Kept, type Reading, type RequestTimes } from './request-times.ts';
-import { isFullShare, throttleAt, throttledWindows } from './throttle.ts';
 
 /** Says when requests may start. */
 export type Limiter = {

@@ -1,5 +1,6 @@
-import { createReadStream, mkdirSync, openSync, closeSync, writeSync, statSync, readdirSync } from 'node:fs';
+import { createReadStream, mkdirSync, openSync, closeSync, writeFileSync, statSync, readdirSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
+import { readChunks, type Chunks } from '../core/chunk-reader.ts';
 import { AppError } from '../core/errors.ts';
 
 /** A file of an archive: its path below the folder that the archive is of, with slashes, and where it can be read. */
@@ -8,6 +9,7 @@ export type ArchivedFile = { path: string; from: string };
 /** What is in an archive beside the mirror. */
 export const archived = ['restore.key', 'keys', 'ledger', 'reports'];
 
+const lengthBytes = 4;
 const headBytesMax = 16 * 1024 * 1024;
 
 /** The files below a folder whose first name is one of `names`. */
@@ -24,10 +26,18 @@ export function listBelow(folder: string, names: readonly string[]): ArchivedFil
   });
 }
 
-/** Files as one stream of bytes: a line of JSON that lists them, and their contents. They must not change meanwhile. */
+/** The beginning of an archive: a list of its files as JSON, and before it how long that is. */
+export function archiveHead(files: readonly { path: string; bytes: number }[]): Buffer {
+  const list = Buffer.from(JSON.stringify(files.map(({ path, bytes }) => ({ path, bytes }))));
+  const length = Buffer.alloc(lengthBytes);
+  length.writeUInt32BE(list.length);
+  return Buffer.concat([length, list]);
+}
+
+/** Files as one stream of bytes: what `archiveHead` makes, and their contents. They must not change meanwhile. */
 export async function* packFiles(files: readonly ArchivedFile[]): AsyncGenerator<Buffer> {
   const listed = files.map(({ path, from }) => ({ path, from, bytes: statSync(from).size }));
-  yield Buffer.from(`${JSON.stringify(listed.map(({ path, bytes }) => ({ path, bytes })))}\n`);
+  yield archiveHead(listed);
   for (const { from, bytes } of listed) {
     let left = bytes;
     if (bytes > 0)
@@ -40,51 +50,21 @@ export async function* packFiles(files: readonly ArchivedFile[]): AsyncGenerator
 }
 
 /** Writes the files of an archive below a folder (0700, 0600). A file that stands there is replaced only by one of the same path. */
-export async function unpackFiles(content: AsyncIterable<Buffer>, folder: string): Promise<void> {
-  let head: Buffer | undefined = Buffer.alloc(0);
-  let files: { path: string; left: number }[] = [];
-  let open: number | undefined;
-  const next = (): void => {
-    // Files without bytes have no chunk of their own.
-    while (open === undefined && files[0]) {
-      open = openBelow(folder, files[0].path);
-      if (files[0].left === 0) finish();
+export async function unpackFiles(content: Chunks, folder: string): Promise<void> {
+  const reader = readChunks(content);
+  const length = (await reader.take(lengthBytes)).readUInt32BE();
+  const list = await reader.take(Math.min(length, headBytesMax));
+  for (const { path, bytes } of JSON.parse(list.toString()) as { path: string; bytes: number }[]) {
+    const file = openBelow(folder, path);
+    const end = reader.position() + bytes;
+    try {
+      for await (const chunk of reader.chunks(bytes)) writeFileSync(file, chunk);
+    } finally {
+      closeSync(file);
     }
-  };
-  const finish = (): void => {
-    if (open !== undefined) closeSync(open);
-    open = undefined;
-    files.shift();
-  };
-  try {
-    for await (const chunk of content) {
-      let rest = chunk;
-      if (head) {
-        head = Buffer.concat([head, chunk]);
-        const end = head.indexOf(10);
-        if (end === -1 && head.length > headBytesMax) throw new Error('an archive without a list');
-        if (end === -1) continue;
-        files = (JSON.parse(head.toString('utf8', 0, end)) as { path: string; bytes: number }[]).map(
-          ({ path, bytes }) => ({ path, left: bytes }),
-        );
-        rest = head.subarray(end + 1);
-        head = undefined;
-        next();
-      }
-      while (rest.length > 0) {
-        const [current] = files;
-        if (open === undefined || !current) throw new Error('an archive that goes on behind its files');
-        const written = writeSync(open, rest.subarray(0, current.left));
-        current.left -= written;
-        rest = rest.subarray(written);
-        if (current.left === 0) finish();
-        next();
-      }
-    }
-    if (files.length > 0 || head) throw new Error('an archive that ends too early');
-  } finally {
-    if (open !== undefined) closeSync(open);
+    if (reader.position() < end) throw new Error('an archive that ends too early');
   }
+  if ((await reader.peek(1)).length > 0) throw new Error('an archive that goes on behind its files');
 }
 
 function openBelow(folder: string, path: string): number {

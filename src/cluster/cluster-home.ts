@@ -4,13 +4,13 @@ import type { ProjectHome } from '../job/project-home.ts';
 import type { Destination } from '../bucket/bucket.ts';
 import { schemaVersion } from '../mirror/migrate.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
-import { lockFolder } from './folder-lock.ts';
+import { lockFolder, hasLocalCopy, readLocalCopy } from './local-copy.ts';
 import type { HeldProject, SharedStorage } from './held-project.ts';
 import type { SharedProject } from './holding-rows.ts';
 import { openHoldings, type Holdings } from './holdings.ts';
-import { hasLocalCopy, readLocalCopy } from './local-copy.ts';
 import type { StateSetup } from './project-state.ts';
-import { machineName, placeOf, sharedProject } from './shared-project.ts';
+import { hostname } from 'node:os';
+import { sha256 } from '../core/digest.ts';
 
 /** What a process needs to hold projects; null where the settings name no storage. Nothing is opened yet. */
 export function openStorage(
@@ -140,4 +140,41 @@ async function takeProject(
     await storage.holdings.want(project.id, purpose);
     await clock.sleep(1_000, signal);
   }
+}
+
+/** The name of this machine where the settings give none: that of its host, as far as a machine may be named so. */
+function machineName(): string {
+  const name = hostname()
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.-]/g, '-')
+    .replace(/^[.-]+/, '')
+    .slice(0, 63);
+  return name === '' ? 'machine' : name;
+}
+
+/** A project as all machines name it, whatever their configuration calls it. */
+export function sharedProject(
+  name: string,
+  { baseUrl, projectId }: Pick<Settings['service'], 'baseUrl' | 'projectId'>,
+): SharedProject {
+  const service = baseUrl === null ? null : new URL(baseUrl).origin;
+  return { id: sha256(JSON.stringify(projectId === null ? [name] : [service, projectId])).slice(0, 32), name };
+}
+
+/**
+ * Where the state of a project stands in the bucket of a cluster; null where the settings name none. Published files are followed
+ * there too, unless the settings name another place for them.
+ */
+function placeOf(
+  settings: Settings,
+  { id }: Pick<SharedProject, 'id'>,
+): { settings: Settings; place: Destination | null } {
+  const { storage, s3 } = settings.cluster;
+  if (storage === null) return { settings, place: null };
+  const location = `${storage}/${id}`;
+  const own = { ...settings.export, destination: `${location}/published`, s3 };
+  return {
+    settings: settings.export.destination === null ? { ...settings, export: own } : settings,
+    place: { location, ...s3 },
+  };
 }

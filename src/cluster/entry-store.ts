@@ -10,7 +10,7 @@ import { writeLines } from '../ledger/entry-file.ts';
 import type { EntriesBefore, EntryStore, LedgerReader } from '../ledger/ledger.ts';
 import { damaged } from '../ledger/ledger-state.ts';
 import { compactTree, leafHash } from '../ledger/merkle.ts';
-import { listBelow, type ArchivedFile } from './archive.ts';
+import { archiveHead, listBelow, type ArchivedFile } from './archive.ts';
 import { noteLocalCopy, readLocalCopy } from './local-copy.ts';
 import { genuineLines, markedLines, type AppendPlace } from './marked-lines.ts';
 import { sealBytes } from './sealed-file.ts';
@@ -246,7 +246,7 @@ function withDraft(dataDir: string, use: (path: string) => void): void {
 
 /** The same bytes as those of `packFiles`, of few small files. */
 function packNow(files: readonly ArchivedFile[]): Buffer {
-  const contents = files.map(({ from }) => readFileSync(from));
-  const head = JSON.stringify(files.map(({ path }, index) => ({ path, bytes: contents[index]?.length })));
-  return Buffer.concat([Buffer.from(`${head}\n`), ...contents]);
+  const read = files.map(({ path, from }) => ({ path, content: readFileSync(from) }));
+  const head = archiveHead(read.map(({ path, content }) => ({ path, bytes: content.length })));
+  return Buffer.concat([head, ...read.map(({ content }) => content)]);
 }

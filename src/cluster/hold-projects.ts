@@ -5,7 +5,7 @@ import type { ProjectState } from '../job/worker-state.ts';
 import type { Logger } from '../log/logger.ts';
 import type { WorkerProject } from '../worker/project-runner.ts';
 import type { Worker } from '../worker/worker.ts';
-import { folderInUse } from './folder-lock.ts';
+import { folderInUse } from './local-copy.ts';
 import type { SharedProject } from './holding-rows.ts';
 
 /** A project of this machine's configuration, which it can hold. */

@@ -3,6 +3,8 @@ import type { ClusterDatabase } from './cluster-database.ts';
 import type { SharedProject } from './holding-rows.ts';
 import type { SeenMachine, SeenProject } from './share-plan.ts';
 import { isAhead, isHeld, iso, rowsMax, short, stateRead } from './tables.ts';
+import { schemaVersion } from '../mirror/migrate.ts';
+import { ProjectState } from '../job/worker-state.ts';
 
 /** A project with its holder. Times are ISO 8601 UTC, by the database's clock. */
 type RosterProject = SeenProject & {
@@ -99,7 +101,7 @@ export async function tellStates(
 }
 
 /** What the last holder of a project has said of it. */
-export async function readState(database: ClusterDatabase, id: string): Promise<ToldState | undefined> {
+async function readState(database: ClusterDatabase, id: string): Promise<ToldState | undefined> {
   const [told] = await database.query<ToldState>(
     /*sql*/ `SELECT id, ${stateRead}, ${iso('state_at')} AS at FROM analytics_mirror.projects WHERE state IS NOT NULL AND id = $1`,
     [id],
@@ -175,5 +177,39 @@ export function clusterOrders(database: ClusterDatabase): ClusterOrders {
       else await change('machine or copy', name, remove, [name]);
       return gone.length;
     },
+  };
+}
+
+/**
+ * A project of a cluster that this machine has no copy of: who holds it (null: no machine), and what its last holder said of it.
+ * `at`: when, in ISO 8601 UTC by the clock of the cluster's database. Null where none has said anything yet.
+ */
+export type ElsewhereReport = {
+  project: string;
+  holder: { machine: string; purpose: string; since: string } | null;
+  isPaused: boolean;
+  /** Why this program leaves it alone: a newer version has written it. */
+  newer: string | null;
+  said: ({ at: string } & ProjectState) | null;
+};
+
+/** Reports a project by the database of its cluster, without taking it. Rejects where the database does not answer. */
+export async function reportElsewhere(
+  database: ClusterDatabase,
+  { id, name }: SharedProject,
+): Promise<ElsewhereReport> {
+  const { projects } = await readRoster(database);
+  const found = projects.find((project) => project.id === id);
+  const said = await readState(database, id);
+  const state = ProjectState.safeParse(said?.state).data;
+  return {
+    project: name,
+    holder:
+      !found || found.holder === null
+        ? null
+        : { machine: found.holder, purpose: found.purpose ?? '', since: found.since ?? '' },
+    isPaused: found?.isPaused ?? false,
+    newer: found ? newerReason(found, schemaVersion()) : null,
+    said: said && state ? { ...state, at: said.at } : null,
   };
 }

@@ -130,46 +130,22 @@ function problemsOf(issue: z.core.$ZodIssue, { path: projectPath, own }: { path:
   return [`${named(issue.path) || 'the file'}: ${problemText(issue)}`];
 }
 
-/** The settings that resemble an unknown one, as a question; empty where none does. */
+/** The settings of that name in another spelling or group, as a question; empty where there is none. */
 function similarTo(path: string): string {
   const names = Object.entries(Settings.shape).flatMap(([name, setting]) =>
     setting instanceof z.ZodObject
       ? [name].concat(Object.keys(setting.shape).map((inner) => `${name}.${inner}`))
       : [name],
   );
-  return questionOf(names.filter((name) => resembles(name, path) || name.endsWith(`.${path}`)));
-}
-
-function questionOf(names: readonly string[]): string {
-  return names.length === 0 ? '' : ` (did you mean ${names.slice(0, 3).join(' or ')}?)`;
-}
-
-/** Whether two names differ in two letters at most, and are alike in more. */
-function resembles(name: string, other: string): boolean {
-  const [a = '', b = ''] = [name, other].map((text) => text.toLowerCase().replaceAll(/[^a-z]/g, ''));
-  return editDistance(a, b) <= Math.min(2, (a.length - 1) / 2);
-}
-
-/** How many letters have to be added, removed or replaced to make one text of the other. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (const [i, letter] of [...a].entries()) {
-    const above = row;
-    row = [i + 1];
-    for (let j = 0; j < b.length; j += 1)
-      row.push(Math.min((above[j] ?? 0) + (letter === b[j] ? 0 : 1), (above[j + 1] ?? 0) + 1, (row[j] ?? 0) + 1));
-  }
-  return row.at(-1) ?? 0;
+  const similar = names.filter((name) => `.${name}`.toLowerCase().endsWith(`.${path}`.toLowerCase()));
+  return similar.length === 0 ? '' : ` (did you mean ${similar.slice(0, 3).join(' or ')}?)`;
 }
 
 function unknownVariables(environment: Environment): string[] {
   const known = [...Object.keys(settingVariables), ...otherVariables];
   return Object.keys(environment)
     .filter((name) => name.startsWith('MIRROR_') && !known.includes(name))
-    .map((name) => {
-      const question = questionOf(known.filter((other) => resembles(other, name)));
-      return `${name}: unknown variable${question || ` (known are ${known.join(', ')})`}`;
-    });
+    .map((name) => `${name}: unknown variable (known are ${known.join(', ')})`);
 }
 
 function readSecrets(environment: Environment, problems: string[]): Secrets {

@@ -11,24 +11,16 @@ export type Preset = {
 /** The limit of newer versions of PostHog, 240 requests a minute, as so many an hour. */
 const minuteOnly = 240 * 60;
 
+const posthog = { pathPrefix: '/api/projects', dateFrom: '-30d', learnUpTo: minuteOnly };
+
 /**
  * The services that `init` knows. The limits of PostHog's API are the default budget: 240 a minute and 1,200 an hour. Newer
  * versions have no limit of an hour for reading persons, which the budget may find out.
  */
 export const presets = {
-  'posthog-us': {
-    baseUrl: 'https://us.posthog.com',
-    pathPrefix: '/api/projects',
-    dateFrom: '-30d',
-    learnUpTo: minuteOnly,
-  },
-  'posthog-eu': {
-    baseUrl: 'https://eu.posthog.com',
-    pathPrefix: '/api/projects',
-    dateFrom: '-30d',
-    learnUpTo: minuteOnly,
-  },
-  'posthog-self-hosted': { baseUrl: null, pathPrefix: '/api/projects', dateFrom: '-30d', learnUpTo: minuteOnly },
+  'posthog-us': { ...posthog, baseUrl: 'https://us.posthog.com' },
+  'posthog-eu': { ...posthog, baseUrl: 'https://eu.posthog.com' },
+  'posthog-self-hosted': { ...posthog, baseUrl: null },
   none: { baseUrl: null, pathPrefix: '/api/environments', dateFrom: null, learnUpTo: null },
 } as const satisfies Record<string, Preset>;
 export type PresetName = keyof typeof presets;

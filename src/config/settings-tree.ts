@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
 
 /** Reads a configuration file. Throws `usage` if it cannot be read or is no map; the error does not quote the file. */
 export function readYaml(path: string | URL): JsonObject {
-  const document = parseDocument(readText(path, 'the configuration file'));
+  const document = parseDocument(readText(path));
   const refuse = (found: string): AppError =>
     new AppError(`the configuration file ${String(path)} is not valid YAML ${found}`, {
       code: 'usage',
@@ -31,20 +31,23 @@ export function readYaml(path: string | URL): JsonObject {
   return tree;
 }
 
-/** Reads a file that the configuration names. Throws `usage` when it cannot be read, or is not UTF-8. */
-function readText(path: string | URL, what: string): string {
+/** Throws `usage` when the file cannot be read, or is not UTF-8. */
+function readText(path: string | URL): string {
   const tried = typeof path === 'string' ? resolve(path) : fileURLToPath(path);
   try {
     const bytes = readFileSync(path);
     if (isUtf8(bytes)) return bytes.toString();
   } catch (error) {
-    throw new AppError(`${what} cannot be read: ${tried} (${systemCode(error) ?? 'unknown error'})`, {
+    throw new AppError(`the configuration file cannot be read: ${tried} (${systemCode(error) ?? 'unknown error'})`, {
       code: 'usage',
       hint: 'check the path, and that this user may read the file',
       cause: error,
     });
   }
-  throw new AppError(`${what} is not UTF-8: ${tried}`, { code: 'usage', hint: 'save the file as UTF-8' });
+  throw new AppError(`the configuration file is not UTF-8: ${tried}`, {
+    code: 'usage',
+    hint: 'save the file as UTF-8',
+  });
 }
 
 /** Lays one tree over another: maps are merged (`recordings.query` too), everything else is replaced. */

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { alertFormats } from './alert-kinds.ts';
 import { httpUrlProblem, postgresUrlProblem } from './addresses.ts';
-import { ConsumerName } from '../contract/consumer.ts';
+import { ConsumerName, MachineName } from '../contract/names.ts';
 import { namingKinds } from '../contract/given-identifier.ts';
-import { MachineName } from '../contract/machine.ts';
 import { compileCron } from './cron.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 import { logLevels } from './log-levels.ts';
@@ -67,7 +66,7 @@ const cron = z
     try {
       compileCron(expression);
     } catch (error) {
-      const what = error instanceof Error ? error.message : 'it cannot be read';
+      const what = error instanceof Error ? error.message.replace('CronPattern: ', '') : 'it cannot be read';
       context.addIssue({ code: 'custom', message: `is not a cron expression: ${what}` });
     }
   });

@@ -6,7 +6,7 @@ import type { JobContext } from '../job/job-context.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import { listRequests, findRequest } from '../mirror/erasure-requests.ts';
-import { askForTime } from './ask-for-time.ts';
+import { askForTime } from './ask-service.ts';
 import { eraseBucket } from './erase-bucket.ts';
 import { eraseCopies } from './erase-copies.ts';
 import { eraseHere, type LocalResult } from './erase-here.ts';

@@ -5,7 +5,7 @@ import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts
 import { hasBox } from '../mirror/request-box.ts';
 import { findFencedIdentifiers } from '../mirror/fence.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
-import { findFencedInFiles } from './bound/find-in-files.ts';
+import { findFencedInFiles } from './bound/find-unbound.ts';
 import { nameAgain, reopenRequest } from './request/reopen.ts';
 import { callAttention, intend, settle } from './request/target-journal.ts';
 import { eachTogether, record, together } from './request/together.ts';

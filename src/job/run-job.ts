@@ -9,12 +9,14 @@ import type { LeaseHolder } from '../mirror/lease-rows.ts';
 import { finishRun, startRun, type RunOutcome } from '../mirror/runs.ts';
 import { noteServiceClock } from '../mirror/service-clock.ts';
 import { boundFiles } from './bound-files.ts';
-import { givenUpUntold } from './given-up.ts';
 import type { JobContext } from './job-context.ts';
 import { waitForLease, type Lease } from './lease.ts';
 import { removeLeftDrills } from './left-drills.ts';
 import { refuseLostLedger } from './lost-ledger.ts';
 import { isGuest } from './turn-plan.ts';
+import type { Histories } from '../ledger/histories.ts';
+import type { Database } from '../mirror/database.ts';
+import { listRequests } from '../mirror/erasure-requests.ts';
 
 /** What a job did: `counts` has no personal data; `reason` is the code of what was found and has to be mended. */
 export type JobResult = { outcome: 'done' | 'incomplete' | 'held'; counts: object; reason?: string };
@@ -234,4 +236,16 @@ async function recordRun<Result extends JobResult>(
     }
     throw error;
   }
+}
+
+/**
+ * The requests, by id, that are open in the mirror and given up on the ledger: a run that was killed has done it, and told nobody.
+ * Those of persons whom the service deleted by itself are left out: nobody asked for them.
+ */
+function givenUpUntold(db: Database, { histories }: { histories: Pick<Histories, 'of'> }): string[] {
+  const isGivenUp = (id: string): boolean => {
+    const history = histories.of(id);
+    return history?.state === 'cancelled' || (history?.state === 'sealed' && history.reason === 'life_exceeded');
+  };
+  return listRequests(db, 'open').flatMap(({ id, origin }) => (origin !== 'upstream' && isGivenUp(id) ? [id] : []));
 }

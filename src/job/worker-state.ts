@@ -88,9 +88,4 @@ export function isHere({ cluster }: Pick<ProjectState, 'cluster'>): boolean {
 }
 
 /** The state of the worker, for alerts and the status page. Holds no personal data and no secret. */
-export type WorkerState = {
-  startedAt: string;
-  /** Whether it is stopping: it ends the jobs that run and starts no other. */
-  isStopping: boolean;
-  projects: readonly ProjectState[];
-};
+export type WorkerState = { startedAt: string; projects: readonly ProjectState[] };

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { publishedDatasets } from '../contract/datasets.ts';
 import { identifierKinds } from '../contract/identity.ts';
-import { ConsumerName } from '../contract/consumer.ts';
-import { MachineName } from '../contract/machine.ts';
+import { ConsumerName, MachineName } from '../contract/names.ts';
 import { isPossibleEnd } from './possible-ends.ts';
 import { TargetName } from './target.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { datasets, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { transact } from './transact.ts';
-import { RowKeyMap } from './row-key-map.ts';
+import { TextMap } from '../core/text-map.ts';
 import { prepareFindKey, prepareFindOwner, prepareFindRowKey } from './tables.ts';
 
 /** More rows than this are indexed one by one: another process waits ten seconds for the transaction that sorts them. */
@@ -31,13 +31,13 @@ export function beginFirstPass(db: Database, dataset: PagedDataset, { isFull }: 
   const isEmpty = (table: string): boolean => db.prepare(/*sql*/ `SELECT 1 FROM ${table} LIMIT 1`).get() === undefined;
   const { heldIds } = datasets[dataset];
   const tables = [dataset, ...(heldIds ? ['distinct_id_owners', 'distinct_ids_lost'] : [])];
-  let rows: RowKeyMap | undefined;
-  let owners: RowKeyMap | undefined;
+  let rows: TextMap | undefined;
+  let owners: TextMap | undefined;
   if (isFull && tables.every(isEmpty)) {
     transact(db, () => {
       for (const { name } of indexesOf(dataset)) db.exec(/*sql*/ `DROP INDEX ${name}`);
     });
-    [rows, owners] = [new RowKeyMap(), new RowKeyMap()];
+    [rows, owners] = [new TextMap(), new TextMap()];
   }
   const findKey = prepareFindKey(db, dataset);
   const findIndexed = prepareFindRowKey(db, dataset);

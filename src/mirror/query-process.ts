@@ -1,12 +1,12 @@
 import process from 'node:process';
+import { json } from 'node:stream/consumers';
 import { Worker } from 'node:worker_threads';
+import { answerApart } from '../core/apart.ts';
 import { systemClock } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
-import { explainStorageError } from '../core/storage-error.ts';
 import { openDatabase, openDatabaseReadOnly } from './database.ts';
 import { overwriteDeleted } from './purge.ts';
 import { queryMirror, type QueryResult } from './query.ts';
-import type { ProcessTask, QueryAnswer } from './run-query.ts';
+import type { ProcessTask } from './run-query.ts';
 
 // A statement as a process. It ends with the process that asked for it, also while the statement blocks its thread.
 const watch = `const { ppid, pid } = process;
@@ -15,27 +15,19 @@ new Worker(watch, { eval: true }).unref();
 
 const nothing: QueryResult = { columns: [], rows: [], isCut: false };
 
-function answerTo(task: ProcessTask): QueryAnswer {
+function resultOf(task: ProcessTask): QueryResult {
   const { dataDir } = task;
+  const isUsers = 'sql' in task && task.rowsMax !== null;
+  const db = isUsers ? openDatabaseReadOnly(dataDir, 'user') : openDatabase(dataDir, systemClock);
   try {
-    const isUsers = 'sql' in task && task.rowsMax !== null;
-    const db = isUsers ? openDatabaseReadOnly(dataDir, 'user') : openDatabase(dataDir, systemClock);
-    try {
-      if ('overwrites' in task) return { result: { ...nothing, rows: overwriteDeleted(db) ? [[]] : [] } };
-      if (task.rowsMax !== null) return { result: queryMirror(db, task.sql, task.rowsMax) };
-      db.exec(task.sql);
-      return { result: nothing };
-    } finally {
-      db.close();
-    }
-  } catch (error) {
-    const known = error instanceof AppError ? error : explainStorageError(error, dataDir);
-    const { message, code, hint } =
-      known ?? new AppError('the query failed', { code: 'storage', hint: 'run `analytics-mirror doctor`' });
-    return { failed: { message, code, hint } };
+    if ('overwrites' in task) return { ...nothing, rows: overwriteDeleted(db) ? [[]] : [] };
+    if (task.rowsMax !== null) return queryMirror(db, task.sql, task.rowsMax);
+    db.exec(task.sql);
+    return nothing;
+  } finally {
+    db.close();
   }
 }
 
-process.once('message', (task) => {
-  process.send?.(answerTo(task as ProcessTask), () => process.disconnect());
-});
+const task = (await json(process.stdin)) as ProcessTask;
+await answerApart('the query', async () => Promise.resolve(resultOf(task)), task.dataDir);

@@ -83,14 +83,7 @@ export function listExpiredRecordings(db: Database, startTime: string): number[]
  * Prepares what removes an identity from the tables, in the fence's transaction, and tells the feeds of all its rows, also of
  * those that left before. Returns how many rows went.
  */
-export function prepareEraseRows(
-  db: Database,
-): (
-  requestId: string,
-  identity: Identity,
-  quarantined: readonly Pick<QuarantinedSighting, 'dataset' | 'rowId'>[],
-  at: string,
-) => number {
+export function prepareEraseRows(db: Database): (requestId: string, identity: Identity, at: string) => number {
   const removers = pagedDatasets.map((dataset) => ({
     kind: keyKind(dataset),
     find: prepareFindRowKey(db, dataset),
@@ -101,7 +94,7 @@ export function prepareEraseRows(
     remove: db.prepare<[string]>(/*sql*/ `DELETE FROM ${table} WHERE ${column} = ?`),
   }));
   const tellAgain = prepareTellAgain(db);
-  return (requestId, identity, quarantined, at) => {
+  return (requestId, identity, at) => {
     let removed = 0;
     tellAgain(requestId, identity, at);
     for (const { kind, find, remove } of removers)
@@ -112,7 +105,6 @@ export function prepareEraseRows(
         removed += 1;
       }
     for (const { kind, remove } of sides) for (const value of identity[kind]) remove.run(value);
-    if (quarantined.length > 0) releaseQuarantined(db, quarantined);
     return removed;
   };
 }

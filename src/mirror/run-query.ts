@@ -1,16 +1,14 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Database } from 'better-sqlite3';
-import { AppError, type ErrorCode } from '../core/errors.ts';
+import { runApart } from '../core/apart.ts';
+import { AppError } from '../core/errors.ts';
 import { freeBytesAt } from '../core/folder.ts';
 import { bytesText, countedText } from '../core/words.ts';
 import type { QueryResult } from './query.ts';
 
 const queryProcess = fileURLToPath(new URL('./query-process.ts', import.meta.url));
-const lookEveryMs = 100;
 /** So much may be written in any case: pages of an index, and the answer itself. */
 const bytesMin = 100_000_000;
 
@@ -19,11 +17,6 @@ export type QueryTask = { dataDir: string; sql: string; rowsMax: number | null }
 
 /** What the process of a statement does: a statement, or `overwriteDeleted`, which answers a row if it is done. */
 export type ProcessTask = QueryTask | { dataDir: string; overwrites: true };
-
-/** What the process of a statement answers. */
-export type QueryAnswer =
-  | { result: QueryResult }
-  | { failed: { message: string; code: ErrorCode; hint: string | undefined } };
 
 /** What ends a statement: its time, the bytes that it writes for itself, a disk that is left with less room, a signal. */
 export type QueryLimits = {
@@ -41,7 +34,7 @@ export async function runQuery(task: QueryTask, { signal, ...limits }: QueryLimi
   const beganAtMs = performance.now();
   const freeBytes = freeBytesAt(task.dataDir);
   const bytesMax = Math.min(limits.temporaryBytesMax, Math.max(bytesMin, freeBytes - limits.diskFreeBytesMin));
-  return await runApart(task, signal, (pid) => {
+  return await runTask(task, signal, (pid) => {
     if ((performance.now() - beganAtMs) / 1000 > limits.secondsMax)
       return tooMuch(`it ran longer than ${countedText(limits.secondsMax, 'second')}`, 'query.secondsMax');
     if (writtenBytes(pid) > bytesMax)
@@ -61,13 +54,13 @@ export function isLarge(db: Database): boolean {
 /** What SQLite says of the structure of the whole file: `ok`, or what is wrong first. */
 export async function checkStructure(db: Database, signal: AbortSignal): Promise<unknown> {
   if (!isLarge(db)) return db.pragma('quick_check(1)', { simple: true });
-  const { rows } = await runApart({ dataDir: dirname(db.name), sql: 'PRAGMA quick_check(1)', rowsMax: 1 }, signal);
+  const { rows } = await runTask({ dataDir: dirname(db.name), sql: 'PRAGMA quick_check(1)', rowsMax: 1 }, signal);
   return rows[0]?.[0];
 }
 
 /** Runs `overwriteDeleted` as a process. An abort leaves a file that is as good, with what was deleted. */
 export async function overwriteApart(db: Database, signal: AbortSignal): Promise<boolean> {
-  const { rows } = await runApart({ dataDir: dirname(db.name), overwrites: true }, signal);
+  const { rows } = await runTask({ dataDir: dirname(db.name), overwrites: true }, signal);
   return rows.length > 0;
 }
 
@@ -86,52 +79,16 @@ export async function copyLogBack(db: Database, signal: AbortSignal): Promise<vo
 }
 
 async function writeApart(db: Database, sql: string, signal: AbortSignal): Promise<void> {
-  await runApart({ dataDir: dirname(db.name), sql, rowsMax: null }, signal);
+  await runTask({ dataDir: dirname(db.name), sql, rowsMax: null }, signal);
 }
 
-/** Runs a statement as a process, and ends it for the reason that `overLimit` gives, which is asked ten times a second. */
-async function runApart(
+async function runTask(
   task: ProcessTask,
   signal: AbortSignal,
-  overLimit: (pid: number) => AppError | undefined = () => undefined,
+  overLimit?: (pid: number) => AppError | undefined,
 ): Promise<QueryResult> {
-  signal.throwIfAborted();
-  // It needs nothing of the environment, where the API key is.
-  const child = fork(queryProcess, {
-    env: {},
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-  let reason: unknown;
-  const end = (because: unknown): void => {
-    reason ??= because;
-    child.kill('SIGKILL');
-  };
-  const onAbort = (): void => end(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  const timer = setInterval(() => {
-    const because = overLimit(child.pid ?? 0);
-    if (because) end(because);
-  }, lookEveryMs);
-  try {
-    let answer: QueryAnswer | undefined;
-    child.on('message', (message) => {
-      answer = message as QueryAnswer;
-    });
-    // After the last message, too.
-    const ended = once(child, 'close');
-    child.send(task, () => undefined);
-    await ended;
-    if (answer === undefined)
-      throw reason ?? new AppError('the process of the query was ended', { code: 'storage', hint: 'run it again' });
-    if ('result' in answer) return answer.result;
-    const { message, code, hint } = answer.failed;
-    throw new AppError(message, { code, hint });
-  } finally {
-    clearInterval(timer);
-    signal.removeEventListener('abort', onAbort);
-    child.kill('SIGKILL');
-  }
+  const apart = { signal, what: 'the process of the query', ...(overLimit ? { overLimit } : {}) };
+  return (await runApart(queryProcess, [JSON.stringify(task)], apart)) as QueryResult;
 }
 
 function tooMuch(why: string, setting: string): AppError {

@@ -5,8 +5,7 @@ import type { LeaseHolder } from './lease-rows.ts';
 import { columnsAs } from './tables.ts';
 import { transact } from './transact.ts';
 
-/** How a run ended. `done` and `held` have done all that can be done without a person. */
-/** How a run can end. */
+/** How a run can end. `done` and `held` have done all that can be done without a person. */
 export const runOutcomes = ['done', 'incomplete', 'failed', 'interrupted', 'held'] as const;
 export type RunOutcome = (typeof runOutcomes)[number];
 

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { datasets, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';
-import { knownAs, type KnownAs } from './known-as.ts';
+import { knownAs, type KnownAs } from './read-rows.ts';
 import { seenPass, seenRows } from './seen.ts';
 import { columnsAs } from './tables.ts';
 

@@ -1,4 +1,3 @@
-import { schedule } from 'node-cron';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { act, Action, type ActionResult } from './actions.ts';
 import { createChurn } from './churn/churn.ts';
@@ -9,12 +8,11 @@ import { checkInput } from './http/check-input.ts';
 import { keyIndexes } from './http/authorize.ts';
 import { listenOnLoopback, type DateOfAnswer, type LoopbackServer } from './http/loopback-server.ts';
 import { documentedProfile } from './http/profile.ts';
-import { createTraffic } from './http/traffic.ts';
+import { createTraffic, requestLog, type LoggedRequest } from './http/traffic.ts';
 import { liveDefaults, type LiveOptions } from './live/live-data.ts';
 import { liveProfile } from './live/live-profile.ts';
 import { openSandboxStore, keysOf, recordingStyle, type ProfileName } from './open-sandbox-store.ts';
 import type { RateLimit } from './rate-limits.ts';
-import { requestLog, type LoggedRequest } from './request-log.ts';
 import { sandboxClock, type SandboxClock } from './sandbox-clock.ts';
 import type { Store } from './store/store.ts';
 import type { Truth } from './store/truth.ts';
@@ -114,15 +112,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { apiKey } = keys;
   const app = createApp({ store, clock, projectId, apiKey, profile, conditions, traffic, log });
   // The sandbox's clock decides what is due. The timer only asks.
-  const timer = schedule('* * * * *', () => runDueDeletions(clock.now()), {
-    timezone: 'UTC',
-    noOverlap: true,
-    unref: true,
-    missedExecutionTolerance: 60_000,
-    suppressMissedWarning: true,
-  });
+  const timer = setInterval(() => runDueDeletions(clock.now()), 60_000).unref();
   const close = async (server: LoopbackServer): Promise<void> => {
-    await timer.destroy();
+    clearInterval(timer);
     await server.close();
     store.close();
   };
@@ -147,7 +139,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       close: () => (closed ??= close(server)),
     };
   } catch (error) {
-    await timer.destroy();
+    clearInterval(timer);
     store.close();
     throw error;
   }

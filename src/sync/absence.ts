@@ -27,8 +27,7 @@ import {
 import { prepareWriteRows } from '../mirror/write-rows.ts';
 import { controlOf } from '../client/control.ts';
 import { personBatches, batchFrom, personsEach } from '../client/person-batches.ts';
-import { askForRow, type Answer } from './ask-for-row.ts';
-import { askTogether } from './ask-together.ts';
+import { askForRow, type Answer, askTogether } from './ask-for-row.ts';
 import { planAbsence, type AbsencePlan } from './absence-plan.ts';
 import { resultsByBatch } from '../core/batches.ts';
 

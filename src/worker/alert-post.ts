@@ -1,8 +1,64 @@
 import { AppError } from '../core/errors.ts';
 import type { WorkerState } from '../job/worker-state.ts';
 import type { Logger } from '../log/logger.ts';
-import { alertMessage, signOfLife, type AlertMessage, type AlertTarget } from './alert-format.ts';
 import type { AlertChange } from './alerts.ts';
+import { alertTable, type AlertFormat } from '../config/alert-kinds.ts';
+import { forProject } from '../config/projects.ts';
+
+/** The receiver's format, and the routing key that `pagerduty` needs. */
+export type AlertTarget = { format: AlertFormat; routingKey: string };
+
+/** A message to the receiver of alerts: JSON, or a text. `path` is added to the address. */
+export type AlertMessage = { body: object | string; path: string };
+
+/**
+ * An alert's beginning or end as a receiver wants it. `json` is the format of this program. `slack` is an incoming webhook
+ * (also read by Mattermost). `pagerduty` is Events API v2, and needs the routing key of an integration. `healthchecks` reports
+ * a failure to a check; see `signOfLife`.
+ */
+export function alertMessage({ format, routingKey }: AlertTarget, change: AlertChange): AlertMessage | null {
+  const { event, project, at } = change;
+  const { kind, job, message } = change.alert;
+  const todo = forProject(change.alert.todo, project);
+  switch (format) {
+    case 'json':
+      return { body: { event, project, alert: kind, job, message, todo, at }, path: '' };
+    case 'slack':
+      return { body: { text: slackText(change, todo) }, path: '' };
+    case 'pagerduty':
+      return {
+        body: {
+          routing_key: routingKey,
+          event_action: event === 'began' ? 'trigger' : 'resolve',
+          dedup_key: ['analytics-mirror', project, kind, job ?? ''].join('/'),
+          payload: {
+            summary: `${project}: ${message}`,
+            source: project,
+            severity: alertTable[kind].severity,
+            timestamp: at,
+            component: job ?? 'analytics-mirror',
+            class: kind,
+            custom_details: { todo },
+          },
+        },
+        path: '',
+      };
+    case 'healthchecks':
+      return event === 'began' ? { body: `${project}: ${message}. ${todo}`, path: '/fail' } : null;
+  }
+}
+
+/** What tells a receiver that the worker runs and that no alert is open; null for receivers that await none. */
+export function signOfLife({ format }: AlertTarget): AlertMessage | null {
+  return format === 'healthchecks' ? { body: 'no alert is open', path: '' } : null;
+}
+
+function slackText({ event, project, alert: { message } }: AlertChange, todo: string): string {
+  const escaped = (text: string): string =>
+    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const head = `*${escaped(project)}*: ${escaped(message)}`;
+  return event === 'began' ? `:red_circle: ${head}.\n${escaped(todo)}` : `:large_green_circle: Over: ${head}.`;
+}
 
 /** The most messages that wait. More would wait only when the receiver has not answered for long; the oldest are then dropped. */
 const waitingMax = 100;

@@ -22,7 +22,7 @@ import {
   sumOfRounds,
   type ErasureResult,
 } from '../erasure/reconcile.ts';
-import { askForTime } from '../erasure/ask-for-time.ts';
+import { askForTime } from '../erasure/ask-service.ts';
 import { deletionReceiver } from '../erasure/receive.ts';
 import { findUnbound } from '../erasure/bound/find-unbound.ts';
 import { replayErasures, type ReplayResult } from '../erasure/fence/restore.ts';

@@ -97,8 +97,8 @@ async function removeProject(worker: WorkerAtWork, name: string): Promise<void> 
   aborts.delete(runner);
 }
 
-function stateOf({ startedAtMs, stopping, states }: WorkerAtWork): WorkerState {
-  return { startedAt: isoTime(startedAtMs), isStopping: stopping.signal.aborted, projects: states };
+function stateOf({ startedAtMs, states }: WorkerAtWork): WorkerState {
+  return { startedAt: isoTime(startedAtMs), projects: states };
 }
 
 async function workUntilStopped(worker: WorkerAtWork): Promise<void> {

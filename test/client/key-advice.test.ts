@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keyAdvice } from '../../src/client/key-advice.ts';
+import { keyAdvice } from '../../src/client/configured-service.ts';
 
 const keyFrom = '`MIRROR_API_KEY`';
 const check = 'check `MIRROR_API_KEY`';

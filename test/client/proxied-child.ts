@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/core/clock.ts';
 import { openTransport } from '../../src/client/transport.ts';
-import { postWebhook } from '../../src/client/webhook.ts';
+import { postWebhook } from '../../src/client/post.ts';
 import { openTracer } from '../../src/log/open-tracer.ts';
 import { limits } from './child-limits.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { throttleAt, throttledWindows, throttleMore, unthrottled } from '../../src/client/throttle.ts';
+import { throttleAt, throttledWindows, throttleMore, unthrottled } from '../../src/client/pace.ts';
 
 const minuteMs = 60_000;
 const thousand = [{ requests: 1000, perSeconds: 1 }];

@@ -1,5 +1,5 @@
 import { openTransport } from '../../src/client/transport.ts';
-import { postWebhook } from '../../src/client/webhook.ts';
+import { postWebhook } from '../../src/client/post.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { limits } from './child-limits.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { postWebhook } from '../../src/client/webhook.ts';
+import { postWebhook } from '../../src/client/post.ts';
 import { localServer } from './local-server.ts';
 
 /** Waits for nothing. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
 import { unpackFiles } from '../../src/cluster/archive.ts';
-import { sharedProject } from '../../src/cluster/shared-project.ts';
+import { sharedProject } from '../../src/cluster/cluster-home.ts';
 import { openSealed } from '../../src/cluster/sealed-file.ts';
 import { listCheckpointSizes, readCheckpointFile } from '../../src/ledger/checkpoint.ts';
 import { ledgerFolder } from '../../src/ledger/entry-file.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { ElsewhereReport } from '../../src/cluster/report-elsewhere.ts';
+import type { ElsewhereReport } from '../../src/cluster/roster.ts';
 import { openWorkspace, unlimited } from '../cli/workspace.ts';
 import { noJobs, openWorkers, type Held, type Workers } from './cluster-workers.ts';
 

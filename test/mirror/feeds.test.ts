@@ -112,7 +112,7 @@ test('an erasure is told of all that its subject ever was here, under new number
   prepareRemoveRow(db, 'recordings')(1, 'expired', at);
   const before = newestNumber(db);
   const identity = { ...nobody, person_uuid: ['away', 'c', 'never here'], recording_id: ['r2'] };
-  db.transaction(() => expect(prepareEraseRows(db)('q', identity, [], at)).toBe(1))();
+  db.transaction(() => expect(prepareEraseRows(db)('q', identity, at)).toBe(1))();
   const told = `SELECT dataset, key, person_uuid, reason FROM deletions WHERE request_id = 'q' AND seq > ? ORDER BY 1, 2`;
   expect(db.prepare<[number]>(told).raw().all(before)).toEqual([
     ['persons', 'a', 'a', 'erased'],

@@ -178,14 +178,6 @@ describe('PATCH', () => {
     expect(await person(2)).toMatchObject({ properties: before.properties, uuid: before.uuid });
 
     const atMs = Date.parse(now);
-    expect(sandbox.store.log.propertiesTimeline(2)).toEqual([
-      { atMs, userId: 1, personId: 2, key: 'kept', before: null, after: '{"a":1}' },
-      { atMs, userId: 1, personId: 2, key: 'big', before: null, after: '1' },
-      { atMs, userId: 1, personId: 2, key: 'kept', before: '{"a":1}', after: '{"b":2}' },
-      { atMs, userId: 1, personId: 2, key: 'big', before: '1', after: '9007199254740993' },
-      { atMs, userId: 1, personId: 2, key: 'odd', before: null, after: String.raw`"\ud800"` },
-      { atMs, userId: 1, personId: 2, key: '__proto__', before: null, after: '1' },
-    ]);
     expect(sandbox.store.log.activity(2)).toMatchObject([
       { action: 'updated', personUuid: before.uuid, detail: '{"keys":["kept","big"]}' },
       { action: 'updated', atMs, userId: 1 },
@@ -262,7 +254,6 @@ describe('delete_property', () => {
       action: 'property_deleted',
       detail: '{"keys":["$gone"]}',
     });
-    expect(sandbox.store.log.propertiesTimeline(2).at(-1)).toMatchObject({ key: '$gone', before: '2', after: null });
   });
 
   it('changes nothing where the property is not there', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseRateLimits, rateLimiter, type RateLimit } from '../../src/sandbox/rate-limits.ts';
-import { requestLog, type LoggedRequest } from '../../src/sandbox/request-log.ts';
+import { requestLog, type LoggedRequest } from '../../src/sandbox/http/traffic.ts';
 import { ask, askUrl, smallSandbox, standingClock } from './sandbox-requests.ts';
 
 describe('rate limits', () => {

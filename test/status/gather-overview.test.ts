@@ -54,7 +54,6 @@ function overviewOf(
 ) {
   const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
   const worker: WorkerState = {
-    isStopping: false,
     startedAt: before(hourMs),
     projects: [{ name: 'shop', service, dataDir, problem, jobs: [fullJob], condition: null, alerts: [] }],
   };

@@ -34,7 +34,7 @@ async function openPage() {
     condition: null,
     alerts: [],
   };
-  page.show({ startedAt, isStopping: false, projects: [project] });
+  page.show({ startedAt, projects: [project] });
   return { page, db, dataDir, port: new URL(page.url).port, setup, errors };
 }
 

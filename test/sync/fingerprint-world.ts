@@ -234,7 +234,7 @@ class Mirror {
         identity[kind].map((value) => ({ kind, value })),
       );
       fenceIdentifiers(this.db, { id: requestId, epoch, at: this.at() }, identifiers);
-      prepareEraseRows(this.db)(requestId, identity, [], this.at());
+      prepareEraseRows(this.db)(requestId, identity, this.at());
       for (const _some of trimRecordings(this.db, identity.distinct_id, this.at()));
       setEpoch(this.db, epoch);
     })();

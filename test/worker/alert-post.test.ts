@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { alertKinds } from '../../src/config/alert-kinds.ts';
 import { createLogger } from '../../src/log/logger.ts';
-import { alertMessage, signOfLife, type AlertMessage } from '../../src/worker/alert-format.ts';
-import { alertPost } from '../../src/worker/alert-post.ts';
+import { alertMessage, signOfLife, type AlertMessage, alertPost } from '../../src/worker/alert-post.ts';
 import { alertOf, type AlertChange } from '../../src/worker/alerts.ts';
 
 const log = createLogger({ level: 'silent', isTerminal: false });

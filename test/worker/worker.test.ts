@@ -34,7 +34,6 @@ it('makes up once for what was missed, one job at a time, and then follows the s
   await pass(hour + minute);
   expect(starts(project)).toEqual(['full 12:00:00', 'head 12:00:01', 'head 12:30:00', 'head 13:00:00']);
   expect(worker.state()).toMatchObject({
-    isStopping: false,
     projects: [
       {
         problem: null,

@@ -10,7 +10,7 @@ import { clockFix } from '../../config/alert-kinds.ts';
 import { readTarget, type FixedTarget } from '../../ledger/target.ts';
 import { targetText } from '../../ledger/vocabulary-words.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
-import type { KnownAs } from '../../mirror/known-as.ts';
+import type { KnownAs } from '../../mirror/read-rows.ts';
 import { listHeldPlans, listHeldRows, type HeldPlan } from '../../mirror/suspects.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import { listedAgainTexts } from '../../status/listed-again.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { createProjectApps, type App, type ProjectApps } from '../../app/app.ts';
-import { postWebhook } from '../../client/webhook.ts';
+import { postWebhook } from '../../client/post.ts';
 import { startClusterWorker, type ClusterWorker, type ClusterWorkerSetup } from '../../cluster/cluster-worker.ts';
 import type { SharableProject } from '../../cluster/hold-projects.ts';
 import { clusterTiming } from '../../cluster/timing.ts';

@@ -10,7 +10,7 @@ import { databasePath } from '../../mirror/database.ts';
 import { isLogKeptByReader } from '../../mirror/log-size.ts';
 import { listedAgainTexts } from '../../status/listed-again.ts';
 import type { ErasureReport, ProjectContent, RunReport, SnapshotReport } from '../../status/overview.ts';
-import { reportElsewhere, type ElsewhereReport } from '../../cluster/report-elsewhere.ts';
+import { reportElsewhere, type ElsewhereReport } from '../../cluster/roster.ts';
 import { judgeProject, type Verdict } from '../../status/verdict.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';

@@ -9,13 +9,15 @@ import {
   readEpoch,
   type FencedIdentifier,
   type FenceEntry,
+  prepareFindFenced,
 } from '../../mirror/fence.ts';
 import { restoreKeyName } from '../../mirror/restore-key.ts';
 import { removeDamaged } from '../../snapshot/publish.ts';
 import { bringUp } from '../fence/restore-guard.ts';
 import { differingFences, type Difference } from './differences.ts';
 import { bindKeys, differenceError, compareWithLedger } from './compare.ts';
-import { findFencedInFiles } from './find-in-files.ts';
+import { readSightings } from '../../snapshot/read-sightings.ts';
+import { identifiersOf } from '../find/closure.ts';
 
 /** What was found not to be as the ledger says, and the erased persons that were found in the mirror and in published files. */
 export type Found = {
@@ -92,4 +94,20 @@ function raiseFencesAgain(db: Database, ledger: LedgerReader, dataDir: string, d
     const fence = fences.has(id) ? standing.get(id) : undefined;
     if (fence) addFence(db, fence, fence.entries);
   }
+}
+
+/**
+ * Holds every identifier in published snapshots against the suppression list, by MAC. `isWanted`: by dataset and snapshot id.
+ * Finds nobody unless older files were put back. Throws `storage` when a part cannot be read, since it could hold anybody.
+ */
+export async function findFencedInFiles(
+  { db, published, signal }: Pick<JobContext, 'db' | 'published' | 'signal'>,
+  isWanted: (snapshot: string) => boolean = () => true,
+): Promise<FencedIdentifier[]> {
+  const findFenced = prepareFindFenced(db);
+  const found = new Map<string, FencedIdentifier>();
+  for await (const sightings of readSightings(published, isWanted, signal))
+    for (const each of sightings.flatMap((row) => findFenced(identifiersOf(row))))
+      found.set(`${each.kind} ${each.value} ${each.requestId}`, each);
+  return [...found.values()];
 }

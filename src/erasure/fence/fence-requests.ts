@@ -16,8 +16,7 @@ import { makeRestoreKey } from '../../mirror/restore-key.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
 import { closingBox, type Box, type OpenedBox } from '../request/box.ts';
 import { bindKeys } from '../bound/compare.ts';
-import { askForTime } from '../ask-for-time.ts';
-import { askPatiently } from '../ask-patiently.ts';
+import { askForTime, askPatiently } from '../ask-service.ts';
 import { settle } from '../request/target-journal.ts';
 import { catchUp } from '../projection.ts';
 import { eachTogether, record } from '../request/together.ts';
@@ -112,7 +111,7 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
     for (const { request, scope, box } of going) {
       const { id } = request;
       for (const part of partsOf(box.identity, identifiersAtOnce)) {
-        rows += eraseRows(id, part, [], at);
+        rows += eraseRows(id, part, at);
         await pause();
       }
       releaseQuarantined(db, scope.quarantined);

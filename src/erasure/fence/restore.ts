@@ -52,7 +52,7 @@ export function replayErasures(context: JobContext, { differences, inMirror, inF
     for (const id of new Set([...named.keys(), ...fencedSince(db, ledger)])) {
       const person = named.get(id);
       if (person) {
-        result.rows += eraseRows(id, person.identity, [], at);
+        result.rows += eraseRows(id, person.identity, at);
         nameAgain(own, id, person.identity, person);
       }
       if (from < to) restartElsewhere(db, id, at);

@@ -17,7 +17,7 @@ import {
 import type { JobContext } from '../../job/job-context.ts';
 import type { WaitReason } from '../../ledger/vocabulary.ts';
 import { waitReasonOf } from '../request/waits.ts';
-import { askPatiently } from '../ask-patiently.ts';
+import { askPatiently } from '../ask-service.ts';
 import type { Database } from '../../mirror/database.ts';
 import { findPersons } from '../../mirror/sightings.ts';
 import { holdersOf, type BoxContext, type GivenIdentifier, type Subject } from '../request/box.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { ConsumerName } from '../../contract/consumer.ts';
-import { MachineName } from '../../contract/machine.ts';
+import { ConsumerName, MachineName } from '../../contract/names.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { canonicalJson } from '../../ledger/canonical-json.ts';
 import { decisionFields, Time } from '../../ledger/record.ts';

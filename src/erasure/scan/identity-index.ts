@@ -1,8 +1,8 @@
-import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import { identifierKinds, type Identifier, type IdentifierKind } from '../../contract/identity.ts';
 import { datasets, findDataset, keyKind } from '../../contract/datasets.ts';
 import { integerText, isJsonObject, parseExactJson, readJson, readJsonText } from '../../core/exact-json.ts';
+import { TextMap } from '../../core/text-map.ts';
 import { sideTables } from '../../mirror/tables.ts';
 import type { ScanSubject } from './scan-task.ts';
 import { shingleBytes } from './shingle-search.ts';
@@ -93,31 +93,24 @@ export function indexIdentities(identities: readonly ScanSubject['identity'][]):
     list.first = size;
     size += list.texts.length;
   }
-  // Of each identifier its hash, and the list that it stands in. A slot has the number of an identifier, or 0.
-  const hashes = new Int32Array(size + 1);
+  const numbers = new TextMap();
+  /** Of each identifier the list that it stands in. */
   const listOf = new Uint32Array(size + 1);
-  const slots = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(size, 4) * 1.5)));
-  const slotAfter = (slot: number): number => (slot + 1) & (slots.length - 1);
   let number = 0;
   for (const [list, { texts }] of lists.entries())
     for (const value of texts) {
       number += 1;
-      const hash = hashOf(value);
-      hashes[number] = hash;
       listOf[number] = list;
-      let slot = hash & (slots.length - 1);
-      while (slots[slot] !== 0) slot = slotAfter(slot);
-      slots[slot] = number;
+      numbers.add(value, number);
     }
   const identified = (value: string): Identified[] => {
-    const hash = hashOf(value);
     let found: Identified[] | undefined;
-    for (let slot = hash & (slots.length - 1); slots[slot] !== 0; slot = slotAfter(slot)) {
-      const known = slots[slot] as number;
-      if (hashes[known] !== hash) continue;
-      const { subject, kind, texts, first } = lists[listOf[known] as number] as (typeof lists)[number];
-      if (texts.at(known - 1 - first) === value) (found ??= []).push({ subject, kind });
-    }
+    numbers.find(value, (number) => {
+      const { subject, kind, texts, first } = lists[listOf[number] as number] as (typeof lists)[number];
+      if (texts.at(number - 1 - first) === value) (found ??= []).push({ subject, kind });
+      // All are wanted, and not only the first.
+      return false;
+    });
     return found ?? none;
   };
   return {
@@ -133,17 +126,6 @@ export function indexIdentities(identities: readonly ScanSubject['identity'][]):
 }
 
 const none: never[] = [];
-
-/** Another one in each process: nobody can make texts of which many have the same hash. */
-const seed = randomInt(2 ** 32);
-
-function hashOf(text: string): number {
-  let hash = seed;
-  for (let index = 0; index < text.length; index += 1)
-    hash = Math.imul(hash ^ text.charCodeAt(index) ^ (hash >>> 15), 0x9e_37_79_b1);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85_eb_ca_6b);
-  return hash ^ (hash >>> 13);
-}
 
 // Users and playlists have integer ids of their own.
 function isPersonIdPlace(name: string, owner: string): boolean {

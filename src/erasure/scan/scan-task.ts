@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { identifierKinds, partsOf, type IdentifierKind, type Identity } from '../../contract/identity.ts';
-import { packTexts, type PackedTexts, type Texts } from './packed-texts.ts';
 
 /** How a text may stand in a file. */
 export const encodings = ['utf-8', 'json', 'percent', 'base64', 'hex', 'latin-1', 'utf-16'] as const;
@@ -38,7 +37,9 @@ const TaskLine = z.union([
 type TaskLine = z.infer<typeof TaskLine>;
 
 /** One subject to look for. All but `request` is personal data. */
-export type ScanSubject = z.infer<typeof SubjectTexts> & { identity: Readonly<Record<IdentifierKind, Texts>> };
+export type ScanSubject = z.infer<typeof SubjectTexts> & {
+  identity: Readonly<Record<IdentifierKind, readonly string[]>>;
+};
 
 /**
  * What to scan, and the subjects to look for. `control`, before a purge, ends as soon as each subject has been found;
@@ -85,7 +86,7 @@ const identifiersEach = 1000;
 /** Reads what `taskLines` has written. Throws for anything else, and for less. */
 export async function readTask(lines: AsyncIterable<string> | Iterable<string>): Promise<ScanTask> {
   let task: z.infer<typeof ScanOptions> | undefined;
-  const subjects: (ScanSubject & { identity: Record<IdentifierKind, PackedTexts> })[] = [];
+  const subjects: (ScanSubject & { identity: Record<IdentifierKind, string[]> })[] = [];
   let isWhole = false;
   for await (const text of lines) {
     const line = TaskLine.parse(JSON.parse(text));
@@ -93,12 +94,7 @@ export async function readTask(lines: AsyncIterable<string> | Iterable<string>):
     else if ('subject' in line)
       subjects.push({
         ...line.subject,
-        identity: {
-          person_uuid: packTexts(),
-          person_id: packTexts(),
-          distinct_id: packTexts(),
-          recording_id: packTexts(),
-        },
+        identity: { person_uuid: [], person_id: [], distinct_id: [], recording_id: [] },
       });
     else if ('identity' in line)
       for (const kind of identifierKinds)
@@ -113,46 +109,32 @@ export async function readTask(lines: AsyncIterable<string> | Iterable<string>):
 }
 
 /** What a scan found, without personal data. A place is a path in the data folder, and `:column` if decoded. */
-export const ScanReport = z.strictObject({
+export type ScanReport = {
   /** Files whose bytes were read, and their bytes. */
-  files: count,
-  bytes: count,
+  files: number;
+  bytes: number;
   /** Rows that were decoded, of the mirror and of Parquet files. */
-  rows: count,
-  encodings: z.array(z.enum(encodings)),
-  subjects: z.array(
-    z.strictObject({
-      request: z.string(),
-      /** Pieces of twelve bytes searched for, and how many of them rows of other persons hold too: those prove nothing. */
-      needles: count,
-      shared: count,
-      /** Texts that cannot be searched for: shorter than a piece, or only a time. */
-      tooShort: count,
-      hits: count,
-      /** The first thousand. */
-      places: z.array(
-        z.strictObject({
-          place: z.string(),
-          how: z.enum(['decoded', 'raw']),
-          encoding: z.enum(encodings).nullable(),
-          hits: count,
-        }),
-      ),
-    }),
-  ),
+  rows: number;
+  encodings: Encoding[];
+  subjects: {
+    request: string;
+    /** Pieces of twelve bytes searched for, and how many of them rows of other persons hold too: those prove nothing. */
+    needles: number;
+    shared: number;
+    /** Texts that cannot be searched for: shorter than a piece, or only a time. */
+    tooShort: number;
+    hits: number;
+    /** The first thousand. */
+    places: { place: string; how: 'decoded' | 'raw'; encoding: Encoding | null; hits: number }[];
+  }[];
   /** Identifiers that the fence should have kept out: the first thousand places. */
-  fenced: z.array(z.strictObject({ place: z.string(), kind: z.enum(identifierKinds), hits: count })),
+  fenced: { place: string; kind: IdentifierKind; hits: number }[];
   /** The requests that fenced them, by place. */
-  fencedFor: z.array(z.strictObject({ place: z.string(), requests: texts })),
+  fencedFor: { place: string; requests: readonly string[] }[];
   /** What could not be read, in whole or in part. The scan proves nothing there. */
-  unreadable: z.array(z.strictObject({ place: z.string(), reason: z.string() })),
-  seconds: z.number(),
-});
-export type ScanReport = z.infer<typeof ScanReport>;
-
-/** What the scanner's process says on standard error when it fails, without any personal data. */
-export const ScanFailure = z.strictObject({ message: z.string(), hint: z.string().nullable() });
-export type ScanFailure = z.infer<typeof ScanFailure>;
+  unreadable: { place: string; reason: string }[];
+  seconds: number;
+};
 
 type Place = ScanReport['subjects'][number]['places'][number];
 

@@ -1,11 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflateRaw, createZstdDecompress } from 'node:zlib';
+import { readChunks, type ChunkReader, type Chunks } from '../../core/chunk-reader.ts';
 import { AppError } from '../../core/errors.ts';
 import { damaged, endsAsZip, formatOf, headBytes, tarMemberBytes, zipMembers, type ReadAt } from './archive-formats.ts';
 import type { ShingleStream } from './shingle-search.ts';
-
-type Chunks = AsyncIterable<Buffer>;
 
 /** How much compressed content is read: so many bytes in any case, and beyond that so many times the file's own bytes. */
 export type ContentLimits = { bytesFree: number; ratioMax: number };
@@ -52,7 +51,7 @@ export async function searchPackedFile(
 }
 
 async function searchContent(search: Search, content: Chunks, depth: number): Promise<void> {
-  const reader = readerOf(content);
+  const reader = readChunks(content);
   const format = formatOf(await reader.peek(headBytes));
   if (format !== undefined && depth > depthMax) {
     search.problems.add('archives lie in it too deep');
@@ -153,7 +152,7 @@ async function searchUnpacked(
   });
 }
 
-async function searchTar(search: Search, reader: Reader, depth: number): Promise<void> {
+async function searchTar(search: Search, reader: ChunkReader, depth: number): Promise<void> {
   for (;;) {
     const header = await reader.take(headBytes);
     if (header.length === 0) return;
@@ -200,53 +199,4 @@ async function* chunksAt(readAt: ReadAt, start: number, bytes: number): AsyncGen
     offset += chunk.length;
     yield chunk;
   }
-}
-
-type Reader = ReturnType<typeof readerOf>;
-
-/** Reads chunks by numbers of bytes. */
-function readerOf(content: Chunks) {
-  const source = content[Symbol.asyncIterator]();
-  let held: Buffer = Buffer.alloc(0);
-  let position = 0;
-  const fill = async (bytes: number): Promise<void> => {
-    const chunks = [held];
-    let size = held.length;
-    while (size < bytes) {
-      const next = await source.next();
-      if (next.done) break;
-      chunks.push(next.value);
-      size += next.value.length;
-    }
-    if (chunks.length > 1) held = Buffer.concat(chunks, size);
-  };
-  const takeHeld = (bytes: number): Buffer => {
-    const taken = held.subarray(0, bytes);
-    held = held.subarray(taken.length);
-    position += taken.length;
-    return taken;
-  };
-  return {
-    /** How many bytes were taken. */
-    position: () => position,
-    /** The next bytes, which stay; fewer at the end. */
-    peek: async (bytes: number): Promise<Buffer> => {
-      await fill(bytes);
-      return held.subarray(0, bytes);
-    },
-    take: async (bytes: number): Promise<Buffer> => {
-      await fill(bytes);
-      return takeHeld(bytes);
-    },
-    /** The next bytes as they come: so many of them, or all. */
-    async *chunks(bytes = Infinity): AsyncGenerator<Buffer> {
-      for (let left = bytes; left > 0;) {
-        if (held.length === 0) await fill(1);
-        if (held.length === 0) return;
-        const chunk = takeHeld(Math.min(left, held.length));
-        left -= chunk.length;
-        yield chunk;
-      }
-    },
-  };
 }

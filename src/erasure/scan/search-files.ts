@@ -1,13 +1,14 @@
-import { readdirSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemCode } from '../../core/errors.ts';
 import { type Encoding, type Findings, mirrorPlace } from './scan-task.ts';
 import type { Needles } from './needles.ts';
 import { publishedFileAt } from '../../snapshot/published-files.ts';
-import { readRaw } from './read-raw.ts';
 import type { SharedText } from './shared-text.ts';
 import type { ShingleStream } from './shingle-search.ts';
 import { createUtf16Search } from './utf16-search.ts';
+import type { ReadAt } from './archive-formats.ts';
+import { contentLimits, searchPackedFile } from './search-archives.ts';
 
 /** A file to read; or an entry that cannot be read, with the problem. `place` is its name in the report. */
 export type ListedFile = { path: string; place: string; problem: string | null };
@@ -114,4 +115,38 @@ function isFeedPlace(place: string): boolean {
 /** The file whose fixed words count in a file. SQLite's log and index hold the same words as the mirror's file. */
 function fileOfFixedWords(place: string): string {
   return place.startsWith(`${mirrorPlace}-`) ? mirrorPlace : place;
+}
+
+const chunkBytes = 1 << 20;
+
+/** How many bytes were read, and why packed content of the file could not be read. */
+type RawRead = { bytes: number; problems: string[] };
+
+/**
+ * Searches a file's bytes as they are (`isWhole`), and its content as an archive; each as a stream of its own. Bounded memory.
+ * Rejects with the system's error.
+ */
+export async function readRaw(
+  path: string,
+  openSearch: (isWhole: boolean) => ShingleStream,
+  limits = contentLimits,
+): Promise<RawRead> {
+  const descriptor = openSync(path, 'r');
+  try {
+    const readAt: ReadAt = (offset, length) => {
+      const buffer = Buffer.allocUnsafe(length);
+      return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
+    };
+    const search = openSearch(true);
+    let bytes = 0;
+    for (let chunk = readAt(0, chunkBytes); chunk.length > 0; chunk = readAt(bytes, chunkBytes)) {
+      search(chunk);
+      bytes += chunk.length;
+    }
+    const openPart = (): ShingleStream => openSearch(false);
+    const problems = await searchPackedFile({ path, size: fstatSync(descriptor).size, readAt }, openPart, limits);
+    return { bytes, problems: [...problems] };
+  } finally {
+    closeSync(descriptor);
+  }
 }

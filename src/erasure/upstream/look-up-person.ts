@@ -2,12 +2,13 @@ import { AppError } from '../../core/errors.ts';
 import { personParams } from '../../contract/endpoints.ts';
 import { askableDistinctIds, type Identity } from '../../contract/identity.ts';
 import { textListOf, type Columns } from '../../contract/tolerant-reader.ts';
-import { askForDistinctId } from '../../client/ask-for-distinct-id.ts';
+import { askForDistinctId, type Told, batchFrom, personBatches } from '../../client/person-batches.ts';
 import { askForProject, bodyOrMissing } from '../../client/service.ts';
-import type { Told } from '../../client/person-batches.ts';
 import { isJsonObject } from '../../core/exact-json.ts';
 import { readIdentityOfPerson } from '../../contract/row-readers.ts';
 import { inBatches, type UpstreamContext } from './context.ts';
+import { batchDistinctIdsMax } from '../../contract/optional-endpoints.ts';
+import type { Subject } from '../request/box.ts';
 
 /** A person that the service shows. `ref`: what its path takes, the integer id where that is known. */
 export type LivingPerson = { uuid: string; ref: string; createdAt: string | null };
@@ -43,7 +44,7 @@ const distinctIdsMax = 100;
 const batchedDistinctIdsMax = 10_000;
 
 /** The distinct ids that a person is shown with. */
-export function distinctIdsOf(row: unknown): readonly string[] {
+function distinctIdsOf(row: unknown): readonly string[] {
   const person = readPerson(row);
   return (person.ok && textListOf(person.columns['distinct_ids'])) || [];
 }
@@ -53,7 +54,7 @@ export function distinctIdsOf(row: unknown): readonly string[] {
  * not the million of a large person. Where some are there, before their deletion is sent, those that no row shows (`shown`): a
  * split may have given them to another person. `told`: what batches have told; undefined before they are asked.
  */
-export function askedDistinctIds(
+function askedDistinctIds(
   { distinct_id: distinctIds }: Identity,
   { shown, isSent, isEachAskedById, told }: AskedFor,
 ): string[] {
@@ -70,7 +71,7 @@ export function askedDistinctIds(
 type AskedFor = { shown: ReadonlySet<string> | null; isSent: boolean; isEachAskedById: boolean; told?: Told };
 
 /** Whether batches have told of each person of a subject, so that none has to be asked for. */
-export function isToldWhole({ person_uuid: uuids, person_id: ids }: Identity, { uuids: told }: ToldOfMany): boolean {
+function isToldWhole({ person_uuid: uuids, person_id: ids }: Identity, { uuids: told }: ToldOfMany): boolean {
   // An integer id beyond the uuids may be of a person whose uuid nobody knows.
   return uuids.length > 0 && ids.length <= uuids.length && uuids.every((uuid) => told.has(uuid));
 }
@@ -151,4 +152,30 @@ export async function lookUpPerson(
 function createdAtOf({ columns }: { columns: Columns }): string | null {
   const { created_at: createdAt } = columns;
   return typeof createdAt === 'string' ? createdAt : null;
+}
+
+/**
+ * Asks for many subjects' persons at once, and for those of their distinct ids that the look-ups need. What batches do not tell is
+ * asked for by the look-up of each subject. Asks nothing where the persons are few, and none has more distinct ids than a batch shows.
+ */
+export async function askForMany(
+  { service, signal }: UpstreamContext,
+  subjects: readonly Subject[],
+  isSent: (subject: Subject) => boolean,
+): Promise<ToldOfMany> {
+  const asked = subjects.flatMap(({ identity }) => identity.person_uuid);
+  const isLarge = subjects.some(({ identity }) => identity.distinct_id.length > batchDistinctIdsMax);
+  if (asked.length < batchFrom && !isLarge) return { uuids: new Map(), distinctIds: new Map() };
+  const batches = personBatches(service, signal);
+  const told = { uuids: await batches.byUuids(asked), distinctIds: new Map<string, unknown>() };
+  const shownOf = ({ identity }: Subject): ReadonlySet<string> | null => {
+    const rows = identity.person_uuid.map((uuid) => told.uuids.get(uuid)).filter((row) => row !== null);
+    return rows.length === 0 ? null : new Set(rows.flatMap(distinctIdsOf));
+  };
+  const distinctIds = subjects
+    .filter(({ identity }) => isToldWhole(identity, told))
+    .flatMap((subject) =>
+      askedDistinctIds(subject.identity, { shown: shownOf(subject), isSent: isSent(subject), isEachAskedById: true }),
+    );
+  return { ...told, distinctIds: await batches.byDistinctIds(distinctIds) };
 }

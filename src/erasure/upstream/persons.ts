@@ -20,8 +20,7 @@ import {
   waitOf,
   type UpstreamContext,
 } from './context.ts';
-import { askForMany } from './look-up-together.ts';
-import { lookUpPerson, type ToldOfMany } from './look-up-person.ts';
+import { askForMany, lookUpPerson, type ToldOfMany } from './look-up-person.ts';
 import { isLater, latestOf, planPerson, type PersonStep } from './person-plan.ts';
 
 const target = 'upstream.person';

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import type { RequestLog } from '../request-log.ts';
+import type { RequestLog } from './traffic.ts';
 import { apiPage, apiPageHeaders, referenceFile } from './api-page.ts';
 import { addClockRoutes, addControlRoutes } from './control-routes.ts';
 import { addEndpointRoutes, type Environment, type Service } from './endpoint-routes.ts';

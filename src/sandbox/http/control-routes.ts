@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { isoToMicros } from '../../core/time.ts';
 import { act, Action } from '../actions.ts';
-import type { RequestLog } from '../request-log.ts';
+import type { RequestLog } from './traffic.ts';
 import type { SandboxClock } from '../sandbox-clock.ts';
 import type { Truth } from '../store/truth.ts';
 import { Refusal } from './answer.ts';

@@ -7,11 +7,43 @@ import { answerInstead, emptyPage, rewritePage } from '../faults/answer-instead.
 import { planFault, type FaultOptions } from '../faults/fault-plan.ts';
 import { reset, send, sendBadly, type Sent } from '../faults/send.ts';
 import { rateLimiter, type RateLimit } from '../rate-limits.ts';
-import type { LoggedRequest, RequestLog } from '../request-log.ts';
 import type { SandboxClock } from '../sandbox-clock.ts';
 import { type Answer, Refusal, throttledAnswer } from './answer.ts';
 import type { KeyIndexes } from './authorize.ts';
 import type { Profile, Route } from './profile.ts';
+
+/** One request to an endpoint, as the service saw it. */
+export type LoggedRequest = {
+  /** When it arrived, on the service's clock; never earlier than the request before. */
+  atMs: number;
+  endpoint: string;
+  /** 0 until the answer is sent, and if no answer is sent. */
+  status: number;
+  /** As in the request; null if it names none. */
+  offset: number | null;
+  limit: number | null;
+  /** 0 for the key with every scope, 1 for the read-only key, 2 and more for others; null for an unknown key. */
+  keyIndex: number | null;
+};
+
+export type RequestLog = ReturnType<typeof requestLog>;
+
+/** The latest `capacity` requests, in the order in which they arrived. */
+export function requestLog(capacity: number) {
+  let entries: LoggedRequest[] = [];
+  return {
+    /** Keeps the entry itself: its status may be filled in later. */
+    add(entry: LoggedRequest): void {
+      entries.push(entry);
+      // The list is cut only now and then: removing the first item of a long list moves all others.
+      if (entries.length >= capacity * 2) entries = entries.slice(-capacity);
+    },
+    all: (): LoggedRequest[] => entries.slice(-capacity),
+    clear: (): void => {
+      entries = [];
+    },
+  };
+}
 
 /** What each request passes before it reaches the service. */
 export type TrafficParts = {

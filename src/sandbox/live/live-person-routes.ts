@@ -4,7 +4,7 @@ import { notFound } from '../http/answer.ts';
 import { jsonContent, type Call, type Content } from '../http/endpoint-handler.ts';
 import { sha256 } from '../../core/digest.ts';
 import { randomFor } from '../generator/seeded-random.ts';
-import type { Haunted } from '../store/live-persons.ts';
+import type { Haunted } from '../store/live-lists.ts';
 import { personCsv } from '../http/list-page.ts';
 import { personFilters } from '../http/endpoint-handlers.ts';
 import { route, type Route } from '../http/profile.ts';

@@ -61,7 +61,7 @@ export function personWriter(database: Database.Database, { seed, log }: { seed:
 
     keepFirstDistinctId: (id: number): void => void deleteDistinctIds.run(id, 1),
 
-    /** Replaces the properties, any JSON, and logs each key that changed. Does nothing if no key of an object changed. */
+    /** Replaces the properties, any JSON, and logs the keys that changed. Does nothing if no key of an object changed. */
     setProperties: (person: PersonRow, properties: unknown, action: Activity['action'], change: Change): void => {
       const { id } = person;
       const before = propertiesOf(person);
@@ -73,10 +73,6 @@ export function personWriter(database: Database.Database, { seed, log }: { seed:
       updateProperties.run(text, email, id);
       deleteSearch.run(id);
       if (email !== null) insertSearch.run(id, email);
-      for (const key of keys) {
-        const after = jsonOf(fields, key);
-        log.addPropertyChange({ ...change, personId: id, key, before: jsonOf(before, key), after });
-      }
       logActivity(person, action, { keys }, change);
     },
 

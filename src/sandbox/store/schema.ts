@@ -36,11 +36,6 @@ CREATE TABLE person_activity (
   action TEXT NOT NULL CHECK (action IN ('created', 'updated', 'property_deleted', 'split', 'deleted', 'merged')),
   detail TEXT NOT NULL
 ) STRICT;
--- How one property of one person changed; before and after are JSON text, null where the key was absent.
-CREATE TABLE property_changes (
-  id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, user_id INTEGER NOT NULL, person_id INTEGER NOT NULL,
-  key TEXT NOT NULL, before TEXT, after TEXT
-) STRICT;
 
 -- AUTOINCREMENT: a queued deletion covers the events up to an id, which no later event may take.
 CREATE TABLE events (

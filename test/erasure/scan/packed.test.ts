@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { readRaw } from '../../../src/erasure/scan/read-raw.ts';
+import { readRaw } from '../../../src/erasure/scan/search-files.ts';
 import { createShingleSearch } from '../../../src/erasure/scan/shingle-search.ts';
 import { createUtf16Search } from '../../../src/erasure/scan/utf16-search.ts';
 import { freshFolder } from '../../mirror/open-test-mirror.ts';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync, constants } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { readRaw } from '../../../src/erasure/scan/read-raw.ts';
+import { readRaw } from '../../../src/erasure/scan/search-files.ts';
 import { createShingleSearch } from '../../../src/erasure/scan/shingle-search.ts';
 import { freshFolder } from '../../mirror/open-test-mirror.ts';
 

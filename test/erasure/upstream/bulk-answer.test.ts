@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readBulkAnswer } from '../../../src/erasure/upstream/bulk-answer.ts';
+import { readBulkAnswer } from '../../../src/erasure/upstream/delete-persons.ts';
 
 const a = '00000000-0000-4000-8000-00000000000a';
 const b = '00000000-0000-4000-8000-00000000000b';

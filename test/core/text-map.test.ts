@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { RowKeyMap } from '../../src/mirror/row-key-map.ts';
+import { TextMap } from '../../src/core/text-map.ts';
 
 it('finds each of many texts, and no other', () => {
-  const map = new RowKeyMap();
+  const map = new TextMap();
   for (let n = 1; n <= 20_000; n += 1) map.add(`text ${n}`, n);
   expect(map.size).toBe(20_000);
   let [wrong, asked] = [0, 0];
@@ -19,7 +19,7 @@ it('finds each of many texts, and no other', () => {
 });
 
 it('finds the right one of several keys of a text', () => {
-  const map = new RowKeyMap();
+  const map = new TextMap();
   for (const rowKey of [3, 1, 2]) map.add('shared', rowKey);
   expect(map.find('shared', (rowKey) => rowKey === 2)).toBe(2);
   expect(map.find('shared', () => false)).toBeUndefined();

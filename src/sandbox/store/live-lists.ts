@@ -54,7 +54,7 @@ export function livePersonList(
 type LiveBindings = Pick<LiveView, 'untilMs' | 'tieSalt'>;
 
 /** The rows of these keys. A key that is null, or has no row, has none. */
-export function rowsOf<Row>(keys: readonly (number | null)[], read: (key: number) => Row | undefined): Row[] {
+function rowsOf<Row>(keys: readonly (number | null)[], read: (key: number) => Row | undefined): Row[] {
   return keys.flatMap((key) => {
     const row = key === null ? undefined : read(key);
     return row === undefined ? [] : [row];
@@ -66,4 +66,34 @@ function saltedTie(key: string, salt: number): number {
   let hash = 0x811c9dc5 ^ salt;
   for (let at = 0; at < key.length; at += 1) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
   return (hash ^ (hash >>> 15)) >>> 0;
+}
+
+type List = 'persons' | 'recordings';
+
+/**
+ * Positions of a list that hold no row. A live service loses rows between two of its stores and still counts them:
+ * some pages have fewer rows, and some have none.
+ */
+export function ghostTable(database: Database.Database) {
+  const insert = database.prepare<[List, number, string]>(
+    /*sql*/ `INSERT INTO ghosts (list, at_us, key) VALUES (?, ?, ?)`,
+  );
+  const selectRecordings = database.prepare<Window & { sinceMicros: number }, number | null>(/*sql*/ `
+    SELECT sequence, start_us AS at_us, id AS key FROM recordings WHERE start_us >= @sinceMicros
+    UNION ALL SELECT NULL, at_us, key FROM ghosts WHERE list = 'recordings' AND at_us >= @sinceMicros
+    ORDER BY at_us DESC, key DESC LIMIT @limit OFFSET @offset`);
+  const selectRecording = database.prepare<[number], string>(
+    /*sql*/ `SELECT document FROM recordings WHERE sequence = ?`,
+  );
+  return {
+    /** `key` is a uuid: where the ghost stands among rows of its moment. */
+    add: (list: List, atMicros: number, key: string): void => void insert.run(list, atMicros, key),
+
+    /** Recordings that started at or after a time, newest first, equal times by id, highest first, as JSON text. */
+    recordings(window: Window, sinceMicros: number): Haunted<string> {
+      const sequences = selectRecordings.pluck().all({ ...window, sinceMicros });
+      const rows = rowsOf(sequences, (sequence) => selectRecording.pluck().get(sequence));
+      return { rows, positions: sequences.length };
+    },
+  };
 }

@@ -1,6 +1,0 @@
-import { z } from 'zod';
-
-/** The name of a machine of a cluster. It stands on the ledger, and is no person's. */
-export const MachineName = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9.-]{0,62}$/, 'is 1 to 63 of a-z, 0-9, . and -, a letter or digit first');
