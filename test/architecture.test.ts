@@ -38,7 +38,7 @@ const packageHomes: Record<string, readonly string[]> = {
   hono: ['sandbox', 'markup', 'audit', 'status'],
   'd3-scale': ['markup'],
   'd3-shape': ['markup'],
-  croner: ['config'],
+  'node-cron': ['config', 'sandbox'],
   'p-queue': ['client', 'cluster'],
   pg: ['cluster'],
   pino: ['log'],

@@ -228,7 +228,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 4_970,
+  kernel: 5_010,
   service: 1_890,
   ledger: 2_875,
   mirror: 7_050,
@@ -237,6 +237,6 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   operate: 10_970,
   anchor: 320,
   cluster: 3_030,
-  sandbox: 4_350,
+  sandbox: 4_370,
   program: 5_930,
 };

@@ -66,7 +66,7 @@ const cron = z
     try {
       compileCron(expression);
     } catch (error) {
-      const what = error instanceof Error ? error.message.replace('CronPattern: ', '') : 'it cannot be read';
+      const what = error instanceof Error ? error.message : 'it cannot be read';
       context.addIssue({ code: 'custom', message: `is not a cron expression: ${what}` });
     }
   });

@@ -1,3 +1,4 @@
+import { schedule } from 'node-cron';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { act, Action, type ActionResult } from './actions.ts';
 import { createChurn } from './churn/churn.ts';
@@ -112,9 +113,15 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { apiKey } = keys;
   const app = createApp({ store, clock, projectId, apiKey, profile, conditions, traffic, log });
   // The sandbox's clock decides what is due. The timer only asks.
-  const timer = setInterval(() => runDueDeletions(clock.now()), 60_000).unref();
+  const timer = schedule('* * * * *', () => runDueDeletions(clock.now()), {
+    timezone: 'UTC',
+    noOverlap: true,
+    unref: true,
+    missedExecutionTolerance: 60_000,
+    suppressMissedWarning: true,
+  });
   const close = async (server: LoopbackServer): Promise<void> => {
-    clearInterval(timer);
+    await timer.destroy();
     await server.close();
     store.close();
   };
@@ -139,7 +146,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       close: () => (closed ??= close(server)),
     };
   } catch (error) {
-    clearInterval(timer);
+    await timer.destroy();
     store.close();
     throw error;
   }

@@ -35,9 +35,6 @@ test('the ticks of a year are the same from both sides', () => {
   expect(back.toReversed()).toEqual(forth);
 });
 
-test.for(['', 'often', '* * * *', '60 * * * *', '0 0 31 2 *', '* * * * * * *', '2030-01-01T00:00:00'])(
-  '%j is none',
-  (expression) => {
-    expect(() => compileCron(expression)).toThrow(/./);
-  },
-);
+test.for(['', 'often', '* * * *', '60 * * * *', '0 0 31 2 *', '* * * * * * *'])('%j is none', (expression) => {
+  expect(() => compileCron(expression)).toThrow(/./);
+});

@@ -106,7 +106,7 @@ it('after a split, deleting one person leaves the events of the other', async ()
 });
 
 it('the batch also runs by itself, once the clock has passed its Sunday', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
   await using ticking = await smallSandbox({ clock: base });
   const change = { userId: 1, atMs: base.now() };
   ticking.store.persons.delete(2, true, change);
