@@ -1,6 +1,8 @@
 import { generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
+import { endAccess } from '../../src/erasure/access.ts';
+import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
 import { boxDetailsOf } from '../../src/erasure/request/box.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { callIntake, digestOf, openIntakeWorld, senderOf, tokensOf, type IntakeWorld } from './intake-world.ts';
@@ -71,6 +73,22 @@ it('an agent gets its key by a signed message, makes a request, and sees how far
     expect(await callIntake(world.url(), path, { method: 'GET', key })).toMatchObject({ status });
 });
 
+it('access is asked for as well, and fulfilled once it was answered', async () => {
+  const world = await open();
+  const claims = claimsAt(world, { ...asking, exercise: 'access', 'agent-id': 'SECOND' });
+  const token = tokensOf([second]).get('SECOND') ?? '';
+  const made = await send(world, signed(claims, other.privateKey), token);
+  const id = String(made.body['request_id']);
+  expect(made).toMatchObject({ status: 200, body: { status: 'in_progress', receipt: { request: id } } });
+  expect(listRequests(world.db(), 'open', 'access')).toMatchObject([{ id, authorisedBy: 'second' }]);
+  await runEraseJob(world.context(), (job) => {
+    endAccess(job, id, 'answered');
+    return Promise.resolve({ outcome: 'done', counts: {} });
+  });
+  const shown = await callIntake(world.url(), `/v1/data-rights-request/${id}`, { method: 'GET', key: token });
+  expect(shown.body).toMatchObject({ status: 'fulfilled' });
+});
+
 it('the same agent-request-id is one request, signed anew; without one, the same message is', async () => {
   const world = await open();
   const own = { ...asking, 'agent-request-id': 'ours-1' };
@@ -113,7 +131,7 @@ it.for([
     (world: IntakeWorld) => signed(JSON.stringify(claimsAt(world, asking)).replace('{', '{"agent-id":"SECOND",')),
     403,
   ],
-  ['access', (world: IntakeWorld) => signed(claimsAt(world, { ...asking, exercise: 'access' })), 400],
+  ['a sale', (world: IntakeWorld) => signed(claimsAt(world, { ...asking, exercise: 'sale:opt_out' })), 400],
   [
     'an address that was not verified',
     (world: IntakeWorld) => signed(claimsAt(world, { ...asking, email_verified: false })),
