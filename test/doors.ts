@@ -232,7 +232,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_875,
   mirror: 7_000,
   publish: 5_700,
-  erasure: 10_220,
+  erasure: 10_290,
   operate: 10_890,
   anchor: 320,
   cluster: 3_030,
