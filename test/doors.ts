@@ -233,7 +233,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_875,
   mirror: 7_050,
   publish: 5_780,
-  erasure: 10_320,
+  erasure: 10_390,
   operate: 10_970,
   anchor: 320,
   cluster: 3_030,
