@@ -46,6 +46,7 @@ export default defineConfig({
             'test/**/*.long.test.ts',
             'test/**/*.slow.test.ts',
             'test/**/*.cluster.test.ts',
+            'test/**/*.engine.test.ts',
             'test/browser/**',
             'test/cluster/**',
           ],

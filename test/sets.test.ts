@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import browser from '../config/vitest.browser.config.ts';
 import cluster from '../config/vitest.cluster.config.ts';
 import both from '../config/vitest.config.ts';
+import engines from '../config/vitest.engines.config.ts';
 import slow from '../config/vitest.slow.config.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
@@ -14,6 +15,7 @@ const sets: Record<string, Patterns> = {
   ...Object.fromEntries(projects.map(({ test: { name, ...patterns } }) => [name, patterns])),
   slow: slow.test ?? {},
   browser: browser.test ?? {},
+  engines: engines.test ?? {},
 };
 
 function filesOf({ include = [], exclude = [] }: Patterns): string[] {
@@ -27,13 +29,14 @@ test('every test file belongs to exactly one set', () => {
 });
 
 test('every set has files and a script', () => {
-  expect(Object.keys(sets)).toEqual(['fast', 'long', 'cluster', 'cluster-large', 'slow', 'browser']);
+  expect(Object.keys(sets)).toEqual(['fast', 'long', 'cluster', 'cluster-large', 'slow', 'browser', 'engines']);
   for (const patterns of Object.values(sets)) expect(filesOf(patterns).length).toBeGreaterThan(0);
   expect(packageJson.scripts).toMatchObject({
     test: expect.stringMatching(/vitest\.config\.ts --project fast$/),
     'test:rest': expect.stringMatching(/vitest\.config\.ts --project long$/),
     'test:all': expect.stringMatching(/vitest\.config\.ts$/),
     'test:slow': expect.stringMatching(/vitest\.slow\.config\.ts$/),
+    'test:engines': expect.stringMatching(/vitest\.engines\.config\.ts$/),
     'test:browser': expect.stringMatching(/vitest\.browser\.config\.ts$/),
     'test:cluster': expect.stringMatching(/vitest\.cluster\.config\.ts$/),
   });

@@ -29,6 +29,7 @@ const commands: Readonly<Record<string, Entry>> = {
     holds: 'to read',
     does: 'show the published files that readers should load now, or statements that load them',
   },
+  load: { holds: 'to write', does: 'make the tables of a warehouse what is published' },
   erase: {
     does: 'erase people from the service, the mirror and every published file',
     file: null,

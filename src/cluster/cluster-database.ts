@@ -1,6 +1,7 @@
 import type Pg from 'pg';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
-import { AppError, systemCode } from '../core/errors.ts';
+import { AppError } from '../core/errors.ts';
+import { explainPostgres, noTables } from '../core/postgres-error.ts';
 import { tables } from './tables.ts';
 
 /** The tables that the machines of a cluster share. */
@@ -14,9 +15,6 @@ export type ClusterDatabase = {
 
 /** Longer than any statement here takes; a database that is silent for so long is gone. */
 const silenceMs = 10_000;
-
-/** What a statement that finds no table is called. */
-const noTables = 'no_tables';
 
 /** No window is longer than this: what keys that are no longer used have left. */
 const forgetOld = /*sql*/ `DELETE FROM analytics_mirror.request_times
@@ -109,42 +107,9 @@ async function explained<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The driver's error as one of this program's. Its own message is left out: it can hold the address. */
 function explain(error: unknown): AppError {
-  if (error instanceof AppError) return error;
-  const state = systemCode(error) ?? '';
-  if (state.startsWith('28') || state === '3D000')
-    return new AppError(`the database of the cluster refuses this user or has no such database (${state})`, {
-      code: 'usage',
-      hint: 'set cluster.database (or MIRROR_CLUSTER_DATABASE) to an address that can be used',
-    });
-  // Node names the errors of certificates so; the driver's own have no code.
-  if (
-    /CERT|SIGNATURE|ALTNAME|^ERR_(?:SSL|TLS)/.test(state) ||
-    (error instanceof Error && /\bSSL\b/.test(error.message))
-  )
-    return new AppError(
-      `the database of the cluster offers no connection that can be trusted${state && ` (${state})`}`,
-      {
-        code: 'usage',
-        hint: 'turn TLS on there; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file',
-      },
-    );
-  if (state === '42501')
-    return new AppError('the user of the cluster database may not make or change its tables (42501)', {
-      code: 'usage',
-      hint: 'let it make a schema: GRANT CREATE ON DATABASE … TO …',
-    });
-  const isRefused = /^[0-9A-Z]{5}$/.test(state) && !/^(?:08|40|53|55|57|58)/.test(state);
-  return new AppError(
-    `the database of the cluster ${isRefused ? 'refuses a statement' : 'does not answer'}${state === '' ? '' : ` (${state})`}`,
-    {
-      code: isRefused ? 'storage' : 'unreachable',
-      ...(['42P01', '3F000'].includes(state) ? { finding: noTables } : {}),
-      hint: isRefused
-        ? 'report this; docs/cluster.md says which versions of Postgres are known'
-        : 'see that it runs and can be reached',
-      retryable: !isRefused,
-    },
-  );
+  return explainPostgres(error, {
+    is: 'the database of the cluster',
+    place: 'cluster.database (or MIRROR_CLUSTER_DATABASE)',
+  });
 }

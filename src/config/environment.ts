@@ -38,6 +38,7 @@ export const secretVariables = [
   'MIRROR_SIGNING_KEY',
   'MIRROR_CLUSTER_DATABASE',
   'MIRROR_CLUSTER_KEY',
+  'MIRROR_WAREHOUSE_PASSWORD',
 ] as const;
 
 /** Where a secret of the environment comes from, in words for a message. */

@@ -1,7 +1,7 @@
 import type { Waiter } from '../mirror/lease-rows.ts';
 
 /** The jobs that a pass leaves the data folder to between two pages. Each waits for its turn for a bounded time. */
-const guestJobs: ReadonlySet<string> = new Set(['erase', 'intake', 'reconcile', 'export', 'delta']);
+const guestJobs: ReadonlySet<string> = new Set(['erase', 'intake', 'reconcile', 'export', 'delta', 'load']);
 
 /** Whether a pass leaves the data folder to a job. */
 export function isGuest(job: string): boolean {

@@ -15,6 +15,8 @@ type DuckDbLimits = {
   folders: readonly string[];
   memoryMaxMb: number;
   threads: number;
+  /** A database file to open beside the one in memory. */
+  attached?: { as: string; path: string; isReadOnly: boolean };
   signal?: AbortSignal;
 };
 
@@ -22,7 +24,7 @@ type DuckDbLimits = {
 export type DuckDb = Disposable & { readonly connection: DuckDbApi.DuckDBConnection };
 
 /** Opens a DuckDB in memory without network, extensions or other files, for good. One thread keeps rows in order. */
-export async function openDuckDb({ folders, memoryMaxMb, threads, signal }: DuckDbLimits): Promise<DuckDb> {
+export async function openDuckDb({ folders, memoryMaxMb, threads, attached, signal }: DuckDbLimits): Promise<DuckDb> {
   const instance = await duckDbApi().DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
@@ -46,6 +48,10 @@ export async function openDuckDb({ folders, memoryMaxMb, threads, signal }: Duck
     await connection.run(`SET preserve_insertion_order = false`);
     // The left side of a join stays the streamed side. On the other side, rows would change their order and fill the memory.
     await connection.run(`SET disabled_optimizers = 'build_side_probe_side,join_order'`);
+    if (attached)
+      await connection.run(
+        `ATTACH ${sqlText(attached.path)} AS ${sqlName(attached.as)} (TYPE duckdb${attached.isReadOnly ? ', READ_ONLY' : ''})`,
+      );
     // A folder is told as itself, to write in it, and as paths are told that are read.
     const allowed = [...folders.map(sqlText), ...folders.map(sqlPath)];
     await connection.run(`SET allowed_directories = [${allowed.join(', ')}]`);

@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
-import { datasets, type PublishedDataset } from '../contract/datasets.ts';
+import type { PublishedDataset } from '../contract/datasets.ts';
+import { publishedShapes } from './columns.ts';
 import type { CurrentSnapshot } from './current-snapshots.ts';
 import { parquetRows, sqlName, sqlText } from './duckdb.ts';
 
@@ -43,6 +44,34 @@ export function deletionsOf(all: readonly CurrentSnapshot[], dataset: PublishedD
   );
 }
 
+/** The paths of a dataset's files: of its full snapshot, of the deltas that follow it, and of the deletions that belong to these. */
+export type TableFiles = { full: readonly string[]; deltas: readonly string[]; gone: readonly string[] };
+
+/** The present rows of a dataset as a SELECT statement. The full snapshot is streamed: only keys of what changed are held beside it. */
+export function presentRows(dataset: PublishedDataset, { full, deltas, gone }: TableFiles): string {
+  if (deltas.length === 0) return `FROM ${parquetRows(full)}`;
+  const key = sqlName(publishedShapes[dataset].key.name);
+  return `FROM ${parquetRows(full)} AS version
+WHERE ${notGone(dataset, gone)}
+AND NOT EXISTS (FROM ${parquetRows(deltas)} AS newer WHERE newer.${key} = version.${key})
+UNION ALL (${newestVersions(dataset, { deltas, gone })})`;
+}
+
+/** The rows that deltas have added or changed, and that have not left since, as a SELECT statement: of each its newest version. */
+export function newestVersions(dataset: PublishedDataset, { deltas, gone }: Omit<TableFiles, 'full'>): string {
+  return `FROM ${parquetRows(deltas)} AS version
+WHERE ${notGone(dataset, gone)}
+QUALIFY row_number() OVER (PARTITION BY ${sqlName(publishedShapes[dataset].key.name)} ORDER BY _seq DESC) = 1`;
+}
+
+function notGone(dataset: PublishedDataset, gone: readonly string[]): string {
+  const key = sqlName(publishedShapes[dataset].key.name);
+  return `NOT EXISTS (
+  FROM ${parquetRows(gone)} AS gone
+  WHERE gone.dataset = ${sqlText(dataset)} AND gone.key = version.${key} AND gone._seq > version._seq
+)`;
+}
+
 /**
  * The present rows of a dataset as a SELECT statement; null where the dataset is not published. Throws `storage` where only
  * `deletions`, which is not published, can say which rows have left.
@@ -50,18 +79,10 @@ export function deletionsOf(all: readonly CurrentSnapshot[], dataset: PublishedD
 function rowsOf(all: readonly CurrentSnapshot[], dataset: PublishedDataset): string | null {
   const own = all.filter((snapshot) => snapshot.dataset === dataset);
   if (own.length === 0) return null;
-  if (own.every(({ kind }) => kind === 'full')) return `FROM ${filesText(own)}`;
-  const { key, published } = datasets[dataset];
-  const column = sqlName(Object.entries(published.names).find(([name]) => name === key)?.[1] ?? key);
-  const gone = deletionsOf(all, dataset);
-  return `FROM ${filesText(own)} AS version
-WHERE NOT EXISTS (
-  FROM ${filesText(gone)} AS gone
-  WHERE gone.dataset = ${sqlText(dataset)} AND gone.key = version.${column} AND gone._seq > version._seq
-)
-QUALIFY row_number() OVER (PARTITION BY ${column} ORDER BY _seq DESC) = 1`;
+  const [full, deltas] = (['full', 'delta'] as const).map((kind) => pathsOf(own.filter((one) => one.kind === kind)));
+  return presentRows(dataset, { full: full ?? [], deltas: deltas ?? [], gone: pathsOf(deletionsOf(all, dataset)) });
 }
 
-function filesText(snapshots: readonly CurrentSnapshot[]): string {
-  return parquetRows(snapshots.flatMap(({ files }) => files.map(({ path }) => path)));
+function pathsOf(snapshots: readonly CurrentSnapshot[]): string[] {
+  return snapshots.flatMap(({ files }) => files.map(({ path }) => path));
 }

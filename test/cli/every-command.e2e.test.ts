@@ -115,6 +115,18 @@ it('export, snapshots and status: the snapshots have as many rows as the mirror'
   expect(existsSync(join(workspace.dataDir, 'snapshots', 'CURRENT.json'))).toBe(true);
 });
 
+it('load and snapshots: a warehouse has the rows of the mirror', async () => {
+  const file = join(workspace.folder, 'warehouse.duckdb');
+  expect((await run('snapshots', ['--verify', file], 1)).stderr).toContain(
+    'the file of the warehouse cannot be opened',
+  );
+  expect((await run('load', ['--into', file])).stdout).toMatch(/^persons +\S+ +complete +all rows$/m);
+  expect((await run('load', ['--into', file])).stdout).toMatch(/^persons +\S+ +complete +nothing new$/m);
+  expect((await run('snapshots', ['--verify', file])).stdout).toContain(
+    `persons is what is published now (${persons.length} rows of ${persons.length})`,
+  );
+});
+
 it('where, erase add, list, show, receipt, amend and cancel: a request is received, shown, mended and given up', async () => {
   const file = fileOf(3, 4);
   expect((await run('where', ['--file', fileOf(3)])).stdout).toMatch(/mirror\.db persons +1\n/);

@@ -43,9 +43,20 @@ describe('a command loads what it needs', () => {
   });
 });
 
-describe('what only a cluster or a bucket needs is loaded', () => {
+describe('what only a cluster, a bucket or a warehouse needs is loaded', () => {
   it.each([
     ['pg', 'cluster/cluster-database.ts', `openClusterDatabase('postgres://127.0.0.1:1/none').query('SELECT 1', [])`],
+    [
+      'pg',
+      'load/postgres.ts',
+      `openPostgres({ at: 'postgres://127.0.0.1:1/none' }, null, new AbortController().signal)`,
+    ],
+    [
+      'undici',
+      'load/open-warehouse.ts',
+      `withWarehouse({ engine: 'clickhouse', at: 'http://127.0.0.1:1', schema: 'x', password: null },
+        { published: { localFolder: '/tmp' }, signal: new AbortController().signal }, (warehouse) => warehouse.tables())`,
+    ],
     ['@aws-sdk', 'bucket/bucket.ts', `openBucket({ location: 's3://none' }, {})`],
   ])('%s at its door, when it is used', (name, file, use) => {
     const door = new URL(`../../src/${file}`, import.meta.url).href;

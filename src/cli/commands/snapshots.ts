@@ -2,19 +2,22 @@ import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app/app.ts';
 import { publishedDatasets, type PublishedDataset } from '../../contract/datasets.ts';
 import { AppError } from '../../core/errors.ts';
-import { bytesText, countedText, minuteText, printableLines } from '../../core/words.ts';
+import { bytesText, countedText, countText, minuteText, printableLines } from '../../core/words.ts';
 import { listCurrentSnapshots, listCurrentTables, type CurrentSnapshot } from '../../snapshot/current-snapshots.ts';
 import { dbtSources, deletionsOf, duckDbScript } from '../../snapshot/load-sql.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
+import { namesEngine } from '../../load/address.ts';
+import { verifyWarehouse, type TableCheck } from '../../load/verify-warehouse.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { openCopySource } from '../../status/copy-source.ts';
 import { goneSnapshots, verifyCopy, type CopyCheck, type CopyProblem } from '../../status/verify-copy.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
+import { addSchemaOption, givenWarehouse } from '../warehouse-options.ts';
 
 /** How the snapshots are shown. */
-type SnapshotsFlags = { files?: boolean; sql?: 'duckdb'; dbt?: boolean; verify?: string };
+type SnapshotsFlags = { files?: boolean; sql?: 'duckdb'; dbt?: boolean; verify?: string; schema: string };
 
 /** Defines `snapshots`: shows the published files that readers should load now. */
 export function define(command: Command, context: CommandContext): CommandAction {
@@ -28,9 +31,10 @@ export function define(command: Command, context: CommandContext): CommandAction
     .addOption(
       new Option(
         '--verify <place>',
-        "hold a consumer's copy (a folder, s3://bucket/prefix or https://…) against what is published now",
+        "hold a consumer's copy (a folder, s3://bucket/prefix or https://…) or a warehouse (as `load` names it) against what is published now",
       ).conflicts(['files', 'sql', 'dbt']),
     );
+  addSchemaOption(command);
   return {
     help: `
 Files have other names after the next export and after an erasure: ask again before each load. The rows of a dataset are its
@@ -40,7 +44,9 @@ that have left since.
 that are missing or differ, and files that an erasure has replaced or that are no longer published: they may hold erased
 people, so delete them. A bucket is reached as export.s3 says, and its older versions count. A web server lists nothing: it
 is asked for the published files, for the parts that erasures replaced, and for snapshots that were published once.
-Exit codes: 0 done, 4 the copy differs.
+A warehouse is compared by digests of 256 buckets of keys, which it computes itself: rows are named that are missing, extra, stale
+or doubled; a distinct id is named by its MD5.
+Exit codes: 0 done, 4 the copy or the warehouse differs.
 
 Examples:
   analytics-mirror snapshots
@@ -48,13 +54,21 @@ Examples:
   analytics-mirror snapshots --sql duckdb | duckdb warehouse.duckdb
   analytics-mirror snapshots --dbt > models/sources.yml
   analytics-mirror snapshots --verify /mnt/lake/analytics
-  analytics-mirror snapshots --verify s3://lake/analytics`,
+  analytics-mirror snapshots --verify s3://lake/analytics
+  analytics-mirror snapshots persons --verify warehouse.duckdb`,
     run: async (app, given: PublishedDataset[], flags: SnapshotsFlags) => {
       const wanted = given.length > 0 ? given : publishedDatasets;
       const all = listCurrentSnapshots(publishedFilesIn(app.settings.dataDir));
       const snapshots = all.filter(({ dataset }) => wanted.includes(dataset));
       if (snapshots.length === 0)
         throw new AppError('nothing is published', { code: 'storage', hint: 'run `analytics-mirror export` first' });
+      if (flags.verify !== undefined && namesEngine(flags.verify)) {
+        const place = givenWarehouse(flags.verify, flags.schema, context.environment);
+        const source = { published: publishedFilesIn(app.settings.dataDir), signal: context.signal };
+        const tables = await verifyWarehouse(place, source, wanted);
+        if (tables.some(({ state }) => state !== 'equal')) context.setExitCode(exitCodes.incomplete);
+        return { json: { warehouse: { tables } }, text: warehouseText(tables) };
+      }
       if (flags.verify !== undefined) {
         const verified = await verifyAt(flags.verify, app, wanted, context.signal);
         if (verified.problems.length > 0) context.setExitCode(exitCodes.incomplete);
@@ -116,4 +130,26 @@ function copyText({ files, bytes, isListed, problems }: CopyCheck): string {
   const found = lines.length === 0 ? 'the copy is what is published now' : countedText(lines.length, 'difference');
   const limit = isListed ? '' : 'The place cannot be listed: only files whose names are known were asked for.\n';
   return `${lines.join('')}${read}: ${found}.\n${limit}`;
+}
+
+const stateWords: Readonly<Record<TableCheck['state'], string>> = {
+  equal: 'is what is published now',
+  differs: 'DIFFERS from what is published now',
+  not_loaded: 'IS NOT LOADED',
+  other_columns: 'HAS OTHER COLUMNS than are published now',
+};
+
+/** So many differences of a table are shown to people; `--json` has up to 1,000. */
+const shownMax = 20;
+
+function warehouseText(tables: readonly TableCheck[]): string {
+  return tables
+    .map(({ dataset, state, isCurrent, rows: { published, held }, differences }) => {
+      const shown = differences.slice(0, shownMax).map(({ key, is }) => `  ${is}: ${key}\n`);
+      const more = differences.length > shownMax ? `  … and others\n` : '';
+      const counts = `${countedText(held, 'row')} of ${countText(published)}`;
+      const todo = isCurrent ? 'drop the table and load again' : 'load what is published first';
+      return `${dataset} ${stateWords[state]} (${counts})${state === 'equal' ? '' : `: ${todo}`}.\n${shown.join('')}${more}`;
+    })
+    .join('');
 }

@@ -1,0 +1,50 @@
+import type { PublishedDataset } from '../contract/datasets.ts';
+import type { PublishedFiles } from '../snapshot/published-files.ts';
+import type { WarehousePlace } from './address.ts';
+import { withWarehouse } from './open-warehouse.ts';
+import { loadedComment, planLoad } from './plan.ts';
+import { publishedTables } from './published.ts';
+
+/** What a load did to a table: nothing, all rows anew, or what so many deltas and deletions have changed. */
+export type LoadedTable = {
+  dataset: PublishedDataset;
+  snapshotId: string;
+  did: 'nothing' | 'everything' | 'changes';
+  deltas: number;
+  /** Of the pass that the snapshot was made after; null where there was none. */
+  verdict: 'complete' | 'incomplete' | null;
+};
+
+/**
+ * Makes the tables of a warehouse what is published now. What was loaded stands in the tables' comments: so a load that was killed
+ * is begun again, and one after which nothing was published does nothing. `project`: whose tables may be changed. No export and no
+ * erasure may run meanwhile. Throws as `publishedTables`, `planLoad` and the warehouse do.
+ */
+export async function loadWarehouse(
+  place: WarehousePlace,
+  { published, project, signal }: { published: PublishedFiles; project: string | null; signal: AbortSignal },
+): Promise<LoadedTable[]> {
+  const wanted = publishedTables(published);
+  const done: LoadedTable[] = [];
+  await withWarehouse(place, { published, isReadOnly: false, signal }, (warehouse) =>
+    warehouse.together(async () => {
+      const there = await warehouse.tables();
+      for (const table of wanted) {
+        signal.throwIfAborted();
+        const { dataset, links, newest, verdict } = table;
+        const present = there.get(dataset);
+        const plan = planLoad(table, present, project);
+        if (plan.is !== 'unchanged')
+          await warehouse.apply({ table, plan, comment: loadedComment(table, project), present });
+        done.push({
+          dataset,
+          snapshotId: newest.snapshotId,
+          did: plan.is === 'unchanged' ? 'nothing' : plan.is === 'full' ? 'everything' : 'changes',
+          deltas: plan.is === 'delta' ? links.length - 1 - plan.after : 0,
+          verdict,
+        });
+      }
+    }),
+  );
+  return done;
+}

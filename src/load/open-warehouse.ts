@@ -1,0 +1,46 @@
+import { AppError } from '../core/errors.ts';
+import { openDuckDb } from '../snapshot/duckdb.ts';
+import type { PublishedFiles } from '../snapshot/published-files.ts';
+import type { WarehousePlace } from './address.ts';
+import { attachedAs, openDuckDbFile } from './duckdb-file.ts';
+import type { Reader } from './duckdb-reader.ts';
+import { openPostgres } from './postgres.ts';
+import type { Warehouse } from './warehouse.ts';
+
+const memoryMaxMb = 1024;
+
+/** Opens the published files and a warehouse, and closes them when `use` settles. Throws as the warehouse does, and the signal's reason. */
+export async function withWarehouse<T>(
+  place: WarehousePlace,
+  { published, isReadOnly, signal }: { published: PublishedFiles; isReadOnly: boolean; signal: AbortSignal },
+  use: (warehouse: Warehouse, reader: Reader) => Promise<T>,
+): Promise<T> {
+  const attached = place.engine === 'duckdb' ? { as: attachedAs, path: place.at, isReadOnly } : undefined;
+  const limits = { folders: [published.localFolder], memoryMaxMb, threads: 2, signal };
+  using database = await openDuckDb(attached === undefined ? limits : { ...limits, attached }).catch(
+    (error: unknown): never => {
+      if (attached === undefined) throw error;
+      throw new AppError('the file of the warehouse cannot be opened', {
+        code: 'storage',
+        hint: 'close it where else it is open; load first, into a folder that can be written; files of a newer DuckDB than 1.5 cannot be read',
+        cause: error,
+      });
+    },
+  );
+  const { connection: reader } = database;
+  try {
+    await using warehouse = await open(place, reader, signal);
+    return await use(warehouse, reader);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+}
+
+async function open(place: WarehousePlace, reader: Reader, signal: AbortSignal): Promise<Warehouse> {
+  if (place.engine === 'postgres') return openPostgres(place, reader, signal);
+  if (place.engine === 'duckdb') return openDuckDbFile(place.schema, reader);
+  // Its HTTP client is loaded for it alone.
+  const { openClickHouse } = await import('./clickhouse.ts');
+  return openClickHouse(place, reader, signal);
+}

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { AppError } from '../core/errors.ts';
+import { readJson } from '../core/exact-json.ts';
+import type { LoadedColumn } from './dialect.ts';
+import type { PublishedTable } from './published.ts';
+
+/** What was loaded into a table: the newest snapshot, with the digest of the manifests up to it, and the deletions that were applied. */
+const LoadedState = z.strictObject({
+  project: z.string().nullable(),
+  snapshot: z.string(),
+  digest: z.string(),
+  deletions: z.string().nullable(),
+  seq: z.int(),
+  epoch: z.int(),
+});
+type LoadedState = z.infer<typeof LoadedState>;
+
+/** A table as it is in the warehouse: its comment, and the types of its columns as the engine names them. */
+export type WarehouseTable = { comment: string | null; columns: ReadonlyMap<string, string> };
+
+/** What has to be done to a table: nothing, all rows anew, or what has changed after the snapshot at `after`. */
+export type LoadPlan = { is: 'unchanged' } | { is: 'full' } | { is: 'delta'; after: number };
+
+/** How the comments begin that say what was loaded. */
+const mark = 'analytics-mirror load ';
+
+/** The comment of a table that is as published. It stands in the table itself: whoever changes one, changes both or neither. */
+export function loadedComment({ newest, gone }: PublishedTable, project: string | null): string {
+  const { snapshotId: snapshot, digest, seq, epoch } = newest;
+  const state: LoadedState = { project, snapshot, digest, deletions: gone?.digest ?? null, seq, epoch };
+  return `${mark}${JSON.stringify(state)}`;
+}
+
+/**
+ * Plans what a table needs. Files that an erasure has written anew have another digest: then all rows are loaded anew. Throws
+ * `usage` for a table that another program or another project has made, and `storage` where what is published is older than what
+ * was loaded: it could bring people back who were erased since.
+ */
+export function planLoad(table: PublishedTable, present: WarehouseTable | undefined, project: string | null): LoadPlan {
+  if (present === undefined) return { is: 'full' };
+  const { dataset, links, newest, gone } = table;
+  const state = stateOf(present.comment);
+  if (state?.project !== project)
+    throw new AppError(`the warehouse has a table ${dataset} that was not loaded from this project`, {
+      code: 'usage',
+      hint: 'name another schema by --schema, or drop that table',
+    });
+  if (state.seq > newest.seq || state.epoch > newest.epoch)
+    throw new AppError(`the published files of ${dataset} are older than what the warehouse was loaded with`, {
+      code: 'storage',
+      hint: `they can hold people who were erased since: run \`analytics-mirror reconcile\` and \`analytics-mirror export\`; if this is the right data folder, drop the table and load again`,
+    });
+  const after = links.findIndex(({ digest }) => digest === state.digest);
+  if (after === -1 || !hasColumns(present, table.columns)) return { is: 'full' };
+  const isNew = after === links.length - 1 && state.deletions === (gone?.digest ?? null);
+  return isNew ? { is: 'unchanged' } : { is: 'delta', after };
+}
+
+/** Whether a table was loaded from exactly what is published now. */
+export function isLoadedFrom(table: PublishedTable, { comment }: WarehouseTable): boolean {
+  return stateOf(comment)?.digest === table.newest.digest;
+}
+
+function stateOf(comment: string | null): LoadedState | null {
+  if (!comment?.startsWith(mark)) return null;
+  return LoadedState.safeParse(readJson(comment.slice(mark.length))).data ?? null;
+}
+
+/** Whether a table has these columns and no others, by name: their types cannot change under one digest. */
+export function hasColumns({ columns }: WarehouseTable, wanted: readonly LoadedColumn[]): boolean {
+  return columns.size === wanted.length && wanted.every(({ name }) => columns.has(name));
+}

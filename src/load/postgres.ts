@@ -1,0 +1,206 @@
+import { createRequire } from 'node:module';
+import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type Pg from 'pg';
+import type * as CopyStreams from 'pg-copy-streams';
+import { AppError } from '../core/errors.ts';
+import { explainPostgres } from '../core/postgres-error.ts';
+import { sqlName, sqlText } from '../snapshot/duckdb.ts';
+import type { WarehousePlace } from './address.ts';
+import { dialects, linesOf, type LoadedColumn } from './dialect.ts';
+import { linesRead, type Reader } from './duckdb-reader.ts';
+import type { WarehouseTable } from './plan.ts';
+import { allRows, goneAfter, rowsAfter } from './published.ts';
+import { tablesOf, type Change, type Warehouse } from './warehouse.ts';
+
+const dialect = dialects.postgres;
+const connectMs = 10_000;
+
+/** A connection, and the schema of the tables. */
+type Session = { client: Pg.Client; schema: string; reader: Reader; signal: AbortSignal };
+
+/** Opens a database of Postgres. The drivers are loaded here only. An abort breaks the connection, which undoes a transaction. */
+export async function openPostgres(
+  { at, schema, password }: WarehousePlace,
+  reader: Reader,
+  signal: AbortSignal,
+): Promise<Warehouse> {
+  const { Client } = createRequire(import.meta.url)('pg') as typeof Pg;
+  const address = new URL(at);
+  if (password !== null) address.password = encodeURIComponent(password);
+  const socket = new Socket();
+  const client = new Client({
+    connectionString: address.href,
+    application_name: 'analytics-mirror',
+    connectionTimeoutMillis: connectMs,
+    keepAlive: true,
+    stream: () => socket,
+  });
+  // A connection that breaks fails the statement under way.
+  client.on('error', () => undefined);
+  const abort = (): void => void socket.destroy();
+  signal.addEventListener('abort', abort);
+  const session: Session = { client, schema, reader, signal };
+  const close = async (): Promise<void> => {
+    signal.removeEventListener('abort', abort);
+    await client.end().catch(() => undefined);
+  };
+  try {
+    await explained(signal, () => client.connect());
+    const [[encoding = ''] = []] = await query(session, `SELECT current_setting('server_encoding')`);
+    if (encoding !== 'UTF8')
+      throw new AppError(`the database has the encoding ${encoding}, which cannot hold every published text`, {
+        code: 'usage',
+        hint: "make one with ENCODING 'UTF8'",
+      });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    dialect,
+    nameOf: (table) => nameIn(schema, table),
+    tables: async () => tablesOf(await query(session, columnsOf(schema))),
+    query: (sql) => query(session, sql),
+    together: (work) => inTransaction(session, work),
+    apply: (change) => apply(session, change),
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function columnsOf(schema: string): string {
+  return /*sql*/ `SELECT relname, coalesce(obj_description(c.oid, 'pg_class'), ''), coalesce(attname, ''), format_type(atttypid, atttypmod)
+    FROM pg_class AS c LEFT JOIN pg_attribute ON attrelid = c.oid AND attnum > 0 AND NOT attisdropped
+    WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = ${sqlText(schema)}) AND relkind IN ('r', 'p', 'v', 'm', 'f')`;
+}
+
+function nameIn(schema: string, table: string): string {
+  return `${sqlName(schema)}.${sqlName(table)}`;
+}
+
+async function inTransaction(session: Session, work: () => Promise<void>): Promise<void> {
+  const { schema } = session;
+  await run(session, 'BEGIN');
+  try {
+    await run(
+      session,
+      /*sql*/ `SELECT pg_advisory_xact_lock(hashtextextended(${sqlText(`analytics-mirror load ${schema}`)}, 0))`,
+    );
+    // A user that may not make schemas can use one that is there.
+    const isThere = await query(session, /*sql*/ `SELECT nspname FROM pg_namespace WHERE nspname = ${sqlText(schema)}`);
+    if (isThere.length === 0) await run(session, `CREATE SCHEMA ${sqlName(schema)}`);
+    await run(session, `SET LOCAL work_mem = '128MB'`);
+    await work();
+    await run(session, 'COMMIT');
+  } catch (error) {
+    await session.client.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Only rows that differ are written: readers, indexes and the write-ahead log see no others. */
+async function apply(session: Session, { table, plan, comment, present }: Change): Promise<void> {
+  const { dataset, key, columns } = table;
+  const name = nameIn(session.schema, dataset);
+  if (present) await evolve(session, name, present, columns);
+  else await run(session, `CREATE TABLE ${name} (${columns.map(definition).join(', ')})`);
+  if (!present) await copy(session, name, columns, allRows(table));
+  else if (plan.is === 'full') {
+    const staged = await stage(session, `staged_${dataset}`, columns, allRows(table));
+    const [own, other] = ['own', 'other'].map((of) => columns.map((one) => `${of}.${sqlName(one.name)}`).join(', '));
+    const isSame = `own.${sqlName(key)} = other.${sqlName(key)} AND (${own}) IS NOT DISTINCT FROM (${other})`;
+    const without = (of: string): string => `NOT EXISTS (SELECT FROM ${of} AS other WHERE ${isSame})`;
+    await run(session, `DELETE FROM ${name} AS own WHERE ${without(staged)}`);
+    await add(session, name, columns, `${staged} AS own WHERE ${without(name)}`);
+  } else {
+    const isKeyIn = (of: string): string => `${sqlName(key)} IN (SELECT ${sqlName(key)} FROM ${of})`;
+    const left = goneAfter(table, plan.after);
+    if (left !== null) {
+      const gone = await stage(session, `gone_${dataset}`, [{ name: key, type: 'string' }], left);
+      await run(session, `DELETE FROM ${name} WHERE ${isKeyIn(gone)}`);
+    }
+    const newer = rowsAfter(table, plan.after);
+    if (newer !== null) {
+      const staged = await stage(session, `staged_${dataset}`, columns, newer);
+      await run(session, `DELETE FROM ${name} WHERE ${isKeyIn(staged)}`);
+      await add(session, name, columns, staged);
+    }
+  }
+  await run(session, `COMMENT ON TABLE ${name} IS ${sqlText(comment)}`);
+}
+
+function definition({ name, type }: LoadedColumn): string {
+  // Postgres would cut it.
+  if (Buffer.byteLength(name) > 63)
+    throw new AppError(`the column ${name} has a longer name than Postgres allows (63 bytes)`, {
+      code: 'usage',
+      hint: 'give it another one (`as` in `export.promote`), and export',
+    });
+  return `${sqlName(name)} ${dialect.types[type]}`;
+}
+
+/** Gives a table the columns that are published. One whose type is another now is made anew, and filled with the rows. */
+async function evolve(
+  session: Session,
+  name: string,
+  { columns: present }: WarehouseTable,
+  columns: readonly LoadedColumn[],
+): Promise<void> {
+  const wanted = new Map(columns.map((column) => [column.name, dialect.types[column.type]]));
+  const old = [...present].filter(([column, type]) => wanted.get(column) !== type);
+  const missing = columns.filter((column) => present.get(column.name) !== dialect.types[column.type]);
+  const changes = [
+    ...old.map(([column]) => `DROP COLUMN ${sqlName(column)}`),
+    ...missing.map((column) => `ADD COLUMN ${definition(column)}`),
+  ];
+  if (changes.length > 0) await run(session, `ALTER TABLE ${name} ${changes.join(', ')}`);
+}
+
+/** Copies rows into a table that the end of the transaction drops, and returns its name. */
+async function stage(session: Session, name: string, columns: readonly LoadedColumn[], rows: string): Promise<string> {
+  const staged = `pg_temp.${sqlName(name)}`;
+  await run(session, `CREATE TEMP TABLE ${sqlName(name)} (${columns.map(definition).join(', ')}) ON COMMIT DROP`);
+  await copy(session, staged, columns, rows);
+  // Without statistics, Postgres takes a table for small, and may compare each row with each.
+  await run(session, `ANALYZE ${staged}`);
+  return staged;
+}
+
+async function copy(
+  { client, reader, signal }: Session,
+  name: string,
+  columns: readonly LoadedColumn[],
+  rows: string,
+): Promise<void> {
+  const { from } = createRequire(import.meta.url)('pg-copy-streams') as typeof CopyStreams;
+  const list = columns.map((column) => sqlName(column.name)).join(', ');
+  const lines = Readable.from(linesRead(reader, linesOf(columns, rows, dialect)), {
+    objectMode: true,
+    highWaterMark: 4,
+  });
+  await explained(signal, () => pipeline(lines, client.query(from(`COPY ${name} (${list}) FROM STDIN`)), { signal }));
+}
+
+async function add(session: Session, name: string, columns: readonly LoadedColumn[], from: string): Promise<void> {
+  const list = columns.map((column) => sqlName(column.name)).join(', ');
+  await run(session, `INSERT INTO ${name} (${list}) SELECT ${list} FROM ${from}`);
+}
+
+async function run(session: Session, sql: string): Promise<void> {
+  await query(session, sql);
+}
+
+async function query({ client, signal }: Session, sql: string): Promise<string[][]> {
+  return explained(signal, async () => (await client.query<string[]>({ text: sql, rowMode: 'array' })).rows);
+}
+
+async function explained<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  try {
+    return await act();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw explainPostgres(error, { is: 'the warehouse', place: '--into, or MIRROR_WAREHOUSE_PASSWORD,' });
+  }
+}
