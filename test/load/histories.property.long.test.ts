@@ -54,6 +54,6 @@ test('after any history of changes and exports, a load leaves what the mirror ha
       }
       await loadAndCompare();
     }),
-    { numRuns: 15 },
+    { numRuns: 6 },
   );
 });
