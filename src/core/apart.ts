@@ -115,7 +115,7 @@ export async function answerApart(
     answer({ failed: { message, code, hint } });
   };
   process.on('uncaughtException', fail);
-  // Whoever asked may have been killed: then nobody reads the answer.
+  // The process that asked may have been killed. Then nobody reads the answer.
   process.stdout.on('error', () => undefined);
   try {
     answer({ result: await work() });

@@ -5,7 +5,7 @@ import { withWarehouse } from './open-warehouse.ts';
 import { loadedComment, planLoad } from './plan.ts';
 import { publishedTables } from './published.ts';
 
-/** What a load did to a table: nothing, all rows anew, or what so many deltas and deletions have changed. */
+/** What a load did to a table. It did nothing, loaded everything, or took over the changes of so many deltas and of the deletions. */
 export type LoadedTable = {
   dataset: PublishedDataset;
   snapshotId: string;

@@ -18,13 +18,13 @@ type LoadedState = z.infer<typeof LoadedState>;
 /** A table as it is in the warehouse: its comment, and the types of its columns as the engine names them. */
 export type WarehouseTable = { comment: string | null; columns: ReadonlyMap<string, string> };
 
-/** What has to be done to a table: nothing, all rows anew, or what has changed after the snapshot at `after`. */
+/** The plan for a table: it is unchanged, all rows are loaded, or the changes are loaded that came after the snapshot at `after`. */
 export type LoadPlan = { is: 'unchanged' } | { is: 'full' } | { is: 'delta'; after: number };
 
 /** How the comments begin that say what was loaded. */
 const mark = 'analytics-mirror load ';
 
-/** The comment of a table that is as published. It stands in the table itself: whoever changes one, changes both or neither. */
+/** The comment of a table that is as published. It is a part of the table: a load changes both at once. */
 export function loadedComment({ newest, gone }: PublishedTable, project: string | null): string {
   const { snapshotId: snapshot, digest, seq, epoch } = newest;
   const state: LoadedState = { project, snapshot, digest, deletions: gone?.digest ?? null, seq, epoch };

@@ -140,7 +140,7 @@ function definition({ name, type }: LoadedColumn): string {
   return `${sqlName(name)} ${dialect.types[type]}`;
 }
 
-/** Gives a table the columns that are published. One whose type is another now is made anew, and filled with the rows. */
+/** Gives a table the columns that are published. A column that has another type now is dropped and added again; the rows fill it. */
 async function evolve(
   session: Session,
   name: string,

@@ -108,7 +108,8 @@ function mayBeSurvivor(createdAt: ColumnValue | undefined, loserCreatedAt: strin
 const distinctIdsEach = 3;
 
 /**
- * Asks for many absent persons at once. The result has no answer for a suspect of whom nothing is certain: the caller asks for each of these by itself.
+ * Asks for many absent persons at once. The result has no answer for a suspect that the service did not tell of with certainty.
+ * The caller asks for each of these by itself.
  * Their distinct ids are asked for only where this answer decides (`isDeciding`): before, a merged person is as gone as a deleted.
  */
 export async function askTogether(
