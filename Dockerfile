@@ -9,7 +9,7 @@ RUN npm ci --ignore-scripts \
   && npm pack --pack-destination / \
   && tar --extract --gzip --strip-components=1 --directory /app --file /analytics-mirror-*.tgz \
   && cp -r package-lock.json .npmrc /app \
-  && cp -r config/node config/no-scarf /app/config \
+  && cp -r config/node /app/config \
   && npm ci --ignore-scripts --omit=dev --prefix /app \
   # The image brings its own Node, so the one that npm installs for other machines goes.
   && rm -rf /app/node_modules/node-linux-* /app/node_modules/node-win-* /app/node_modules/.bin/node

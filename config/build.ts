@@ -36,12 +36,6 @@ for (const path of globSync('**/*', { cwd: join(root, 'src'), withFileTypes: tru
   copyFileSync(from, to);
 }
 
-// The API page of the sandbox is made of these files, which the package brings with their licences.
-const reference = join(dist, 'sandbox', 'reference');
-mkdirSync(reference);
-for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css', 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE'])
-  copyFileSync(join(root, 'node_modules', 'swagger-ui-dist', name), join(reference, name));
-
 // The compiler rewrites imports. The files that start as a process or thread are named by a URL.
 for (const path of globSync('**/*.js', { cwd: dist })) {
   const text = readFileSync(join(dist, path), 'utf8');

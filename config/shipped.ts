@@ -37,9 +37,7 @@ export function shippedSbom(): Sbom {
   // npm names the program after its folder.
   metadata.component.name = metadata.component['bom-ref'].replace(/@[^@]*$/u, '');
   const components = whole.components.filter(
-    ({ purl, properties }) =>
-      !decodeURIComponent(purl).startsWith('pkg:npm/@scarf/scarf@') &&
-      !properties.some(({ name }) => name === 'cdx:npm:package:development'),
+    ({ properties }) => !properties.some(({ name }) => name === 'cdx:npm:package:development'),
   );
   // npm copies addresses as packages write them. This form of git's is no URL, which a validator refuses.
   for (const { externalReferences } of components)

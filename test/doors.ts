@@ -241,6 +241,6 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   operate: 10_990,
   anchor: 320,
   cluster: 3_000,
-  sandbox: 4_370,
-  program: 6_040,
+  sandbox: 4_230,
+  program: 5_900,
 };

@@ -163,7 +163,6 @@ Examples:
   config: { does: 'show the configuration', file: null },
   'config print': { does: 'print every setting in force, from defaults, file, environment and flags' },
   call: { does: 'call any endpoint of the service' },
-  completion: { does: 'print a script that completes command lines in bash, zsh or fish' },
   sandbox: { does: 'serve the documented service on loopback, with generated data' },
 };
 
@@ -211,8 +210,7 @@ async function addCommands(program: Command, argv: readonly string[], context: C
       .description(does)
       .addHelpText('after', ({ command: helped }) => wrapHelp(helped, help));
     added.set(name, command);
-    // A script that completes command lines has the options of every command.
-    const isMeant = words.every((word) => argv.includes(word)) || argv.includes('completion');
+    const isMeant = words.every((word) => argv.includes(word));
     if (file === null || !isMeant) continue;
     const { define } = (await import(`./commands/${file}.ts`)) as CommandFile;
     const action = define(command, context);

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { commandsIn } from '../../config/man-page.ts';
 import { verifyBundle } from '../../docs/verifier/verify.mjs';
@@ -17,8 +15,6 @@ import { openWorkspace, unlimited, type Workspace } from './workspace.ts';
 // One story of every command, in the order in which an operator meets them. The details have tests of their own, in
 // `*.e2e.long.test.ts`.
 vi.setConfig({ testTimeout: 120_000 });
-
-const runFile = promisify(execFile);
 
 const settings = [...unlimited, '--set', 'deletions.confirmAfterSeconds=0', '--log-level', 'error'];
 
@@ -337,39 +333,6 @@ it('backup: a copy lies beside the data folder, and can be read', async () => {
   const { folder, entries } = await json('backup', ['--to', join(workspace.folder, 'backups')]);
   expect(entries).toBeGreaterThan(0);
   expect(await json('query', ['SELECT count(*) FROM persons', '--data-dir', String(folder)])).toHaveProperty('rows');
-});
-
-it('completion: every shell gets every command, its options and the values that they take', async () => {
-  const { stdout: bash } = await run('completion', ['bash']);
-  const completed = async (line: string): Promise<string[]> => {
-    const words = line.split(' ').map((word) => `'${word}'`);
-    const { stdout } = await runFile('bash', [
-      '-c',
-      `${bash}\nCOMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _analytics_mirror; echo "\${COMPREPLY[*]}"`,
-    ]);
-    return stdout.trim().split(' ');
-  };
-  expect(await completed('analytics-mirror rec')).toEqual(['reconcile']);
-  expect(await completed('analytics-mirror --project blog au')).toEqual(['audit']);
-  expect(await completed('analytics-mirror erase a')).toEqual(['add', 'approve', 'acknowledge', 'amend']);
-  expect(await completed('analytics-mirror sync ')).toEqual(['persons', 'recordings', 'playlists']);
-  expect(await completed('analytics-mirror sync --')).toEqual(
-    expect.arrayContaining(['--mode', '--resume', '--help', '--json', '--data-dir']),
-  );
-  expect(await completed('analytics-mirror sync --mode ')).toEqual(['full', 'head']);
-  expect(await completed('analytics-mirror sync --mode = h')).toEqual(['head']);
-  expect(await completed('analytics-mirror init --preset posthog-e')).toEqual(['posthog-eu']);
-  expect(await completed('analytics-mirror erase add --basis con')).toEqual(['consent_withdrawn', 'consumer_request']);
-  expect(await completed('analytics-mirror status --log-level w')).toEqual(['warn']);
-  // The file names are the shell's own.
-  expect(await completed('analytics-mirror where --file ')).toEqual(['']);
-  const { stdout: fish } = await run('completion', ['fish']);
-  expect(fish).toContain(
-    ` -n '__fish_seen_subcommand_from audit; and __fish_seen_subcommand_from report' -l format -x -a 'html json csv' -d `,
-  );
-  expect(fish).toContain(` -l log-level -x -a 'trace debug info warn error silent' -d `);
-  // As a file in `fpath`, zsh runs it as the function of the first Tab, which has to complete too.
-  expect((await run('completion', ['zsh'])).stdout).toMatch(/= _analytics-mirror \]; then _bash_complete .*; fi\n$/);
 });
 
 it('no command of the program is without a story here', async () => {

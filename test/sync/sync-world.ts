@@ -58,8 +58,9 @@ export async function openSyncWorld(
   });
   let answeredMs = 0;
   // An answer that took more than a second leaves its time unknown by as much: an answer counts again once that has passed.
+  const isTooEarly = (): boolean => clock === systemClock && presentOf(parts()).earliestMs < answeredMs;
   const reconcile = async (): Promise<AbsenceResult> => {
-    while (clock === systemClock && presentOf(parts()).earliestMs < answeredMs) await delay(20);
+    while (isTooEarly()) await delay(20);
     try {
       return await reconcileAbsence(parts());
     } finally {

@@ -67,7 +67,6 @@ ${liveOptionTexts.join('\n')}`,
         json: { url, projectId, apiKey, readOnlyKey, playlists },
         text: `The ${flags.profile} service, ready in ${durationText(performance.now() - startedAt)} with ${countText(flags.persons)} persons and ${countText(flags.recordings)} recordings.
 
-  API page        ${url}/
   OpenAPI         ${url}/openapi.json
   playlists       ${playlists.join(' ')}
   read-only key   ${readOnlyKey}

@@ -1,22 +1,16 @@
 import { Hono } from 'hono';
 import type { RequestLog } from './traffic.ts';
-import { apiPage, apiPageHeaders, referenceFile } from './api-page.ts';
 import { addClockRoutes, addControlRoutes } from './control-routes.ts';
 import { addEndpointRoutes, type Environment, type Service } from './endpoint-routes.ts';
 import { examplesOf } from './examples.ts';
 import { openApi } from './openapi.ts';
-import { notFound, Refusal, toResponse } from './answer.ts';
+import { Refusal, toResponse } from './answer.ts';
 
 /** The service over HTTP: its endpoints, `/`, `/openapi.json`, and the sandbox's own under `/__sandbox`. */
 export function createApp(service: Service & { apiKey: string; log: RequestLog }): Hono<Environment> {
   // Not strict: every path answers with and without a trailing slash.
   const app = new Hono<Environment>({ strict: false });
-  app.get('/', (context) => context.html(apiPage(service), 200, apiPageHeaders));
-  app.get('/__sandbox/reference/:file', (context) => {
-    const file = referenceFile(context.req.param('file'));
-    if (!file) throw notFound();
-    return context.body(file.body, 200, { 'Content-Type': file.type, 'X-Content-Type-Options': 'nosniff' });
-  });
+  app.get('/', (context) => context.redirect('/openapi.json'));
   app.get('/openapi.json', (context) => {
     const { origin } = new URL(context.req.url);
     return context.json(openApi(origin, examplesOf(service.store, service.projectId, origin)));
