@@ -29,14 +29,10 @@ const jobs = ['full', 'recordings', 'playlists', 'head', 'export', 'reconcile', 
 /** Starts a worker that does some jobs again and again, and takes requests. */
 export async function startWorker(workspace: Workspace, does: readonly string[]) {
   const settings = jobs.map((job) => `schedule.${job}=${does.includes(job) ? '"* * * * * *"' : 'null'}`);
-  const worker = workspace.start([
-    '--config',
-    join(workspace.folder, 'intake.json'),
-    'run',
-    '--json',
-    ...unlimited,
-    ...['status.port=0', ...settings].flatMap((each) => ['--set', each]),
-  ]);
+  const set = ['status.port=0', ...settings].flatMap((each) => ['--set', each]);
+  const args = ['--config', join(workspace.folder, 'intake.json'), 'run', '--json', ...unlimited, ...set];
+  // It lives as long as its test, which takes minutes on a busy machine.
+  const worker = workspace.start(args, { timeoutMs: 600_000 });
   onTestFinished(() => void worker.child.kill('SIGKILL'));
   const { intakeUrl } = JSON.parse(await worker.output('stdout', /\n/)) as { intakeUrl: string };
   return { worker, url: intakeUrl };
