@@ -236,7 +236,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 1_890,
   ledger: 2_875,
   mirror: 7_050,
-  publish: 6_950,
+  publish: 7_010,
   erasure: 10_390,
   operate: 10_990,
   anchor: 320,

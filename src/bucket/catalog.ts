@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { readPrivateFile } from '../config/private-file.ts';
 import type { Settings } from '../config/settings.ts';
 import { answerTimeouts, openTransport, type Transport, type TransportRequest } from '../client/transport.ts';
 import { publishedDatasets } from '../contract/datasets.ts';
@@ -7,6 +6,7 @@ import { AppError } from '../core/errors.ts';
 import { readJson } from '../core/exact-json.ts';
 import { retry } from '../core/retry.ts';
 import { addressOf, metadataName, readMetadata } from '../snapshot/iceberg/table-files.ts';
+import { catalogToken } from './catalog-token.ts';
 import type { BucketContext, BucketReport } from './keep.ts';
 
 /** `told`: the tables to which the catalog was made to lead. `error`: why it could not be made to lead to one. */
@@ -56,9 +56,11 @@ export async function visitCatalog(context: Context, purpose: 'tell' | 'look'): 
   const report: CatalogReport = { uri: where.uri, told: [], error: null };
   let transport: Transport | undefined;
   try {
-    const token = where.tokenFile === null ? null : readPrivateFile(where.tokenFile, 'export.catalog.tokenFile').trim();
-    transport = openTransport(new URL(where.uri).origin, token, 1, { ...answerTimeouts, ...context.settings.service });
-    const catalog = catalogBy(transport, where.uri, context);
+    const { uri } = where;
+    const tools = { clock: context.clock, random: Math.random, signal: context.signal };
+    const token = await retry(() => catalogToken({ ...where, uri }, context.signal), context.settings.retry, tools);
+    transport = openTransport(new URL(uri).origin, token, 1, { ...answerTimeouts, ...context.settings.service });
+    const catalog = catalogBy(transport, uri, context);
     const tables = await openNamespace(catalog, where);
     for (const dataset of publishedDatasets)
       if (await tables.lead(context, dataset, purpose)) report.told.push(dataset);
@@ -93,7 +95,11 @@ function catalogBy(transport: Transport, uri: string, { settings, clock, signal 
       return { status, value: readJson(text), namesPlace };
     const what = `answers ${method} with ${status}`;
     if (status === 401 || status === 403)
-      throw failed('refused', what, 'give it a token that may register and drop tables: export.catalog.tokenFile');
+      throw failed(
+        'refused',
+        what,
+        'give it a token that may register and drop tables: export.catalog.tokenFile, or clientFile',
+      );
     throw failed('service', what, 'see the log of the catalog', status >= 500 || status === 429);
   };
   const tools = { clock, random: Math.random, signal };

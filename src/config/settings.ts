@@ -267,12 +267,20 @@ export const Settings = z.strictObject({
       .string()
       .regex(/^\P{Cc}+$/u)
       .nullable(),
-    catalog: z.strictObject({
-      uri: outsideUrl.nullable(),
-      warehouse: z.string().min(1).nullable(),
-      namespace: z.string().regex(/^[\w-]+(\.[\w-]+)*$/, 'must look like analytics or lake.analytics'),
-      tokenFile: z.string().min(1).nullable(),
-    }),
+    catalog: z
+      .strictObject({
+        uri: outsideUrl.nullable(),
+        warehouse: z.string().min(1).nullable(),
+        namespace: z.string().regex(/^[\w-]+(\.[\w-]+)*$/, 'must look like analytics or lake.analytics'),
+        tokenFile: z.string().min(1).nullable(),
+        clientFile: z.string().min(1).nullable(),
+        tokenUri: outsideUrl.nullable(),
+        scope: z.string().min(1).nullable(),
+      })
+      .refine(
+        ({ tokenFile, clientFile }) => tokenFile === null || clientFile === null,
+        'has either tokenFile or clientFile',
+      ),
   }),
   erasure: z.strictObject({
     deleteEvents: z.boolean(),
