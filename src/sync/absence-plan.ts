@@ -45,8 +45,11 @@ export function planAbsence<T extends AbsentRow>(
   const rowsMax = Math.min(rules.maxCount, Math.max(1, Math.ceil(rules.maxShare * (rowsTotal + rowsLeft))));
   const isTooMany = unapproved.length > 0 && unapproved.length + rowsLeft > rowsMax;
   const free = isTooMany ? absent.filter(({ isApproved }) => isApproved) : absent;
+  // A wait of no length is over, whatever clocks say.
   const isDue = ({ confirmedAt }: T): boolean =>
-    confirmedAt === null || nowMs - Date.parse(confirmedAt) >= rules.confirmAfterSeconds * 1000;
+    confirmedAt === null ||
+    rules.confirmAfterSeconds === 0 ||
+    nowMs - Date.parse(confirmedAt) >= rules.confirmAfterSeconds * 1000;
   return {
     ask: free.filter(isDue),
     wait: free.filter((row) => !isDue(row)),

@@ -207,6 +207,9 @@ describe('where', () => {
     expect(JSON.stringify(access.files)).toContain(JSON.stringify(ids[0]));
     expect((statSync(page).mode & 0o777).toString(8)).toBe('600');
     expect(readFileSync(page, 'utf8')).toContain(`<dd>${uuid}</dd>`);
+    // Here the data are asked for, so `run` does not look for them.
+    const { stdout } = await workspace.run(['where', '--file', fileOf(`uuid,${uuid}`), '--page', '-']);
+    expect(stdout).toContain(`<dd>${uuid}</dd>`);
   });
 
   it('says so where nothing is held', async () => {

@@ -1,9 +1,7 @@
 import { rmSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { PagedDataset } from '../../src/contract/datasets.ts';
 import { createApp, type App } from '../../src/app/app.ts';
 import { systemClock, type Clock } from '../../src/core/clock.ts';
-import { presentOf } from '../../src/core/present.ts';
 import type { SettingsFlags } from '../../src/config/load-settings.ts';
 import type { Pass } from '../../src/mirror/passes.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
@@ -56,24 +54,13 @@ export async function openSyncWorld(
     clock: app.clock,
     signal,
   });
-  let answeredMs = 0;
-  // An answer that took more than a second leaves its time unknown by as much: an answer counts again once that has passed.
-  const isTooEarly = (): boolean => clock === systemClock && presentOf(parts()).earliestMs < answeredMs;
-  const reconcile = async (): Promise<AbsenceResult> => {
-    while (isTooEarly()) await delay(20);
-    try {
-      return await reconcileAbsence(parts());
-    } finally {
-      answeredMs = presentOf(parts()).latestMs;
-    }
-  };
   const uuids = (sql: string): string[] => app.database().prepare<[], string>(sql).pluck().all();
   return {
     sandbox,
     app,
     sync: (dataset = 'persons') =>
       syncList({ ...parts(), dataset, mode: 'full', resume: true, onProgress: () => undefined }),
-    reconcile,
+    reconcile: () => reconcileAbsence(parts()),
     mirrored: () => new Set(uuids(`SELECT uuid FROM persons`)),
     deleted: () => uuids(`SELECT key FROM deletions WHERE dataset = 'persons'`),
     close: async () => {

@@ -20,7 +20,10 @@ export function define(command: Command, context: CommandContext): CommandAction
     .argument('[source]', '- reads kind,value lines from standard input: identifiers of one person')
     .option('--request <id>', 'the person of a request for access, as `access list` shows its id')
     .option('--export <file>', 'write all data of the person to this JSON file (mode 0600)')
-    .option('--page <file>', 'write the data to this HTML file, a page for the person to read (mode 0600)');
+    .option(
+      '--page <file>',
+      'write the data to this HTML file, a page for the person to read (mode 0600; - is standard output)',
+    );
   return {
     help: `
 Searches the mirror, the quarantine, every published file of every generation, and the erasure requests.
@@ -50,16 +53,13 @@ Examples:
       const { controller } = app.settings.audit;
       const { baseUrl, projectId } = app.settings.service;
       const service = baseUrl === null ? null : `project ${projectId ?? ''} of ${new URL(baseUrl).host}`;
-      if (page !== undefined)
-        writeRequestedFile(
-          page,
-          accessPage({ access, whereabouts, service, controller, at: isoTime(app.clock.now()) }),
-        );
+      const answer = (): string =>
+        accessPage({ access, whereabouts, service, controller, at: isoTime(app.clock.now()) });
+      const json = { ...whereabouts, exported: file ?? null, page: page ?? null };
+      if (page === '-') return { json, text: answer() };
+      if (page !== undefined) writeRequestedFile(page, answer());
       const written = [file, page].filter((one) => one !== undefined);
-      return {
-        json: { ...whereabouts, exported: file ?? null, page: page ?? null },
-        text: whereText(whereabouts, written, app.databaseReadOnly()),
-      };
+      return { json, text: whereText(whereabouts, written, app.databaseReadOnly()) };
     },
   };
 }

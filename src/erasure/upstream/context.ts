@@ -52,7 +52,9 @@ type TimeContext = Pick<UpstreamContext, 'clock' | 'service'>;
 /** Whether a target is worth an attempt now. */
 export function isDue(context: TimeContext, target: ErasureTarget | undefined): boolean {
   if (!target) return false;
-  return target.notBefore === null || Date.parse(target.notBefore) <= presentOf(context).earliestMs;
+  const { notBefore, waitFrom } = target;
+  // A wait of no length is over, whatever clocks say.
+  return notBefore === null || notBefore === waitFrom || Date.parse(notBefore) <= presentOf(context).earliestMs;
 }
 
 /** Whether a target was changed so lately. A time that is still to come is from a clock that was wrong, and tells nothing. */

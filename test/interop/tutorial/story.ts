@@ -73,6 +73,7 @@ export function openStory(machine: Machine, world: World): Story {
     { line: 'analytics-mirror erase drill', prints: (text) => text.includes('filed as') && !/ no$/m.test(text) },
     { line: 'analytics-mirror reconcile --dry-run', prints: (text) => /^[0-9a-f-]{36} /m.test(text) },
     { line: 'curl --fail --oauth2-bearer', prints: (text) => text === '' || text.includes('"received"') },
+    { line: 'umask 077 && analytics-mirror where', prints: (text) => text === '' },
     { line: 'printf', prints: (text) => / email +[0-9a-f-]{36} /.test(text) },
   ];
 
