@@ -232,15 +232,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_060,
+  kernel: 5_075,
   service: 1_890,
   ledger: 2_875,
-  mirror: 7_050,
-  publish: 6_950,
+  mirror: 7_060,
+  publish: 6_960,
   erasure: 10_390,
   operate: 10_990,
   anchor: 320,
   cluster: 3_000,
   sandbox: 4_370,
-  program: 6_040,
+  program: 6_046,
 };

@@ -78,7 +78,8 @@ export function runExportJob(
 
 /**
  * The datasets to publish, with those that readers join to them, so that they find all of one moment: `deletions`, by which
- * deltas and copies elsewhere lose rows, and what is made of the same list, where it is published already.
+ * deltas and copies elsewhere lose rows, `passes`, which say how whole they are, and what is made of the same list, where it is
+ * published already.
  */
 function withThoseThatBelong(
   named: readonly PublishedDataset[],
@@ -86,7 +87,7 @@ function withThoseThatBelong(
 ): PublishedDataset[] {
   const lists = new Set(named.filter(isMirrored).map((dataset) => table[dataset].published.pass));
   const belongs = (dataset: PublishedDataset): boolean => {
-    if (dataset === 'deletions') return lists.size > 0;
+    if (dataset === 'deletions' || dataset === 'passes') return lists.size > 0;
     return !isMirrored(dataset) && lists.has(table[dataset].published.pass) && isPublished(dataset);
   };
   return publishedDatasets.filter((dataset) => named.includes(dataset) || belongs(dataset));
