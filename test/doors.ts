@@ -237,7 +237,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 1_890,
   ledger: 2_875,
   mirror: 7_060,
-  publish: 7_130,
+  publish: 7_190,
   erasure: 10_390,
   operate: 10_990,
   anchor: 320,

@@ -255,6 +255,7 @@ export const Settings = z.strictObject({
     keep: count,
     deltasMax: z.int().min(0),
     promote: z.array(Promotion),
+    properties: z.enum(['all', 'listed']),
     mask: z.array(Mask),
     destination: bucketPlace.nullable(),
     s3: bucketReach,

@@ -80,6 +80,8 @@ export const Manifest = z.strictObject({
   publication: z.strictObject({
     layout: count,
     promote: z.array(Promotion),
+    /** Only properties that are promoted were published, and no field that the contract does not know. */
+    properties: z.literal('listed').optional(),
     mask: z.array(DecidedMask),
     part_rows: count,
   }),
