@@ -78,6 +78,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'mirror/migrate.ts',
     'mirror/open-alerts.ts',
     'mirror/passes.ts',
+    'mirror/properties.ts',
     'mirror/purge.ts',
     'mirror/quarantine.ts',
     'mirror/query.ts',
@@ -233,13 +234,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_075,
+  kernel: 5_085,
   service: 1_890,
   ledger: 2_875,
-  mirror: 7_060,
+  mirror: 7_224,
   publish: 7_190,
   erasure: 10_390,
-  operate: 10_990,
+  operate: 11_035,
   anchor: 320,
   cluster: 3_000,
   sandbox: 4_370,

@@ -140,6 +140,11 @@ export const Mask = z.union(
 );
 export type Mask = z.infer<typeof Mask>;
 
+/** The property that a promotion or a mask names: a key, or of a promotion a path of keys between dots. */
+export function propertyOf(named: Promotion | Mask): string {
+  return typeof named === 'string' ? named : named.property;
+}
+
 const bucketPlace = z
   .string()
   .regex(

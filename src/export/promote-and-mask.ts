@@ -3,13 +3,13 @@ import { RecordingPerson } from '../contract/resources.ts';
 import { rowMarks, RowText } from '../contract/row-text.ts';
 import { cleanJson, mayNeedCleaning } from '../core/clean-json.ts';
 import { type Column, type Row, type DatasetShape, publishedShapes } from '../snapshot/columns.ts';
-import type { Mask, Promotion } from '../config/settings.ts';
+import { propertyOf, type Mask, type Promotion } from '../config/settings.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { AppError } from '../core/errors.ts';
 import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
 import { type Masks, prepareMasks } from './masks.ts';
-import { listedOnly, promotedColumns, type PromotedColumn, propertyOf } from './promotion.ts';
+import { listedOnly, promotedColumns, type PromotedColumn } from './promotion.ts';
 
 /**
  * The version of what this program makes of the mirror's values. A new one for every change after which the same rows

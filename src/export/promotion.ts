@@ -1,4 +1,4 @@
-import type { Promotion } from '../config/settings.ts';
+import { propertyOf, type Promotion } from '../config/settings.ts';
 import { datasets as contract, pagedDatasets, seqField } from '../contract/datasets.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { AppError } from '../core/errors.ts';
@@ -77,11 +77,6 @@ export function promotedColumns(
     };
     return { ...column(name, columnType), ...(check !== undefined && { hashedUnder: check }), read };
   });
-}
-
-/** The property that a setting names: a key, or a path of keys between dots. */
-export function propertyOf(promotion: Promotion): string {
-  return typeof promotion === 'string' ? promotion : promotion.property;
 }
 
 /** The properties that are listed, each where it was found: a key of the whole, or within the objects on its path. */

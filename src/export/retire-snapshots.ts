@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Promotion } from '../config/settings.ts';
+import { propertyOf, type Promotion } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
 import type { SnapshotName } from '../snapshot/file-names.ts';
 import { forgetSnapshots, settleTables } from '../snapshot/iceberg/publish-table.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
-import { propertyOf } from './promotion.ts';
 import { type RetentionPlan, planRetention } from './retention-plan.ts';
 
 /** Deletes what an export of the dataset left that did not come to its end. Never touches what was published. */

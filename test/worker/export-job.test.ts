@@ -3,13 +3,18 @@ import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { publishedDatasets, type PublishedDataset } from '../../src/contract/datasets.ts';
 import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
+import type { Columns } from '../../src/contract/tolerant-reader.ts';
 import { finishPass, startPass, type IncompleteReason } from '../../src/mirror/passes.ts';
 import type { Manifest } from '../../src/snapshot/manifest.ts';
+import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
+import { readProjectCondition } from '../../src/worker/read-project.ts';
 import { runExportJob } from '../../src/worker/export-job.ts';
 import { jobContext } from '../job/job-context.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
+import { personRow } from '../snapshot/rows.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 
@@ -151,4 +156,38 @@ test('passes are published anew when one has ended: typed, without superseded on
   ]);
   expect(rows[0]).toMatchObject({ rows_seen: 0n, count_reported: null, seams: 0n, step_backs: 0n });
   expect(JSON.stringify(rows, (_key, value: unknown) => String(value))).not.toContain('secret');
+});
+
+test('under `listed`, a property that appears at night is told in the morning, and is in no file', async () => {
+  const { db, dataDir, pass, run } = openExport([
+    { path: 'export.properties', value: 'listed' },
+    { path: 'export.promote', value: ['plan'] },
+  ]);
+  const show = (properties: object): void => {
+    const row: Columns = { ...personRow('p1', { properties: JSON.stringify(properties) }) };
+    db.transaction(() => prepareWriteRows(db, 'persons')({ rows: [row], quarantined: [], at }, 1))();
+  };
+  const { settings } = loadSettings(
+    {},
+    {
+      set: [
+        { path: 'dataDir', value: dataDir },
+        { path: 'export.properties', value: 'listed' },
+      ],
+    },
+  );
+  const told = () => readProjectCondition(db, settings, stillClock.now()).newProperties;
+  show({ plan: 'pro' });
+  pass('persons', null);
+  await run(['persons']);
+  expect(told()).toBe(0);
+  show({ plan: 'pro', passport: 'SECRET' });
+  db.exec(
+    `UPDATE properties_seen SET began_at = '2020-01-01T00:00:00.000Z'; UPDATE properties SET first_seen_at = '2020-01-01T00:00:00.000Z'`,
+  );
+  expect((await run(['persons'], 'delta')).snapshots).toMatchObject([{ kind: 'delta', rows: 1 }, {}, {}]);
+  expect(told()).toBe(1);
+  const parts = listPublishedParts(publishedFilesIn(dataDir)).filter(({ dataset }) => dataset === 'persons');
+  const shown = (await Promise.all(parts.map(({ path }) => readWithHyparquet(path)))).flat();
+  expect(shown.map((row) => row['properties'])).toEqual(['{"plan":"pro"}', '{"plan":"pro"}']);
 });
