@@ -78,6 +78,14 @@ test('of the person in a recording, the fields of the contract and the listed pr
   expect(publish(null)).toBeNull();
 });
 
+test('unknown fields of any list stay in the mirror, and what the mirror makes is published as it is', () => {
+  const extra = '{"last_seen":"Ann"}';
+  for (const dataset of ['persons', 'recordings', 'playlists'] as const)
+    expect(publicationOf(dataset, listed).publish({ short_id: 'x', extra })).toMatchObject({ extra: null });
+  const row = { distinct_id: 'd1', person_uuid: 'p1' };
+  expect(publicationOf('distinct_ids', listed).publish(row)).toBe(row);
+});
+
 test('whatever the properties are, no key that is not listed is published', () => {
   const key = fc.constantFrom('plan', 'address', 'city', 'address.city', 'x', '__proto__', 'toString', 'name');
   const { value } = fc.letrec((tie) => ({
