@@ -72,7 +72,15 @@ export type Snapshot = {
 /** What to publish, and how. */
 export type ExportOptions = {
   /** By default all. */
-  datasets?: readonly ('persons' | 'recordings' | 'distinct_ids' | 'playlists' | 'playlist_recordings' | 'deletions')[];
+  datasets?: readonly (
+    | 'persons'
+    | 'recordings'
+    | 'distinct_ids'
+    | 'playlists'
+    | 'playlist_recordings'
+    | 'deletions'
+    | 'passes'
+  )[];
   /** `full`, the default, writes whole files; `delta` what has changed since the newest snapshot. */
   kind?: 'full' | 'delta';
   signal?: AbortSignal;

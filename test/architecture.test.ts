@@ -48,7 +48,7 @@ const packageHomes: Record<string, readonly string[]> = {
   'pure-rand': ['sandbox'],
   'string-width': ['cli'],
   undici: ['client'],
-  yaml: ['config'],
+  yaml: ['config', 'snapshot'],
 };
 const packagesForAll = ['zod'];
 

@@ -78,6 +78,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'mirror/migrate.ts',
     'mirror/open-alerts.ts',
     'mirror/passes.ts',
+    'mirror/properties.ts',
     'mirror/purge.ts',
     'mirror/quarantine.ts',
     'mirror/query.ts',
@@ -116,6 +117,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'load/load.ts',
     'load/verify-warehouse.ts',
     'snapshot/current-snapshots.ts',
+    'snapshot/data-contract.ts',
     'snapshot/duckdb.ts',
     'snapshot/email-rows.ts',
     'snapshot/file-names.ts',
@@ -232,15 +234,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_060,
+  kernel: 5_100,
   service: 1_890,
   ledger: 2_875,
-  mirror: 7_050,
-  publish: 7_010,
+  mirror: 7_230,
+  publish: 7_250,
   erasure: 10_390,
-  operate: 10_990,
+  operate: 11_035,
   anchor: 320,
   cluster: 3_000,
   sandbox: 4_230,
-  program: 5_900,
+  program: 5_930,
 };

@@ -23,6 +23,7 @@ it('a program opens a mirror, makes passes and lists the snapshots', async () =>
       files: [{ path: expect.stringMatching(/^\/.*\.parquet$/), rows: 120 }],
     },
     { dataset: 'deletions', rows: 0 },
+    { dataset: 'passes', rows: 2 },
   ]);
   await expect(sync(mirror, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' });
   await mirror.close();

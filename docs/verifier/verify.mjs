@@ -40,7 +40,7 @@ const isFixedTarget = oneOf(
   'upstream.person upstream.events upstream.recordings upstream.playlists mirror aux bucket copies',
 );
 const isFileTarget = matches(
-  /^snapshot:(persons|recordings|playlists|distinct_ids|playlist_recordings|deletions)\/\d{8}T\d{6}\.\d{3}Z\/part-\d{5,}\.parquet$/,
+  /^snapshot:(persons|recordings|playlists|distinct_ids|playlist_recordings|deletions|passes)\/\d{8}T\d{6}\.\d{3}Z\/part-\d{5,}\.parquet$/,
 );
 const all = (isValue, names) => Object.fromEntries(words(names).map((name) => [name, isValue]));
 
@@ -90,7 +90,7 @@ const fields = {
   certificate: (value) => value === null || isHex(value),
   snapshots: someOf((value) => hasFields(value, 'dataset snapshot_id manifest')),
   found_snapshots: (value) => Array.isArray(value) && (value.length === 0 || fields.snapshots(value)),
-  dataset: oneOf('persons recordings playlists distinct_ids playlist_recordings deletions'),
+  dataset: oneOf('persons recordings playlists distinct_ids playlist_recordings deletions passes'),
   snapshot_id: matches(/^\d{8}T\d{6}\.\d{3}Z$/),
   manifest: (value) => value === null || isHex(value),
   cause: oneOf('publication recovery adoption repair'),

@@ -129,6 +129,12 @@ export const alertTable = {
     section: 'requests',
     todo: 'Ask the consumers that `analytics-mirror erase list --all --json` names as `unacknowledgedBy`; then `analytics-mirror erase acknowledge ID --consumer NAME`.',
   },
+  new_property: {
+    severity: 'warning',
+    title: 'New properties are not published',
+    section: 'snapshots',
+    todo: 'See `analytics-mirror query "SELECT * FROM properties ORDER BY first_seen_at DESC"`; list them in `export.promote`, or name them in `export.mask`. The alert ends a week after the last one.',
+  },
   stale: {
     severity: 'warning',
     title: 'The data are getting old',

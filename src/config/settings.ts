@@ -140,6 +140,11 @@ export const Mask = z.union(
 );
 export type Mask = z.infer<typeof Mask>;
 
+/** The property that a promotion or a mask names: a key, or of a promotion a path of keys between dots. */
+export function propertyOf(named: Promotion | Mask): string {
+  return typeof named === 'string' ? named : named.property;
+}
+
 const bucketPlace = z
   .string()
   .regex(
@@ -255,6 +260,7 @@ export const Settings = z.strictObject({
     keep: count,
     deltasMax: z.int().min(0),
     promote: z.array(Promotion),
+    properties: z.enum(['all', 'listed']),
     mask: z.array(Mask),
     destination: bucketPlace.nullable(),
     s3: bucketReach,

@@ -5,6 +5,7 @@ import {
   Deletion,
   describeField,
   DistinctIdOwner,
+  EndedPass,
   Person,
   Playlist,
   PlaylistRecording,
@@ -23,7 +24,7 @@ type Definition = {
   /** The field that a row is known by: never changed, and unique unless `keyRepeats`. */
   key: string;
   keyRepeats: boolean;
-  /** The fields by whose values rows stand in files, in the byte order of UTF-8. Together they are unique. Default: the key. */
+  /** The fields by whose values rows stand in files: numbers by size, texts in the byte order of UTF-8. Together they are unique. Default: the key. */
   sortedBy?: readonly string[];
   /** The field that the service's list is sorted by, newest first; null where there is no such list. */
   sortTime: string | null;
@@ -151,6 +152,12 @@ export const datasets = {
     keyRepeats: true,
     sortedBy: ['key', 'dataset'],
     published: { pass: 'persons', names: { seq: seqField.column } },
+  }),
+  passes: dataset({
+    resource: EndedPass,
+    key: 'id',
+    ...made,
+    published: { pass: 'persons', names: { id: 'pass_id', started_at: 'as_of', rows_distinct: 'rows_seen' } },
   }),
 };
 

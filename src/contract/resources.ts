@@ -156,6 +156,22 @@ export const Deletion = z.object({
   seq: integer,
 });
 
+/** A pass that has ended, as `passes` publishes it: by it, readers judge how fresh and how whole the rows of a list are. */
+export const EndedPass = z.object({
+  id: integer,
+  dataset: notPersonal(text),
+  mode: notPersonal(text),
+  verdict: notPersonal(text),
+  reason: notPersonal(text),
+  started_at: time,
+  finished_at: time,
+  rows_distinct: integer,
+  count_reported: integer,
+  rows_quarantined: integer,
+  seams: integer,
+  step_backs: integer,
+});
+
 /** Section 2.2: every field optional; the query is a node serialized as JSON text. */
 export const TrendInsight = z
   .object({

@@ -41,6 +41,8 @@ export type ExportRequest = {
   /** The newest pass with a verdict, null when there was none; and a later one that has not ended yet. */
   pass: Manifest['pass'];
   unfinishedPass: number | undefined;
+  /** Of `passes`: the newest of them. */
+  newestPass: Manifest['newest_pass'];
   erasureEpoch: number;
   /** The newest change of the mirror that the rows show. */
   changes: Manifest['changes'];
@@ -105,6 +107,7 @@ export async function stageDataset(request: ExportRequest): Promise<StagedSnapsh
       created_at: isoTime(createdAtMs),
       pass: request.pass,
       ...(request.unfinishedPass === undefined ? {} : { unfinished_pass: request.unfinishedPass }),
+      ...(request.newestPass && { newest_pass: request.newestPass }),
       erasure_epoch: request.erasureEpoch,
       seq,
       changes: request.changes ?? null,

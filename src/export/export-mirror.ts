@@ -118,6 +118,7 @@ function stageFromMirror(
       numbering: (columns) => numberColumns(context, dataset, columns),
       pass: source.pass,
       unfinishedPass: source.unfinishedPass,
+      newestPass: source.newestPass,
       erasureEpoch: source.erasureEpoch,
       changes: source.changes,
       seq: source.seq,

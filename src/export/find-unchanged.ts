@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { datasets, type PublishedDataset } from '../contract/datasets.ts';
 import { readEpoch } from '../mirror/fence.ts';
-import { lastJudgedPass } from '../mirror/passes.ts';
+import { lastJudgedPass, newestEndedPass } from '../mirror/passes.ts';
 import { isUnchangedSince } from '../mirror/snapshot-source.ts';
 import { addedColumns } from '../snapshot/columns.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
@@ -36,12 +36,13 @@ export async function findUnchanged(
   const isOfNow = manifest.erasure_epoch === readEpoch(source);
   if (kind === 'full' && !(isAsProved && isAsSplit && isOfNow)) return undefined;
   if (!isTableAsWanted(context, dataset)) return undefined;
+  if (dataset === 'passes' && !isDeepStrictEqual(manifest.newest_pass, newestEndedPass(source))) return undefined;
   // A chain of deltas has more rows than the mirror.
   const rowsThen = ids.length === 1 ? manifest.rows : undefined;
   if (manifest.changes === undefined || !isUnchangedSince(source, dataset, manifest.changes, rowsThen))
     return undefined;
   const { created_at: unchangedSince, kind: found, rows, files, publication } = manifest;
-  const retention = { keep: settings.export.keep, mask: publication.mask };
+  const retention = { keep: settings.export.keep, hiding: publication };
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const removed = removeExpired(published, dataset, retention);
   return {

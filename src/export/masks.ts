@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import type { Mask } from '../config/settings.ts';
 import { keyCheck, readOrMakeKey } from '../core/secret-key.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
@@ -66,11 +65,4 @@ export function hashOf(key: Buffer, property: string, value: unknown): string {
     hmac.update(length).update(part);
   }
   return `h1:${hmac.digest('base64url')}`;
-}
-
-/** Whether a snapshot with these masks hides all that others hide, and hashes under the same key. */
-export function hidesAll(found: readonly DecidedMask[], wanted: readonly DecidedMask[]): boolean {
-  return wanted.every((mask) =>
-    found.some((one) => isDeepStrictEqual(one, mask) || (typeof mask !== 'string' && one === mask.property)),
-  );
 }

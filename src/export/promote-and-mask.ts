@@ -1,14 +1,15 @@
-import { datasets, type PublishedDataset } from '../contract/datasets.ts';
+import { datasets, isMirrored, type PublishedDataset } from '../contract/datasets.ts';
+import { RecordingPerson } from '../contract/resources.ts';
 import { rowMarks, RowText } from '../contract/row-text.ts';
 import { cleanJson, mayNeedCleaning } from '../core/clean-json.ts';
 import { type Column, type Row, type DatasetShape, publishedShapes } from '../snapshot/columns.ts';
-import type { Mask, Promotion } from '../config/settings.ts';
+import { propertyOf, type Mask, type Promotion } from '../config/settings.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { AppError } from '../core/errors.ts';
 import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
 import { type Masks, prepareMasks } from './masks.ts';
-import { promotedColumns, type PromotedColumn } from './promotion.ts';
+import { listedOnly, promotedColumns, type PromotedColumn } from './promotion.ts';
 
 /**
  * The version of what this program makes of the mirror's values. A new one for every change after which the same rows
@@ -25,6 +26,8 @@ export type PublicationSettings = {
    * name field too.
    */
   mask: readonly Mask[];
+  /** `listed`: only what is promoted is published of properties and names, and nothing of fields that the contract does not know. */
+  properties?: 'all' | 'listed';
   /** Where the key of hashes is; needed where a property is hashed. */
   dataDir?: string;
 };
@@ -49,21 +52,32 @@ type Publication = {
  * Masking reaches names and properties; it does not reach distinct ids, nor `extra`.
  * Throws `usage` when the promoted keys cannot all be columns; publishing throws `storage` at a row that is not JSON.
  */
-export function publicationOf(dataset: PublishedDataset, { promote, mask, dataDir }: PublicationSettings): Publication {
+export function publicationOf(
+  dataset: PublishedDataset,
+  { promote, mask, properties, dataDir }: PublicationSettings,
+): Publication {
   const shape = publishedShapes[dataset];
   const { cleanRow, cleanText, replaced } = rowCleaner(dataset);
   const misfits: Record<string, number> = {};
   const add = publishers[dataset];
   const masks = add ? prepareMasks(mask, dataDir) : noMasks;
   const promoted = add ? promotedColumns(promote, misfits, masks.hashedUnder) : [];
-  const isChanged = promoted.length + masks.of.size > 0;
+  const isListed = properties === 'listed' && isMirrored(dataset);
+  const isChanged = promoted.length + masks.of.size > 0 || isListed;
+  const shown = { promoted, masked: masks.of, listed: isListed ? promote : null };
+  const publish = (row: Row): Row => ({ ...(add?.(row, shown) ?? row), ...(isListed && { extra: null }) });
   return {
     shape: { ...shape, columns: [...shape.columns.map((column) => asHashed(column, masks)), ...promoted] },
-    publish: add && isChanged ? (row) => add(cleanRow(row), promoted, masks.of) : cleanRow,
-    publishTexts: add && isChanged ? null : cleanText,
+    publish: isChanged ? (row) => publish(cleanRow(row)) : cleanRow,
+    publishTexts: isChanged ? null : cleanText,
     replaced,
     misfits,
-    decided: { layout: layout(dataset), promote: add ? [...promote] : [], mask: masks.decided },
+    decided: {
+      layout: layout(dataset),
+      promote: add ? [...promote] : [],
+      ...(isListed && { properties }),
+      mask: masks.decided,
+    },
   };
 }
 
@@ -81,29 +95,52 @@ const publishers: Partial<Record<PublishedDataset, typeof publishPerson>> = {
   recordings: publishRecording,
 };
 
+/** What is shown of a row. `listed`: the properties, where no others are. */
+type Shown = { promoted: readonly PromotedColumn[]; masked: Masks['of']; listed: readonly Promotion[] | null };
+
 /** Adds the promoted columns to a row. What is masked is masked there too. */
-function publishPerson(row: Row, promoted: readonly PromotedColumn[], masked: Masks['of']): Row {
-  const properties = parseObject(row['properties']);
+function publishPerson(row: Row, { promoted, masked, listed }: Shown): Row {
+  const all = parseObject(row['properties']);
+  const properties = listed ? listedOnly(all, listed) : all;
   const isMasked = maskKeys(properties, masked);
-  const maskName = masked.get('name');
+  const maskName = listed && !listsName(listed) ? () => null : masked.get('name');
   return {
     ...row,
-    ...(isMasked && { properties: JSON.stringify(properties) }),
+    ...((isMasked || listed) && { properties: textOf(properties) }),
     ...(maskName && { name: row['name'] === null ? null : maskName(row['name']) }),
     ...valuesOf(promoted, properties),
   };
 }
 
-function publishRecording(row: Row, promoted: readonly PromotedColumn[], masked: Masks['of']): Row {
-  const person = parseObject(row['person']);
+function publishRecording(row: Row, { promoted, masked, listed }: Shown): Row {
+  const whole = parseObject(row['person']);
+  const person = listed ? knownOnly(whole, listed) : whole;
   const hadName = maskKeys(person, new Map([...masked].filter(([key]) => key === 'name')));
   const properties = objectOf(person?.['properties']);
   const hadProperties = maskKeys(properties, masked);
   return {
     ...row,
-    ...((hadName || hadProperties) && { person: JSON.stringify(person) }),
+    ...((hadName || hadProperties || listed) && { person: textOf(person) }),
     ...valuesOf(promoted, properties),
   };
+}
+
+/** The embedded person with its listed properties, and without fields that the contract does not know. */
+function knownOnly(person: JsonObject | undefined, listed: readonly Promotion[]): JsonObject | undefined {
+  if (!person) return undefined;
+  const known = Object.keys(RecordingPerson.shape).filter((key) => key !== 'name' || listsName(listed));
+  const kept = Object.fromEntries(known.flatMap((key) => (Object.hasOwn(person, key) ? [[key, person[key]]] : [])));
+  return 'properties' in kept
+    ? { ...kept, properties: listedOnly(objectOf(kept['properties']), listed) ?? null }
+    : kept;
+}
+
+function listsName(listed: readonly Promotion[]): boolean {
+  return listed.some((one) => propertyOf(one) === 'name');
+}
+
+function textOf(object: JsonObject | undefined): string | null {
+  return object ? JSON.stringify(object) : null;
 }
 
 function valuesOf(promoted: readonly PromotedColumn[], properties: JsonObject | undefined): Row {

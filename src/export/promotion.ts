@@ -1,4 +1,4 @@
-import type { Promotion } from '../config/settings.ts';
+import { propertyOf, type Promotion } from '../config/settings.ts';
 import { datasets as contract, pagedDatasets, seqField } from '../contract/datasets.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { AppError } from '../core/errors.ts';
@@ -77,6 +77,27 @@ export function promotedColumns(
     };
     return { ...column(name, columnType), ...(check !== undefined && { hashedUnder: check }), read };
   });
+}
+
+/** The properties that are listed, each where it was found: a key of the whole, or within the objects on its path. */
+export function listedOnly(properties: JsonObject | undefined, listed: readonly Promotion[]): JsonObject | undefined {
+  if (!properties) return undefined;
+  // Without a prototype, any key is one as others.
+  const empty = (): JsonObject => Object.create(null) as JsonObject;
+  const kept = empty();
+  for (const one of listed) {
+    const property = propertyOf(one);
+    const isKey = typeof one === 'string' || Object.hasOwn(properties, property);
+    const value = isKey ? ownValue(properties, property) : valueAt(properties, property);
+    if (value === undefined) continue;
+    const path = isKey ? [property] : property.split('.');
+    const within = path.slice(0, -1).reduce((object: JsonObject, key) => {
+      const next = object[key];
+      return isJsonObject(next) ? next : (object[key] = empty());
+    }, kept);
+    within[path.at(-1) ?? ''] = value;
+  }
+  return kept;
 }
 
 function ownValue(object: unknown, key: string): unknown {

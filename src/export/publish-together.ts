@@ -41,7 +41,7 @@ export async function publishTogether(
     }
     return staged.map((one) => {
       const { dataset } = one.finished.manifest;
-      return Object.assign(one, { removed: removeExpired(published, dataset, { keep, mask: [] }) });
+      return Object.assign(one, { removed: removeExpired(published, dataset, { keep, hiding: null }) });
     });
   } catch (error) {
     try {

@@ -1,20 +1,21 @@
+import { isDeepStrictEqual } from 'node:util';
+import { propertyOf, type Promotion } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
 import type { SnapshotName } from '../snapshot/file-names.ts';
 import { forgetSnapshots, settleTables } from '../snapshot/iceberg/publish-table.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
-import { type DecidedMask, hidesAll } from './masks.ts';
 import { type RetentionPlan, planRetention } from './retention-plan.ts';
 
 /** Deletes what an export of the dataset left that did not come to its end. Never touches what was published. */
 export function clearUnpublished(published: PublishedFiles, dataset: string): void {
   published.removeDrafts(dataset);
   settleTables(published);
-  published.removeSnapshots(dataset, planNow(published, dataset, { keep: Infinity, mask: [] }).abandoned);
+  published.removeSnapshots(dataset, planNow(published, dataset, { keep: Infinity, hiding: null }).abandoned);
 }
 
-/** How many full snapshots stay, and what those that stay must have masked. */
-type Retention = { keep: number; mask: readonly DecidedMask[] };
+/** How many full snapshots stay, and what those that stay have to hide as well as one that was published so; null: nothing. */
+type Retention = { keep: number; hiding: Manifest['publication'] | null };
 
 /** Deletes the published snapshots beyond those to keep, never the current one; returns their ids. */
 export function removeExpired(published: PublishedFiles, dataset: string, retention: Retention): string[] {
@@ -34,14 +35,14 @@ export function withdrawSnapshots(published: PublishedFiles, snapshots: readonly
   }
 }
 
-function planNow(published: PublishedFiles, dataset: string, { keep, mask }: Retention): RetentionPlan {
+function planNow(published: PublishedFiles, dataset: string, { keep, hiding }: Retention): RetentionPlan {
   const found = published.listSnapshots(dataset).map(({ id, hasManifest }) => {
     const manifest = readIfSound(published, { dataset, snapshotId: id });
     return {
       id,
       hasManifest,
       kind: manifest?.kind ?? 'full',
-      isOutdated: !hidesAll(manifest?.publication.mask ?? [], mask),
+      isOutdated: hiding !== null && !hidesAll(manifest?.publication ?? { mask: [], promote: [] }, hiding),
     };
   });
   return planRetention(found, currentIds(published.readCurrent(), dataset), keep);
@@ -55,4 +56,16 @@ export function readIfSound(published: PublishedFiles, snapshot: SnapshotName): 
     if (error instanceof AppError) return undefined;
     throw error;
   }
+}
+
+/** What decided the values of a snapshot. */
+type Decided = Pick<Manifest['publication'], 'mask' | 'promote' | 'properties'>;
+
+/** Whether a snapshot hides all that another hides, and hashes under the same key. */
+export function hidesAll(found: Decided, wanted: Decided): boolean {
+  const isListed = (one: Promotion): boolean => wanted.promote.some((other) => propertyOf(other) === propertyOf(one));
+  if (wanted.properties === 'listed' && !(found.properties === 'listed' && found.promote.every(isListed))) return false;
+  return wanted.mask.every((mask) =>
+    found.mask.some((one) => isDeepStrictEqual(one, mask) || (typeof mask !== 'string' && one === mask.property)),
+  );
 }

@@ -44,6 +44,8 @@ export const ProjectCondition = z.object({
   overdueRequests: z.number(),
   /** Open requests for access whose due date is past. */
   overdueAccess: z.number(),
+  /** Properties that appeared in the last days and are not published, since nobody has listed them. */
+  newProperties: z.number(),
   /** Free bytes of the disk that holds the data folder, and below how many that is low. */
   diskFreeBytes: z.number(),
   diskFreeBytesMin: z.number(),

@@ -101,9 +101,10 @@ async function create(
   columns: readonly LoadedColumn[],
   comment = '',
 ): Promise<void> {
-  const definitions = columns.map(
-    ({ name, type }) => `${dialect.name(name)} ${name === key ? 'String' : dialect.types[type]}`,
-  );
+  const definitions = columns.map(({ name, type }) => {
+    const nullable = dialect.types[type];
+    return `${dialect.name(name)} ${name === key ? nullable.replace(/^Nullable\((.*)\)$/, '$1') : nullable}`;
+  });
   await send(
     session,
     `CREATE TABLE ${nameIn(session, table)} (${definitions.join(', ')}) ENGINE = MergeTree ORDER BY ${dialect.name(key)} COMMENT ${text(comment)}`,

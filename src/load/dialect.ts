@@ -209,6 +209,7 @@ export function hashedRows(key: string, columns: readonly LoadedColumn[], rows: 
     const text = canonical[type](dialect.name(name));
     return `coalesce(${bytes(text)} || ':' || ${text}, '-')`;
   });
-  const name = dialect.name(key);
+  const keyType = columns.find(({ name }) => name === key)?.type ?? 'string';
+  const name = canonical[keyType](dialect.name(key));
   return `SELECT substr(${digest(name)}, 1, 2) AS bucket, ${name} AS name, ${number(texts.join(' || '))} AS hash FROM ${rows}`;
 }

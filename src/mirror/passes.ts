@@ -159,9 +159,17 @@ export function newestPasses(db: Database): Pass[] {
 
 /** The newest full pass of a dataset that has a verdict, superseded ones excepted. */
 export function lastJudgedPass(db: Database, dataset: MirroredDataset): Pass | undefined {
-  const rest = /*sql*/ `dataset = ? AND mode = 'full' AND verdict IS NOT NULL AND reason IS NOT 'superseded'
-    ORDER BY id DESC LIMIT 1`;
+  const rest = /*sql*/ `dataset = ? AND mode = 'full' AND ${endedPasses} ORDER BY id DESC LIMIT 1`;
   return selectPasses(db, rest, dataset)[0];
+}
+
+/** SQL: which passes have ended, superseded ones excepted. */
+export const endedPasses = /*sql*/ `verdict IS NOT NULL AND reason IS NOT 'superseded'`;
+
+/** The pass with the greatest id that has ended, superseded ones excepted; undefined where there is none. */
+export function newestEndedPass(db: Database): { id: number; finished_at: string } | undefined {
+  const sql = /*sql*/ `SELECT id, finished_at FROM passes WHERE ${endedPasses} ORDER BY id DESC LIMIT 1`;
+  return db.prepare<[], { id: number; finished_at: string }>(sql).get();
 }
 
 /** Prepares the statement that saves a pass with each page: its evidence, counts and cursor. */

@@ -3,6 +3,7 @@ import { textLeaves } from '../core/exact-json.ts';
 import { datasets, keyKind, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { withoutDistinctIds } from '../contract/embedded-person.ts';
 import { identifierKinds, type Identity } from '../contract/identity.ts';
+import { prepareForgetNames } from './properties.ts';
 import type { QuarantinedSighting } from './quarantine.ts';
 import { forgetSeen, seenRows } from './seen.ts';
 import { findFormerUuids, namesSought, recordingsInParts } from './sightings.ts';
@@ -94,8 +95,10 @@ export function prepareEraseRows(db: Database): (requestId: string, identity: Id
     remove: db.prepare<[string]>(/*sql*/ `DELETE FROM ${table} WHERE ${column} = ?`),
   }));
   const tellAgain = prepareTellAgain(db);
+  const forgetNames = prepareForgetNames(db);
   return (requestId, identity, at) => {
     let removed = 0;
+    forgetNames(identity);
     tellAgain(requestId, identity, at);
     for (const { kind, find, remove } of removers)
       for (const key of kind ? identity[kind] : []) {

@@ -4,7 +4,7 @@ import type { RowText } from '../contract/row-text.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
 import { hasChange, newestChange, newestNumber, type ChangePosition } from './feeds.ts';
 import { readEpoch } from './fence.ts';
-import { findUnfinishedPass, lastJudgedPass } from './passes.ts';
+import { endedPasses, findUnfinishedPass, lastJudgedPass, newestEndedPass } from './passes.ts';
 import { readRowTexts } from './row-texts.ts';
 import { columnsOf } from './tables.ts';
 
@@ -38,6 +38,14 @@ const made: Readonly<Record<Exclude<PublishedDataset, MirroredDataset>, SourceSq
       WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key)`,
     counted: /*sql*/ `SELECT 1 FROM deletions GROUP BY dataset, key`,
     told: /*sql*/ `op = 'delete'`,
+    changed: undefined,
+  },
+  passes: {
+    all: /*sql*/ `SELECT id, dataset, mode, verdict, reason, started_at, finished_at, rows_distinct, count_reported,
+      rows_quarantined, seams, step_backs FROM passes WHERE ${endedPasses}`,
+    counted: /*sql*/ `SELECT 1 FROM passes WHERE ${endedPasses}`,
+    // The feed of changes has no passes: `newestPass` and their number tell.
+    told: 'false',
     changed: undefined,
   },
 };
@@ -95,6 +103,8 @@ export type SnapshotSource = {
   } | null;
   /** A later pass that has not ended yet. */
   unfinishedPass: number | undefined;
+  /** Of `passes`: the newest of them. */
+  newestPass: { id: number; finished_at: string } | undefined;
   /** The epoch of the fence that the rows have passed. */
   erasureEpoch: number;
   /** Whether the rows are those that were added or changed since the change that was asked for, or all. */
@@ -154,7 +164,7 @@ export async function withSnapshotSource<T>(
       .get(...parameters) ?? 0;
   const table = dataset === 'distinct_ids' ? 'person_distinct_ids' : dataset;
   const rows =
-    isDelta || textsOfPart === null || datasets[dataset].keyRepeats
+    isDelta || textsOfPart === null || datasets[dataset].keyRepeats || dataset === 'passes'
       ? db
           .prepare<number[], Columns>(sql)
           .safeIntegers()
@@ -173,6 +183,7 @@ export async function withSnapshotSource<T>(
             }
           : null,
       unfinishedPass: unfinished && unfinished.id > (pass?.id ?? 0) ? unfinished.id : undefined,
+      newestPass: dataset === 'passes' ? newestEndedPass(db) : undefined,
       erasureEpoch,
       kind: isDelta ? 'delta' : 'full',
       changes: newestChange(db),

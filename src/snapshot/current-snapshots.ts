@@ -50,6 +50,19 @@ export function listCurrentSnapshots(published: PublishedFiles): CurrentSnapshot
   );
 }
 
+/** The columns with which datasets are published now. Throws `storage` where CURRENT or a manifest is damaged. */
+export function listCurrentColumns(
+  published: PublishedFiles,
+  datasets: readonly PublishedDataset[],
+): { dataset: PublishedDataset; columns: Manifest['columns'] }[] {
+  const current = published.readCurrent();
+  return datasets.flatMap((dataset) =>
+    currentIds(current, dataset)
+      .slice(-1)
+      .map((snapshotId) => ({ dataset, columns: published.readManifest({ dataset, snapshotId }).columns })),
+  );
+}
+
 /** The full snapshots that CURRENT names and that deltas continue. Throws `storage` where CURRENT or a manifest is damaged. */
 export function fullsWithDeltas(published: PublishedFiles): Manifest[] {
   const current = published.readCurrent();

@@ -1,5 +1,6 @@
+import { stringify } from 'yaml';
 import { AppError } from '../core/errors.ts';
-import type { PublishedDataset } from '../contract/datasets.ts';
+import { isMirrored, type PublishedDataset } from '../contract/datasets.ts';
 import { publishedShapes } from './columns.ts';
 import type { CurrentSnapshot } from './current-snapshots.ts';
 import { parquetRows, sqlName, sqlText } from './duckdb.ts';
@@ -17,16 +18,69 @@ export function duckDbScript(all: readonly CurrentSnapshot[], wanted: readonly P
     .join('\n');
 }
 
-/** The sources of a dbt project on DuckDB (adapter dbt-duckdb): a source of each dataset, which reads the files in place. */
+/** So many hours after its newest complete pass a list is stale: it is read as a whole every day. */
+export const staleHours = 36;
+
+/** SQL: the rows of `passes` that say how the newest full pass of a list ended. `passes`: what they are read from. */
+export function newestFullPasses(passes: string): string {
+  return `mode = 'full' AND pass_id IN (SELECT max(pass_id) FROM ${passes} WHERE mode = 'full' GROUP BY dataset)`;
+}
+
+/**
+ * The sources of a dbt project on DuckDB (adapter dbt-duckdb, dbt 1.10 or newer): a source of each dataset, which reads the files
+ * in place. A list is as fresh as its newest complete pass. Tests: each key is there once, and the newest full pass of each list is
+ * complete. Throws as `deletionsOf`.
+ */
 export function dbtSources(all: readonly CurrentSnapshot[], wanted: readonly PublishedDataset[]): string {
+  const passes = rowsOf(all, 'passes');
   const tables = wanted.flatMap((dataset) => {
     const rows = rowsOf(all, dataset);
     if (rows === null) return [];
-    // dbt renders this text with Jinja, and then dbt-duckdb replaces names between braces. A text of JSON is one of YAML.
-    const place = JSON.stringify(`(${rows.replaceAll(/[{}]/g, (brace) => `{{ '${brace}${brace}' }}`)})`);
-    return [`      - name: ${dataset}\n        config:\n          external_location: ${place}\n`];
+    return {
+      name: dataset,
+      config: {
+        // In the rendered text, dbt-duckdb replaces names between braces.
+        external_location: inJinja(`(${rows.replaceAll(/[{}]/g, '$&$&')})`),
+        ...(passes !== null && isMirrored(dataset) && freshness(dataset, passes)),
+      },
+      columns: [
+        ...keyTests(dataset),
+        ...(dataset === 'passes' ? [{ name: 'verdict', data_tests: [newestAreComplete(rows)] }] : []),
+      ],
+    };
   });
-  return `version: 2\nsources:\n  - name: analytics_mirror\n    tables:\n${tables.join('')}`;
+  return stringify({ version: 2, sources: [{ name: 'analytics_mirror', tables }] }, { lineWidth: 0 });
+}
+
+function freshness(dataset: PublishedDataset, passes: string): object {
+  const complete = `dataset = ${sqlText(dataset)} AND verdict = 'complete'`;
+  return {
+    loaded_at_query: inJinja(`SELECT max(as_of) FROM (${passes}) WHERE ${complete}`),
+    freshness: {
+      warn_after: { count: staleHours, period: 'hour' },
+      error_after: { count: 2 * staleHours, period: 'hour' },
+    },
+  };
+}
+
+function keyTests(dataset: PublishedDataset): object[] {
+  const { key, keyRepeats } = publishedShapes[dataset];
+  return [{ name: key.name, data_tests: ['not_null', ...(keyRepeats ? [] : ['unique'])] }];
+}
+
+function newestAreComplete(passes: string): object {
+  return {
+    accepted_values: {
+      name: 'analytics_mirror_newest_passes_are_complete',
+      arguments: { values: ['complete'] },
+      config: { where: inJinja(newestFullPasses(`(${passes})`)) },
+    },
+  };
+}
+
+/** A text that dbt renders with Jinja. */
+function inJinja(text: string): string {
+  return text.replaceAll(/[{}]+/g, (braces) => `{{ '${braces}' }}`);
 }
 
 /**

@@ -55,6 +55,8 @@ export const Manifest = z.strictObject({
     .nullable(),
   /** A later pass of that list that has not ended yet: the rows show what it has seen so far, too. */
   unfinished_pass: z.int().optional(),
+  /** Of `passes`: the newest of them. */
+  newest_pass: z.strictObject({ id: z.int(), finished_at: z.iso.datetime() }).optional(),
   erasure_epoch: count,
   /** The number of the newest change that the rows show: `_seq` of each of them. Deletions with a greater number came later. */
   seq: count,
@@ -78,6 +80,8 @@ export const Manifest = z.strictObject({
   publication: z.strictObject({
     layout: count,
     promote: z.array(Promotion),
+    /** Only properties that are promoted were published, and no field that the contract does not know. */
+    properties: z.literal('listed').optional(),
     mask: z.array(DecidedMask),
     part_rows: count,
   }),

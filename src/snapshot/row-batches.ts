@@ -73,6 +73,8 @@ export function* batchRows(
 
 function textIn(row: Row, field: string): string {
   const value = row[field];
+  // Ids are not negative: with as many digits, they sort as texts do.
+  if (typeof value === 'bigint') return String(value).padStart(19, '0');
   if (typeof value !== 'string') throw new Error(`a row without the field ${field}`);
   return value;
 }

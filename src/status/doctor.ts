@@ -26,7 +26,7 @@ import { checkStructure } from '../mirror/run-query.ts';
 import { keptLogText, readLogBytes } from '../mirror/log-size.ts';
 import { checkBuckets } from './bucket-check.ts';
 import type { Attempt, Check, Found } from './check.ts';
-import { checkClock, checkMaskKey, checkMoments, recordingsWindow } from './folder-checks.ts';
+import { checkClock, checkMaskKey, checkMoments, checkProperties, recordingsWindow } from './folder-checks.ts';
 import { examineService, type ServiceParts } from './service-checks.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { problemSentence, verifySnapshots } from '../snapshot/verify.ts';
@@ -74,6 +74,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
     ...(settings.export.mask.some((mask) => typeof mask !== 'string')
       ? [await attempt('mask key', () => checkMaskKey(dataDir))]
       : []),
+    ...(hasMirror ? [await attempt('properties', () => checkProperties(openReader(), settings.export))] : []),
     ...(await checkBuckets(attempt, settings, hasMirror ? openReader : null, signal)),
     await attempt('budget', async () => budgetFound(await parts.budget.standing(), settings.budget)),
     ...(await examineService(attempt, { ...parts, isErasing }).then((found) => {

@@ -1,13 +1,16 @@
 import type { Service } from '../client/service.ts';
 import { clockFix } from '../config/alert-kinds.ts';
+import { propertyOf, type Settings } from '../config/settings.ts';
 import { pagedDatasets, publishedDatasets } from '../contract/datasets.ts';
 import type { Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { presentOf } from '../core/present.ts';
+import { countedText, countText, printable } from '../core/words.ts';
 import { maskKeyCheck } from '../export/masks.ts';
 import { apartText, readClockStanding } from '../job/clock-standing.ts';
 import type { Database } from '../mirror/database.ts';
 import { lastJudgedPass } from '../mirror/passes.ts';
+import { listProperties, type Look } from '../mirror/properties.ts';
 import { currentIds } from '../snapshot/manifest.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { defaultWindow, largeMomentOf, momentWords } from '../sync/pass-report.ts';
@@ -53,6 +56,33 @@ export function checkMoments(db: Database): Found {
   return passes.length === 0
     ? 'no full pass has ended yet; `sync` makes one'
     : 'the last full passes showed the rows of each moment on one page';
+}
+
+const lookWords: Readonly<Record<Look, string>> = {
+  address: 'an address',
+  phone: 'a phone number',
+  card: 'a payment card',
+};
+
+/** So many properties are named. */
+const namedMax = 20;
+
+/** Names the properties that are published as they are, and look by their values or names like an address, a phone number or a card. */
+export function checkProperties(db: Database, { properties, promote, mask }: Settings['export']): Found {
+  const known = listProperties(db);
+  const masked = new Set(mask.map(propertyOf));
+  const listed = new Set(promote.map(propertyOf));
+  // Of a listed path, the property at its beginning is published in part.
+  const isListed = (name: string): boolean =>
+    listed.has(name) || promote.some((one) => propertyOf(one).startsWith(`${name}.`));
+  const shown = known.filter(({ name }) => !masked.has(name) && (properties === 'all' || isListed(name)));
+  const alike = shown.filter(({ looksLike }) => looksLike !== null);
+  const told = `${countedText(shown.length, 'property', 'properties')} of ${countText(known.length)} may be published`;
+  const named = alike.slice(0, namedMax).map(({ name, looksLike }) => `${name} (${looksLike && lookWords[looksLike]})`);
+  const more = alike.length > namedMax ? [`${countText(alike.length - namedMax)} others`] : [];
+  const detail = alike.length === 0 ? told : `${told}; look at ${printable([...named, ...more].join(', '))}`;
+  if (alike.every(({ looksLike }) => looksLike !== 'card')) return detail;
+  return { state: 'warning', detail, fix: 'name in `export.mask` what readers do not need' };
 }
 
 type ClockCheck = {

@@ -97,8 +97,8 @@ export function alertOf(kind: AlertKind, message: string, job: ScheduledJob | nu
 }
 
 function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Alert[] {
-  const { heldPlans, heldRequests, attentionRequests, overdueRequests, overdueAccess, isLedgerWritable } = condition;
-  const { diskFreeBytes, diskFreeBytesMin, logBytes, clock } = condition;
+  const { heldPlans, heldRequests, attentionRequests, overdueRequests, overdueAccess } = condition;
+  const { newProperties, isLedgerWritable, diskFreeBytes, diskFreeBytesMin, logBytes, clock } = condition;
   const found = (kind: AlertKind, message: string | null): Alert[] =>
     message === null ? [] : [alertOf(kind, message)];
   const only = (isSo: boolean, kind: AlertKind, message: string): Alert[] => found(kind, isSo ? message : null);
@@ -133,6 +133,11 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
         ...(heldRequests > 0 ? [countedText(heldRequests, 'erasure request')] : []),
         ...(heldPlans > 0 ? [countedText(heldPlans, 'plan of deletions', 'plans of deletions')] : []),
       ].join(', ')}`,
+    ),
+    ...only(
+      newProperties > 0,
+      'new_property',
+      `${countedText(newProperties, 'property has appeared and is', 'properties have appeared and are')} not published`,
     ),
   ];
 }

@@ -1,5 +1,6 @@
 import { behindReason, tellCatalog, type CatalogReport } from '../bucket/catalog.ts';
 import { bucketCounts, keepBuckets, type BucketReport } from '../bucket/keep.ts';
+import { isoTime } from '../core/clock.ts';
 import { feedBegin } from '../erasure/plan.ts';
 import { datasets as table, isMirrored, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
@@ -10,6 +11,7 @@ import { aboveDiskFloor } from '../job/disk-floor.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { compactChanges } from '../mirror/feeds.ts';
 import { lastCompletePasses } from '../mirror/passes.ts';
+import { catalogueProperties } from '../mirror/properties.ts';
 import type { Database } from '../mirror/database.ts';
 
 /**
@@ -60,6 +62,8 @@ export function runExportJob(
       const exported = withThoseThatBelong(datasets, isPublished).filter(isSeenWhole);
       const onProgress = (dataset: PublishedDataset, done: number, total: number): void =>
         onRows?.(dataset, done, total);
+      // First: what is new is told as soon as it can be published.
+      await catalogueProperties(db, isoTime(own.clock.now()), own.signal);
       const snapshots = await exportMirror(own, { source, datasets: exported, kind, onProgress });
       // Later deltas continue these snapshots, so older changes need not be kept one by one.
       if (kind === 'full') compactChanges(db, feedBegin({ db, settings }));
@@ -78,7 +82,8 @@ export function runExportJob(
 
 /**
  * The datasets to publish, with those that readers join to them, so that they find all of one moment: `deletions`, by which
- * deltas and copies elsewhere lose rows, and what is made of the same list, where it is published already.
+ * deltas and copies elsewhere lose rows, `passes`, which say how whole they are, and what is made of the same list, where it is
+ * published already.
  */
 function withThoseThatBelong(
   named: readonly PublishedDataset[],
@@ -86,7 +91,7 @@ function withThoseThatBelong(
 ): PublishedDataset[] {
   const lists = new Set(named.filter(isMirrored).map((dataset) => table[dataset].published.pass));
   const belongs = (dataset: PublishedDataset): boolean => {
-    if (dataset === 'deletions') return lists.size > 0;
+    if (dataset === 'deletions' || dataset === 'passes') return lists.size > 0;
     return !isMirrored(dataset) && lists.has(table[dataset].published.pass) && isPublished(dataset);
   };
   return publishedDatasets.filter((dataset) => named.includes(dataset) || belongs(dataset));

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { compileCron } from '../config/cron.ts';
-import { scheduleOf, type ScheduledJob, type Settings } from '../config/settings.ts';
+import { propertyOf, scheduleOf, type ScheduledJob, type Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import { codeText, minuteText } from '../core/words.ts';
 import { freeBytesAt, isWritable } from '../core/folder.ts';
@@ -13,10 +13,15 @@ import type { Database } from '../mirror/database.ts';
 import { countRequests, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { readLogBytes } from '../mirror/log-size.ts';
 import { readOpenAlerts, type Alert } from '../mirror/open-alerts.ts';
+import { countNewProperties } from '../mirror/properties.ts';
 import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
 import { alertOf, alertsOf } from './alerts.ts';
 import { historyOf, jobStateOf, runsLookedAt, type JobHistory } from './schedule-plan.ts';
+
+/** A property is new for so many days, unless it is listed or masked before. */
+const newDays = 7;
+const dayMs = 86_400_000;
 
 /** The history of a job in the mirror, at a time in milliseconds since 1970. */
 export function readJobHistory(db: Database, job: ScheduledJob, nowMs: number): JobHistory {
@@ -80,7 +85,7 @@ function readJobStates(db: Database, settings: Settings, nowMs: number): JobStat
 /** Reads the condition of a project from its data folder. Throws the system's error when that fails. */
 export function readProjectCondition(
   db: Database,
-  { dataDir, alerts }: Pick<Settings, 'dataDir' | 'alerts'>,
+  { dataDir, alerts, export: { properties, promote, mask } }: Pick<Settings, 'dataDir' | 'alerts' | 'export'>,
   nowMs: number,
 ): ProjectCondition {
   const { held = 0, attention = 0 } = countRequests(db);
@@ -93,6 +98,10 @@ export function readProjectCondition(
     attentionRequests: attention,
     overdueRequests: countOverdue(listRequests(db, 'open')),
     overdueAccess: countOverdue(listRequests(db, 'open', 'access')),
+    newProperties:
+      properties === 'listed'
+        ? countNewProperties(db, isoTime(nowMs - newDays * dayMs), [...promote, ...mask].map(propertyOf))
+        : 0,
     diskFreeBytes: freeBytesAt(dataDir),
     diskFreeBytesMin: alerts.diskFreeBytesMin,
     logBytes: readLogBytes(dataDir),

@@ -71,7 +71,7 @@ describe('what jobs print', () => {
       ['sync', /^pass .*\npersons full +complete +120 +0 +0 .*UTC\n$/],
       [
         'export',
-        /^dataset .*\npersons +\d{8}T\d{6}\.\d{3}Z +full +120 +1 .*complete\ndistinct_ids .*\ndeletions .*\nUnchanged, .* persons since .*\n$/,
+        /^dataset .*\npersons +\d{8}T\d{6}\.\d{3}Z +full +120 +1 .*complete\ndistinct_ids .*\ndeletions .*\npasses .*\nUnchanged, .* persons since .*\n$/,
       ],
     ] as const) {
       const { code, stdout, stderr } = await workspace.run([job, 'persons']);

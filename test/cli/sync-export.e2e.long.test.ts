@@ -34,7 +34,8 @@ it('holds what the service holds, and publishes what it holds', async () => {
   expect((await workspace.run(['export'])).code).toBe(0);
 
   const sql = `SELECT (SELECT count(*) FROM persons) AS persons, (SELECT count(*) FROM recordings) AS recordings,
-    (SELECT count(*) FROM person_distinct_ids) AS distinct_ids, (SELECT count(*) FROM deletions) AS deletions`;
+    (SELECT count(*) FROM person_distinct_ids) AS distinct_ids, (SELECT count(*) FROM deletions) AS deletions,
+    (SELECT count(*) FROM passes) AS passes`;
   const {
     columns,
     rows: [counts = []],

@@ -36,6 +36,7 @@ test('the datasets are mirrored, paged and published in this order', () => {
     'distinct_ids',
     'playlist_recordings',
     'deletions',
+    'passes',
   ]);
 });
 
@@ -47,6 +48,7 @@ test('the key of a row identifies it, but in playlists and in the feed of deleti
     ['distinct_ids', 'distinct_id'],
     ['playlist_recordings', 'recording_id'],
     ['deletions', undefined],
+    ['passes', undefined],
   ]);
   expect(keyKind('constructor')).toBeUndefined();
 });

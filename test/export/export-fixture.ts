@@ -58,6 +58,7 @@ export function exportRequest(dataDir: string, changes: Partial<Alone> = {}): Al
     changes: null,
     seq: 7,
     unfinishedPass: undefined,
+    newestPass: undefined,
     continues: undefined,
     table: { location: datasetFolder(dataDir, changes.dataset ?? 'distinct_ids'), gone: () => [] },
     clock: stoppedClock,

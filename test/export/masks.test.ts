@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { hashOf, hidesAll, prepareMasks } from '../../src/export/masks.ts';
+import { type DecidedMask, hashOf, prepareMasks } from '../../src/export/masks.ts';
+import { hidesAll } from '../../src/export/retire-snapshots.ts';
 import { publicationOf } from '../../src/export/promote-and-mask.ts';
 import type { Mask } from '../../src/config/settings.ts';
 import { exportAll, openWorld, perform, type World } from './exported-world.ts';
@@ -68,11 +69,25 @@ test('what is also left out is left out, and a hashed property is a column of st
 
 test('a snapshot hides what another one hides where it has it left out, or hashed under the same key', () => {
   const hashed = { property: 'email', how: 'hash', key: 'a'.repeat(32) } as const;
-  expect(hidesAll(['email'], [hashed])).toBe(true);
-  expect(hidesAll([hashed], [hashed])).toBe(true);
-  expect(hidesAll([hashed], ['email'])).toBe(false);
-  expect(hidesAll([{ ...hashed, key: 'b'.repeat(32) }], [hashed])).toBe(false);
-  expect(hidesAll([], [hashed])).toBe(false);
+  const hides = (found: DecidedMask[], wanted: DecidedMask[]): boolean =>
+    hidesAll({ promote: [], mask: found }, { promote: [], mask: wanted });
+  expect(hides(['email'], [hashed])).toBe(true);
+  expect(hides([hashed], [hashed])).toBe(true);
+  expect(hides([hashed], ['email'])).toBe(false);
+  expect(hides([{ ...hashed, key: 'b'.repeat(32) }], [hashed])).toBe(false);
+  expect(hides([], [hashed])).toBe(false);
+});
+
+test('a snapshot hides what another one does not list where it lists no more', () => {
+  const decided = (promote: string[], isListed = true) => ({
+    promote,
+    mask: [],
+    ...(isListed && { properties: 'listed' as const }),
+  });
+  expect(hidesAll(decided(['plan']), decided(['plan', 'seats']))).toBe(true);
+  expect(hidesAll(decided(['plan', 'seats']), decided(['plan']))).toBe(false);
+  expect(hidesAll(decided(['plan'], false), decided(['plan']))).toBe(false);
+  expect(hidesAll(decided(['plan'], false), decided([], false))).toBe(true);
 });
 
 test('a column has another number once it is hashed, once the key is another one, and once it is plain again', async () => {

@@ -92,7 +92,7 @@ test.for<[string, (world: World) => Settings | void, string[]]>([
         '2026-11-01T00:00:00.000Z',
       );
     },
-    ['persons', 'distinct_ids', 'deletions'],
+    ['persons', 'distinct_ids', 'deletions', 'passes'],
   ],
   [
     'a part is damaged',

@@ -25,7 +25,7 @@ objects = os.environ.get("OBJECTS", f"{folder}/snapshots")
 is_bucket = root.startswith("s3://")
 endpoint, key_id, secret = (os.environ.get(name, "") for name in ["AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"])
 storage = {"s3.endpoint": endpoint, "s3.access-key-id": key_id, "s3.secret-access-key": secret, "s3.region": "us-east-1"}
-keys = {"persons": "person_uuid", "recordings": "id", "playlists": "short_id", "distinct_ids": "distinct_id", "playlist_recordings": "recording_id", "deletions": "key"}
+keys = {"persons": "person_uuid", "recordings": "id", "playlists": "short_id", "distinct_ids": "distinct_id", "playlist_recordings": "recording_id", "deletions": "key", "passes": "pass_id"}
 unpublished = [name for name in keys if not os.path.exists(f"{folder}/snapshots/{name}")]
 if unpublished:
     sys.exit(f"not published: {', '.join(unpublished)}")
@@ -152,8 +152,10 @@ def mirrored(name):
             "playlist_recordings": "SELECT recording_id FROM playlist_recordings",
             "distinct_ids": "SELECT distinct_id FROM person_distinct_ids",
             "deletions": "SELECT key FROM deletions WHERE seq IN (SELECT max(seq) FROM deletions GROUP BY dataset, key)",
+            "passes": "SELECT id FROM passes WHERE verdict IS NOT NULL AND reason IS NOT 'superseded'",
         }[name]
-        return sorted(row[0] for row in mirror.execute(sql))
+        # Engines give large integers as texts or as numbers.
+        return sorted(str(row[0]) for row in mirror.execute(sql))
 
 
 def merged(name):
@@ -186,7 +188,7 @@ failed = False
 for name in keys:
     for engine in engines:
         try:
-            found = sorted(engine(name, keys[name]))
+            found = sorted(map(str, engine(name, keys[name])))
             verdict = f"{len(found)} rows" if found == expected[name] else f"WRONG: {len(found)} rows, expected {len(expected[name])}"
         except Exception as error:  # an engine that cannot read is what is looked for
             verdict = f"FAILED: {str(error)[:300]}"

@@ -74,8 +74,23 @@ export function testLoad(open: () => TestWarehouse): void {
     await publishRows(dataDir, 'recordings', [recordingRow('r/1', { activity_score: 0.30000000000000004 })]);
     await publishRows(dataDir, 'distinct_ids', [...distinctIdRows(50)]);
     await publishRows(dataDir, 'deletions', []);
+    // A key that is a number.
+    const ended = {
+      dataset: 'persons',
+      mode: 'full',
+      verdict: 'complete',
+      reason: null,
+      started_at: null,
+      finished_at: null,
+    };
+    const counts = { rows_distinct: 1, count_reported: null, rows_quarantined: 0, seams: 0, step_backs: 0 };
+    await publishRows(
+      dataDir,
+      'passes',
+      [9n, 10n].map((id) => Object.assign({ id }, ended, counts)),
+    );
     expect(await load(dataDir, warehouse)).toEqual(
-      ['persons', 'recordings', 'distinct_ids', 'deletions'].map((dataset) => `${dataset}: everything`),
+      ['persons', 'recordings', 'distinct_ids', 'deletions', 'passes'].map((dataset) => `${dataset}: everything`),
     );
     expect(await differences(dataDir, warehouse)).toEqual([]);
     expect(await warehouse.read(`SELECT name, properties FROM $persons WHERE person_uuid = 'a'`)).toEqual([
@@ -83,7 +98,7 @@ export function testLoad(open: () => TestWarehouse): void {
     ]);
     expect(await warehouse.read('SELECT count(*) FROM $persons')).toEqual([[String(rows.length)]]);
     expect(new Set(await load(dataDir, warehouse))).toEqual(
-      new Set(['persons', 'recordings', 'distinct_ids', 'deletions'].map((dataset) => `${dataset}: nothing`)),
+      new Set(['persons', 'recordings', 'distinct_ids', 'deletions', 'passes'].map((dataset) => `${dataset}: nothing`)),
     );
   });
 

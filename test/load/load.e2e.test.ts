@@ -16,7 +16,7 @@ test('a warehouse is loaded, held against what is published, and forgets who was
   expect((await verify()).code).toBe(1);
   const loaded = await run('load', '--into', warehouse.address, '--json');
   expect(loaded).toMatchObject({ code: 0, stderr: '' });
-  expect(jsonOf(loaded)).toMatchObject({ tables: [{ dataset: 'persons', did: 'everything' }, {}, {}, {}] });
+  expect(jsonOf(loaded)).toMatchObject({ tables: [{ dataset: 'persons', did: 'everything' }, {}, {}, {}, {}] });
   expect((await run('load', '--into', warehouse.address)).stdout).toMatch(/^persons .* nothing new$/m);
   expect(await verify()).toMatchObject({
     code: 0,

@@ -54,3 +54,24 @@ it('a source of dbt survives the braces of a folder', () => {
   expect(source?.tables.map(({ name }) => name)).toEqual(['persons']);
   expect(source?.tables[0]?.config.external_location).toContain(String.raw`'/{{ '{{' }}a{{ '}}' }}/1'`);
 });
+
+it('sources of dbt are as fresh as the newest complete pass of their list, and test that it was the newest', () => {
+  const all = [
+    snapshot('persons', 'full', '/{a}/1'),
+    snapshot('deletions', 'full', '2'),
+    snapshot('passes', 'full', '/{a}/3'),
+  ];
+  const printed = parse(dbtSources(all, ['persons', 'deletions', 'passes'])) as {
+    sources: { tables: { config: { loaded_at_query?: string }; columns: unknown[] }[] }[];
+  };
+  const [persons, deletions, passes] = printed.sources[0]?.tables ?? [];
+  // Here, braces are rendered once.
+  expect(persons?.config.loaded_at_query).toBe(
+    `SELECT max(as_of) FROM (FROM read_parquet(['/{{ '{' }}a{{ '}' }}/3'], hive_partitioning = false)) WHERE dataset = 'persons' AND verdict = 'complete'`,
+  );
+  expect(persons?.columns).toEqual([{ name: 'person_uuid', data_tests: ['not_null', 'unique'] }]);
+  expect(deletions?.config.loaded_at_query).toBeUndefined();
+  expect(deletions?.columns).toEqual([{ name: 'key', data_tests: ['not_null'] }]);
+  expect(JSON.stringify(passes?.columns)).toContain(`max(pass_id)`);
+  expect(dbtSources(all.slice(0, 2), ['persons'])).not.toContain('freshness');
+});

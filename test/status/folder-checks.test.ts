@@ -1,9 +1,16 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import type { Settings } from '../../src/config/settings.ts';
+import type { Columns } from '../../src/contract/tolerant-reader.ts';
 import { maskKeyCheck } from '../../src/export/masks.ts';
-import { checkMaskKey } from '../../src/status/folder-checks.ts';
+import { catalogueProperties } from '../../src/mirror/properties.ts';
+import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
+import { checkMaskKey, checkProperties } from '../../src/status/folder-checks.ts';
 import { exportDataset, exportRequest } from '../export/export-fixture.ts';
+import { openTestMirror } from '../mirror/open-test-mirror.ts';
+import { personRow } from '../snapshot/rows.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 
 test('a key that is missing, or another one than the published hashes were made under, is told', async () => {
@@ -28,4 +35,31 @@ test('a key that is missing, or another one than the published hashes were made 
   expect(maskKeyCheck(dataDir)).toBeUndefined();
   writeFileSync(key, 'torn');
   expect(() => checkMaskKey(dataDir)).toThrow('is damaged');
+});
+
+test('properties that look like an address, a phone number or a card are named where they are published as they are', async () => {
+  const { db } = openTestMirror();
+  const properties = JSON.stringify({
+    'e\nmail': 'ann@example.com',
+    phone: '+41 44 123 45 67',
+    paid: '4111 1111 1111 1111',
+    plan: 'pro',
+    home: { street: 'Gasse 1' },
+  });
+  const row: Columns = { ...personRow('p1', { properties }) };
+  db.transaction(() =>
+    prepareWriteRows(db, 'persons')({ rows: [row], quarantined: [], at: '2026-01-01T00:00:00Z' }, 1),
+  )();
+  await catalogueProperties(db, '2026-01-01T00:00:00Z', new AbortController().signal);
+  const { settings } = loadSettings({}, {});
+  const check = (own: Partial<Settings['export']>): unknown => checkProperties(db, { ...settings.export, ...own });
+  const detail = `5 properties of 5 may be published; look at e mail (an address), paid (a payment card), phone (a phone number)`;
+  expect(check({})).toEqual({ state: 'warning', detail, fix: 'name in `export.mask` what readers do not need' });
+  expect(check({ mask: ['paid', { property: 'phone', how: 'hash' }, 'e\nmail'] })).toBe(
+    '2 properties of 5 may be published',
+  );
+  expect(check({ properties: 'listed' })).toBe('0 properties of 5 may be published');
+  expect(
+    check({ properties: 'listed', promote: ['phone', { property: 'home.street', as: 'street', type: 'string' }] }),
+  ).toBe('2 properties of 5 may be published; look at phone (a phone number)');
 });

@@ -280,6 +280,7 @@ const condition: ProjectCondition = {
   attentionRequests: 0,
   overdueRequests: 0,
   overdueAccess: 0,
+  newProperties: 0,
   diskFreeBytes: 81_000_000_000,
   diskFreeBytesMin: 1_000_000_000,
   logBytes: 9_000_000,

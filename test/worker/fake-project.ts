@@ -31,6 +31,7 @@ export function fakeProject(
     attentionRequests: 0,
     overdueRequests: 0,
     overdueAccess: 0,
+    newProperties: 0,
     diskFreeBytes: 5e9,
     diskFreeBytesMin: 1e9,
     logBytes: 0,

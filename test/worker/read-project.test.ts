@@ -13,16 +13,11 @@ import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 const nowMs = stillClock.now();
 
 /** A new mirror, and the state of its project. */
-function openProject(shortIds: string[] = []) {
+function openProject(shortIds: string[] = [], more: { path: string; value: unknown }[] = []) {
   const { db, dataDir } = openTestMirror();
   const { settings } = loadSettings(
     {},
-    {
-      set: [
-        { path: 'dataDir', value: dataDir },
-        { path: 'playlists.shortIds', value: shortIds },
-      ],
-    },
+    { set: [{ path: 'dataDir', value: dataDir }, { path: 'playlists.shortIds', value: shortIds }, ...more] },
   );
   return {
     db,
@@ -58,6 +53,23 @@ test('the alerts are those of a worker: a write-ahead log that a reader keeps fr
   truncateSync(`${databasePath(dataDir)}-wal`, 400_000_000);
   expect(state().condition.logBytes).toBe(400_000_000);
   expect(state().alerts).toMatchObject([{ kind: 'log_held' }]);
+});
+
+test('a property that appeared in the last week is told under `listed`, until it is listed or masked', () => {
+  const seen = (more: { path: string; value: unknown }[]) => {
+    const { db, state } = openProject([], more);
+    db.exec(`INSERT INTO properties_seen VALUES (1, 9, 9, '2020-01-01T00:00:00.000Z')`);
+    const add = db.prepare(`INSERT INTO properties VALUES (?, '["text"]', ?, 1, 0, 0, 0)`);
+    add.run('plan', '2020-01-01T00:00:00.000Z');
+    add.run('old', isoTime(nowMs - 8 * 86_400_000));
+    add.run('passport', isoTime(nowMs - 6 * 86_400_000));
+    return state().alerts.map(({ kind, message }) => `${kind}: ${message}`);
+  };
+  const listed = { path: 'export.properties', value: 'listed' };
+  expect(seen([listed])).toEqual(['new_property: 1 property has appeared and is not published']);
+  expect(seen([listed, { path: 'export.promote', value: ['passport'] }])).toEqual([]);
+  expect(seen([listed, { path: 'export.mask', value: [{ property: 'passport', how: 'hash' }] }])).toEqual([]);
+  expect(seen([])).toEqual([]);
 });
 
 test('a job that waits is late where a worker has said so, and not where commands alone are used', () => {

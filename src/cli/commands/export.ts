@@ -22,7 +22,7 @@ export function define(command: Command, context: CommandContext): CommandAction
   return {
     help: `
 All snapshots show the mirror at one moment. Readers follow snapshots/CURRENT.json, which is replaced last, once for all. What belongs
-to the named datasets comes along: deletions with deltas, and distinct_ids with persons, where it is published. A delta continues
+to the named datasets comes along: deletions and passes, and distinct_ids with persons, where it is published. A delta continues
 the newest snapshot of persons, recordings or playlists. A full snapshot is made instead where the changes since then are unknown,
 and for the other datasets. Where nothing has changed, nothing new is published; unchangedSince of --json says since when.
 A dataset is published only after a full pass over its list was complete once.

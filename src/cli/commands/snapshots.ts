@@ -3,7 +3,13 @@ import type { App } from '../../app/app.ts';
 import { publishedDatasets, type PublishedDataset } from '../../contract/datasets.ts';
 import { AppError } from '../../core/errors.ts';
 import { bytesText, countedText, countText, minuteText, printableLines } from '../../core/words.ts';
-import { listCurrentSnapshots, listCurrentTables, type CurrentSnapshot } from '../../snapshot/current-snapshots.ts';
+import {
+  listCurrentColumns,
+  listCurrentSnapshots,
+  listCurrentTables,
+  type CurrentSnapshot,
+} from '../../snapshot/current-snapshots.ts';
+import { dataContract } from '../../snapshot/data-contract.ts';
 import { dbtSources, deletionsOf, duckDbScript } from '../../snapshot/load-sql.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import { namesEngine } from '../../load/address.ts';
@@ -17,7 +23,14 @@ import { formatTable } from '../table.ts';
 import { addSchemaOption, givenWarehouse } from '../warehouse-options.ts';
 
 /** How the snapshots are shown. */
-type SnapshotsFlags = { files?: boolean; sql?: 'duckdb'; dbt?: boolean; verify?: string; schema: string };
+type SnapshotsFlags = {
+  files?: boolean;
+  sql?: 'duckdb';
+  dbt?: boolean;
+  contract?: boolean;
+  verify?: string;
+  schema: string;
+};
 
 /** Defines `snapshots`: shows the published files that readers should load now. */
 export function define(command: Command, context: CommandContext): CommandAction {
@@ -29,17 +42,21 @@ export function define(command: Command, context: CommandContext): CommandAction
     )
     .option('--dbt', 'print the sources of a dbt project that reads the files (adapter dbt-duckdb)')
     .addOption(
+      new Option('--contract', 'print an Open Data Contract (ODCS) of the tables').conflicts(['files', 'sql', 'dbt']),
+    )
+    .addOption(
       new Option(
         '--verify <place>',
         "hold a consumer's copy (a folder, s3://bucket/prefix or https://…) or a warehouse (as `load` names it) against what is published now",
-      ).conflicts(['files', 'sql', 'dbt']),
+      ).conflicts(['files', 'sql', 'dbt', 'contract']),
     );
   addSchemaOption(command);
   return {
     help: `
 Files have other names after the next export and after an erasure: ask again before each load. The rows of a dataset are its
 full snapshot and the deltas that follow it; the statements of --sql and --dbt put them together, and leave out the rows
-that have left since.
+that have left since. The sources of --dbt have freshness, and tests that fail where the newest pass of a list is not complete.
+--contract describes the tables that \`load\` makes, and classifies the columns that tell of persons.
 --verify reads the copy, wherever persons/<snapshot id>/part-00001.parquet and the others lie below the place. It names files
 that are missing or differ, and files that an erasure has replaced or that are no longer published: they may hold erased
 people, so delete them. A bucket is reached as export.s3 says, and its older versions count. A web server lists nothing: it
@@ -53,6 +70,7 @@ Examples:
   analytics-mirror snapshots persons --files
   analytics-mirror snapshots --sql duckdb | duckdb warehouse.duckdb
   analytics-mirror snapshots --dbt > models/sources.yml
+  analytics-mirror snapshots --contract > contract.yaml
   analytics-mirror snapshots --verify /mnt/lake/analytics
   analytics-mirror snapshots --verify s3://lake/analytics
   analytics-mirror snapshots persons --verify warehouse.duckdb`,
@@ -73,6 +91,10 @@ Examples:
         const verified = await verifyAt(flags.verify, app, wanted, context.signal);
         if (verified.problems.length > 0) context.setExitCode(exitCodes.incomplete);
         return { json: { verified }, text: copyText(verified) };
+      }
+      if (flags.contract) {
+        const contract = dataContract(listCurrentColumns(publishedFilesIn(app.settings.dataDir), wanted));
+        return { json: { contract }, text: contract };
       }
       for (const dataset of wanted) deletionsOf(all, dataset);
       const tables = listCurrentTables(publishedFilesIn(app.settings.dataDir), wanted);

@@ -30,6 +30,7 @@ const rightful = [
   ...mirroredDatasets,
   ...sideTables.map(({ table }) => table),
   'mirrored_project',
+  'properties',
   'published_fields',
   'schema_migrations',
   'sqlite_schema',

@@ -243,6 +243,26 @@ CREATE TABLE changes (
   at TEXT NOT NULL
 ) STRICT;
 
+-- The properties that persons have shown, counted over rows that were new or changed. types: of the values (JSON). rows: how many such rows had it. addresses, phones, cards: in how many the value looks
+-- like an e-mail address, a phone number, the number of a payment card.
+CREATE TABLE properties (
+  name TEXT PRIMARY KEY,
+  types TEXT NOT NULL,
+  first_seen_at TEXT NOT NULL,
+  rows INTEGER NOT NULL,
+  addresses INTEGER NOT NULL,
+  phones INTEGER NOT NULL,
+  cards INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Up to which change persons were looked at for their properties, how many rows that were, and when the first look was over.
+CREATE TABLE properties_seen (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  seq INTEGER NOT NULL,
+  rows INTEGER NOT NULL,
+  began_at TEXT
+) STRICT;
+
 -- Rows that could not be read, with the reason; read again at the next pass. row_id: the row's key where that much
 -- was readable, else a digest of the payload.
 CREATE TABLE quarantine (

@@ -64,10 +64,10 @@ def are_consumers(value):
     return list_of(is_consumer)(value) and all(a < b for a, b in zip(value, value[1:]))
 
 
-is_dataset = one_of('persons recordings playlists distinct_ids playlist_recordings deletions')
+is_dataset = one_of('persons recordings playlists distinct_ids playlist_recordings deletions passes')
 is_snapshot_id = shaped('[0-9]{8}T[0-9]{6}\\.[0-9]{3}Z')
 is_file = shaped(
-    'snapshot:(persons|recordings|playlists|distinct_ids|playlist_recordings|deletions)'
+    'snapshot:(persons|recordings|playlists|distinct_ids|playlist_recordings|deletions|passes)'
     '/[0-9]{8}T[0-9]{6}\\.[0-9]{3}Z/part-[0-9]{5,}\\.parquet'
 )
 is_snapshot = exactly(dataset=is_dataset, snapshot_id=is_snapshot_id, manifest=or_null(is_hash))
