@@ -239,7 +239,8 @@ export async function checkAtEnd(world: World, run: Run, tally: Tally): Promise<
   machine.aheadMs = 0;
   const wasWell = touched.length > 0 && (await lookAtAll(run)).isWell;
   let last: Done[] = [];
-  for (const days of [0, 0.1, 0.1, 8, 8]) {
+  // What is collected is held a week later at the latest, and goes on once it is approved.
+  for (const days of [0, 0.1, 0.1, 8, 8, 8, 8]) {
     const open = openIn(lookBefore(world));
     if (open.length === 0 && last.length > 0 && last.every(isSettled)) break;
     world.nowMs += days * dayMs;
