@@ -1,5 +1,5 @@
 import { sha256 } from '../core/digest.ts';
-import type { Sender } from '../config/settings.ts';
+import type { Sender } from '../config/sender.ts';
 import { jsonText, problem, type Answer } from './answer.ts';
 import { Claims, Exercise, readMessage, type Reader } from './agent-message.ts';
 import { bodyBytesMax, GivenRequest } from './given-request.ts';

@@ -1,6 +1,6 @@
 import { post } from '../client/post.ts';
 import { readSecretFile } from '../config/environment.ts';
-import type { Sender } from '../config/settings.ts';
+import type { Sender } from '../config/sender.ts';
 import { AppError } from '../core/errors.ts';
 import type { CalledBack, Message } from './callbacks.ts';
 

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Sender } from '../config/settings.ts';
+import type { Sender } from '../config/sender.ts';
 import type { KeptKey } from '../erasure/request/receipt.ts';
 
 /** So often a request that was cancelled can be sent again under its idempotency key. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageSizeMax } from '../config/settings.ts';
+import { pageSizeMax } from '../config/setting-kinds.ts';
 import { countedText, countText } from '../core/words.ts';
 import type { Pass, UntoldEntries } from '../mirror/passes.ts';
 import { momentRowsMax, widestRowsOf } from './walk-windows.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import type { Sender } from '../../src/config/settings.ts';
+import type { Sender } from '../../src/config/sender.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import { startReceiver } from '../../src/intake/receiver.ts';
 import type { Listening } from '../../src/status/listening.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import type { Sender } from '../../src/config/settings.ts';
+import type { Sender } from '../../src/config/sender.ts';
 import { readCalledBack } from '../../src/intake/called-back.ts';
 import { startIntake } from '../../src/intake/intake.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';

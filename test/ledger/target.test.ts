@@ -28,7 +28,7 @@ describe('a target', () => {
     'mirror ',
     'persons',
     'snapshot:',
-    'snapshot:passes/20261120T125500.123Z/part-00001.parquet',
+    'snapshot:visits/20261120T125500.123Z/part-00001.parquet',
     'snapshot:persons/20261120T125500.123Z/manifest.json',
     'snapshot:persons/../part-00001.parquet',
     'elsewhere persons/20261120T125500.123Z/part-00001.parquet',
