@@ -237,7 +237,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_135,
   service: 1_890,
   ledger: 2_875,
-  mirror: 7_230,
+  mirror: 7_250,
   publish: 7_250,
   erasure: 10_390,
   operate: 11_035,

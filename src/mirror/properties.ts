@@ -46,20 +46,39 @@ const addressWords = /(?:^|[^a-z])(?:street|address|postal_?code|post_?code|zip_
 /** What was counted of a property. */
 type Counted = { types: Set<string>; rows: number } & Record<Look, number>;
 
+/** Where nothing depends on it that the catalogue is whole, so many of the newest changes are looked at. */
+const newestMax = 20_000;
+
 /**
- * Brings the catalogue of properties up to the newest change: looks at the persons that are new or changed since it was last done.
- * `at` (ISO 8601 UTC): the time at which what was not known is seen first. A row that changes is looked at again. Throws the
- * signal's reason.
+ * Brings the catalogue of properties up to the newest change: looks at the persons that are new or changed since it was last done, at
+ * `all` or at the `newest` of them. What was left out is looked at once all are meant. `at` (ISO 8601 UTC): the time at which what was
+ * not known is seen first. A row that changes is looked at again. Throws the signal's reason.
  */
-export async function catalogueProperties(db: Database, at: string, signal: AbortSignal): Promise<void> {
+export async function catalogueProperties(
+  db: Database,
+  { at, meant, signal }: { at: string; meant: 'all' | 'newest'; signal: AbortSignal },
+): Promise<void> {
   const pause = pausing(signal);
   const until = newestNumber(db);
+  transact(db, () => begin(db, meant, until));
   while (transact(db, () => lookOn(db, at, until))) await pause();
+}
+
+/** Begins to look where it was left, anew where all are meant and changes were left out, or at the newest changes. */
+function begin(db: Database, meant: 'all' | 'newest', until: number): void {
+  if (meant === 'all') {
+    const forgotten = db.prepare(/*sql*/ `DELETE FROM properties_seen WHERE has_gaps`).run();
+    if (forgotten.changes > 0) db.exec(/*sql*/ `DELETE FROM properties`);
+  }
+  db.exec(/*sql*/ `INSERT OR IGNORE INTO properties_seen (only_row, seq, rows, has_gaps) VALUES (1, 0, 0, 0)`);
+  if (meant === 'newest')
+    db.prepare(/*sql*/ `UPDATE properties_seen SET seq = @from, has_gaps = 1 WHERE seq < @from`).run({
+      from: until - newestMax,
+    });
 }
 
 /** Looks at some changes; false once there are no more. */
 function lookOn(db: Database, at: string, until: number): boolean {
-  db.exec(/*sql*/ `INSERT OR IGNORE INTO properties_seen (only_row, seq, rows) VALUES (1, 0, 0)`);
   const from = db.prepare<[], number>(/*sql*/ `SELECT seq FROM properties_seen`).pluck().get() ?? 0;
   if (from >= until) {
     db.prepare(/*sql*/ `UPDATE properties_seen SET began_at = ? WHERE began_at IS NULL`).run(at);

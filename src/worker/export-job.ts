@@ -63,7 +63,8 @@ export function runExportJob(
       const onProgress = (dataset: PublishedDataset, done: number, total: number): void =>
         onRows?.(dataset, done, total);
       // First: what is new is told as soon as it can be published.
-      await catalogueProperties(db, isoTime(own.clock.now()), own.signal);
+      const meant = settings.export.properties === 'listed' ? 'all' : 'newest';
+      await catalogueProperties(db, { at: isoTime(own.clock.now()), meant, signal: own.signal });
       const snapshots = await exportMirror(own, { source, datasets: exported, kind, onProgress });
       // Later deltas continue these snapshots, so older changes need not be kept one by one.
       if (kind === 'full') compactChanges(db, feedBegin({ db, settings }));

@@ -25,7 +25,12 @@ function openCatalogue() {
     db.transaction(() => prepareWriteRows(db, 'persons')({ rows, quarantined: [], at: first }, 1))();
   };
   const names = () => listProperties(db).map(({ name }) => name);
-  return { db, show, names, look: (at = first) => catalogueProperties(db, at, signal) };
+  return {
+    db,
+    show,
+    names,
+    look: (at = first, meant: 'all' | 'newest' = 'all') => catalogueProperties(db, { at, meant, signal }),
+  };
 }
 
 test('properties are known with their types, their fill, and when they were seen first', async () => {
@@ -67,7 +72,7 @@ test('what a first look that was cut off had not seen is not new to the next one
   const { db, show, look, names } = openCatalogue();
   show(Array.from({ length: 5001 }, (_none, at) => (at < 5000 ? { plan: 'pro' } : { last: 1 })));
   const cut = AbortSignal.abort(new Error('cut off'));
-  await expect(catalogueProperties(db, first, cut)).rejects.toThrow('cut off');
+  await expect(catalogueProperties(db, { at: first, meant: 'all', signal: cut })).rejects.toThrow('cut off');
   expect(names()).toEqual(['plan']);
   await look(second);
   expect(names()).toEqual(['last', 'plan']);
@@ -131,4 +136,19 @@ test('an erasure forgets names that hold an identifier of the person', async () 
     prepareEraseRows(db)('r', { ...nobody, person_uuid: ['person-0'], distinct_id: ['device-0', 'an'] }, second),
   )();
   expect(names()).toEqual(['device-1', 'plan']);
+});
+
+test('where nothing depends on it, only the newest changes are looked at; all are, once they are meant, and none is new then', async () => {
+  const { db, show, look, names } = openCatalogue();
+  show([{ old: 1 }]);
+  db.exec(`UPDATE sqlite_sequence SET seq = 30000 WHERE name = 'changes'`);
+  show([{ old: 1 }, { plan: 'pro' }]);
+  await look(first, 'newest');
+  expect(names()).toEqual(['plan']);
+  await look(second);
+  expect(names()).toEqual(['old', 'plan']);
+  expect(countNewProperties(db, first, [])).toBe(0);
+  show([{ old: 1 }, { plan: 'pro' }, { passport: 'x' }]);
+  await look(third);
+  expect(countNewProperties(db, first, [])).toBe(1);
 });

@@ -50,7 +50,7 @@ test('properties that look like an address, a phone number or a card are named w
   db.transaction(() =>
     prepareWriteRows(db, 'persons')({ rows: [row], quarantined: [], at: '2026-01-01T00:00:00Z' }, 1),
   )();
-  await catalogueProperties(db, '2026-01-01T00:00:00Z', new AbortController().signal);
+  await catalogueProperties(db, { at: '2026-01-01T00:00:00Z', meant: 'all', signal: new AbortController().signal });
   const { settings } = loadSettings({}, {});
   const check = (own: Partial<Settings['export']>): unknown => checkProperties(db, { ...settings.export, ...own });
   const detail = `5 properties of 5 may be published; look at e mail (an address), paid (a payment card), phone (a phone number)`;

@@ -58,7 +58,7 @@ test('the alerts are those of a worker: a write-ahead log that a reader keeps fr
 test('a property that appeared in the last week is told under `listed`, until it is listed or masked', () => {
   const seen = (more: { path: string; value: unknown }[]) => {
     const { db, state } = openProject([], more);
-    db.exec(`INSERT INTO properties_seen VALUES (1, 9, 9, '2020-01-01T00:00:00.000Z')`);
+    db.exec(`INSERT INTO properties_seen VALUES (1, 9, 9, 0, '2020-01-01T00:00:00.000Z')`);
     const add = db.prepare(`INSERT INTO properties VALUES (?, '["text"]', ?, 1, 0, 0, 0)`);
     add.run('plan', '2020-01-01T00:00:00.000Z');
     add.run('old', isoTime(nowMs - 8 * 86_400_000));

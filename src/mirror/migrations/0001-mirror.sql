@@ -255,11 +255,13 @@ CREATE TABLE properties (
   cards INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Up to which change persons were looked at for their properties, how many rows that were, and when the first look was over.
+-- Up to which change persons were looked at for their properties, how many rows that were, whether changes were left out, and when the
+-- first look was over.
 CREATE TABLE properties_seen (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
   seq INTEGER NOT NULL,
   rows INTEGER NOT NULL,
+  has_gaps INTEGER NOT NULL,
   began_at TEXT
 ) STRICT;
 
