@@ -24,7 +24,7 @@ it('what was not seen is not published, what is held says which plan holds it, a
 
   const exported = await run('export');
   expect(exported).toMatchObject({ code: 4 });
-  expect(exported.stdout).toContain('NOT PUBLISHED: persons, distinct_ids, deletions.');
+  expect(exported.stdout).toContain('NOT PUBLISHED: persons, distinct_ids, deletions, passes.');
   expect(Object.keys(publishedFilesIn(workspace.dataDir).readCurrent().snapshots)).toEqual(['recordings']);
 
   expect(await run('sync', 'persons')).toMatchObject({ code: 0 });

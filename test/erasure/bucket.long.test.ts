@@ -156,7 +156,7 @@ describe('an erasure with a bucket', () => {
     expectEqual(scene.model, world.dataDir);
     catalog.fault = () => undefined;
     expect(await world.reconcile()).toMatchObject({ outcome: 'done', catalog: { error: null } });
-    expect([catalog.tables.size, isRead()]).toEqual([6, true]);
+    expect([catalog.tables.size, isRead()]).toEqual([7, true]);
   });
 
   it('is certified by no wrong clock of the store: it is refused, and the times that it gave tell nothing', async () => {
