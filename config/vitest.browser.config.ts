@@ -8,7 +8,7 @@ export default defineConfig({
     include: ['test/browser/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 1,
-    testTimeout: 60_000,
+    testTimeout: 240_000,
     hookTimeout: 60_000,
     // An open page asks every two seconds whether there is something else to show.
     expect: { poll: { timeout: 10_000 } },

@@ -21,7 +21,7 @@ export default defineConfig({
           name: 'cluster',
           include: ['test/cluster/**/*.test.ts', 'test/**/*.cluster.test.ts'],
           exclude: [large],
-          testTimeout: 120_000,
+          testTimeout: 360_000,
         },
       },
       { test: { ...everywhere, name: 'cluster-large', include: [large], testTimeout: 3_600_000 } },
