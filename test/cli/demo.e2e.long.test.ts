@@ -5,11 +5,11 @@ import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { jsonOf, runCli } from './run-cli.ts';
 
 // The demo syncs, exports and erases among 20,000 persons.
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 it('the demo syncs, exports and shows the same counts everywhere; it needs a fresh folder', async () => {
   const dataDir = join(freshFolder(), 'demo');
-  const ended = await runCli(['demo', '--hostile', '--json', '--data-dir', dataDir], { timeoutMs: 120_000 });
+  const ended = await runCli(['demo', '--hostile', '--json', '--data-dir', dataDir], { timeoutMs: 300_000 });
   expect(ended.code).toBe(0);
   const shown = jsonOf(ended) as { counts: object[]; erasure: object; queries: { rows: unknown[] }[] };
   expect(shown.counts).toEqual([
