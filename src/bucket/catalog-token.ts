@@ -4,7 +4,9 @@ import { readPrivateFile } from '../config/private-file.ts';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
 
-const Granted = z.looseObject({ access_token: z.string().min(1), token_type: z.string().regex(/^bearer$/i) });
+/** A token is sent in a header: it is printable ASCII without blanks. */
+const tokenForm = /^[\x21-\x7e]+$/;
+const Granted = z.looseObject({ access_token: z.string().regex(tokenForm), token_type: z.string().regex(/^bearer$/i) });
 const bounds = { timeoutMs: 10_000, bytesMax: 100_000 };
 
 /**
@@ -16,14 +18,18 @@ export async function catalogToken(
   { uri, tokenFile, clientFile, tokenUri, scope }: Settings['export']['catalog'] & { uri: string },
   signal: AbortSignal,
 ): Promise<string | null> {
-  if (tokenFile !== null) return readPrivateFile(tokenFile, 'export.catalog.tokenFile').trim();
+  if (tokenFile !== null) {
+    const token = readPrivateFile(tokenFile, 'export.catalog.tokenFile').trim();
+    if (tokenForm.test(token)) return token;
+    throw unfit('tokenFile: the file does not hold one token', 'write the token alone into it, in one line');
+  }
   if (clientFile === null) return null;
   const [, id, secret] = /^([^:\s]+):(\S+)\s*$/.exec(readPrivateFile(clientFile, 'export.catalog.clientFile')) ?? [];
   if (id === undefined || secret === undefined)
-    throw new AppError('export.catalog.clientFile: the file does not hold one line such as id:secret', {
-      code: 'usage',
-      hint: 'write the id of the client, a colon and its secret into it',
-    });
+    throw unfit(
+      'clientFile: the file does not hold one line such as id:secret',
+      'write id, a colon and secret into it',
+    );
   const where = tokenUri ?? `${uri.replace(/\/$/, '')}/v1/oauth/tokens`;
   const asked = { grant_type: 'client_credentials', client_id: id, client_secret: secret };
   const form = new URLSearchParams({ ...asked, ...(scope === null ? {} : { scope }) });
@@ -45,4 +51,8 @@ export async function catalogToken(
   } catch {
     throw failed('service', 'gives no bearer token', false);
   }
+}
+
+function unfit(what: string, hint: string): AppError {
+  return new AppError(`export.catalog.${what}`, { code: 'usage', hint });
 }

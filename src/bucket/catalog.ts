@@ -57,8 +57,7 @@ export async function visitCatalog(context: Context, purpose: 'tell' | 'look'): 
   let transport: Transport | undefined;
   try {
     const { uri } = where;
-    const tools = { clock: context.clock, random: Math.random, signal: context.signal };
-    const token = await retry(() => catalogToken({ ...where, uri }, context.signal), context.settings.retry, tools);
+    const token = await retried(context, () => catalogToken({ ...where, uri }, context.signal));
     transport = openTransport(new URL(uri).origin, token, 1, { ...answerTimeouts, ...context.settings.service });
     const catalog = catalogBy(transport, uri, context);
     const tables = await openNamespace(catalog, where);
@@ -74,7 +73,12 @@ export async function visitCatalog(context: Context, purpose: 'tell' | 'look'): 
   return report;
 }
 
-function catalogBy(transport: Transport, uri: string, { settings, clock, signal }: Context): Catalog {
+/** Makes a call, again where that may help, as the settings say. */
+function retried<T>({ settings, clock, signal }: Context, call: () => Promise<T>): Promise<T> {
+  return retry(call, settings.retry, { clock, random: Math.random, signal });
+}
+
+function catalogBy(transport: Transport, uri: string, context: Context): Catalog {
   const base = new URL(uri).pathname.replace(/\/$/, '');
   const failed = (
     code: 'refused' | 'service' | 'unreachable',
@@ -83,7 +87,7 @@ function catalogBy(transport: Transport, uri: string, { settings, clock, signal 
     retryable = false,
   ): AppError => new AppError(`the catalog at ${uri} ${says}`, { code, hint, retryable });
   const ask: Catalog['ask'] = async (method, path, { body, place } = {}) => {
-    const request = { method, path: `${base}/v1/${path}`, body: body && JSON.stringify(body), signal };
+    const request = { method, path: `${base}/v1/${path}`, body: body && JSON.stringify(body), signal: context.signal };
     const answer = await transport.send(request).catch((error: unknown): never => {
       if (!(error instanceof AppError)) throw error;
       throw failed('unreachable', 'does not answer', 'see that export.catalog.uri is right and the catalog runs', true);
@@ -95,15 +99,10 @@ function catalogBy(transport: Transport, uri: string, { settings, clock, signal 
       return { status, value: readJson(text), namesPlace };
     const what = `answers ${method} with ${status}`;
     if (status === 401 || status === 403)
-      throw failed(
-        'refused',
-        what,
-        'give it a token that may register and drop tables: export.catalog.tokenFile, or clientFile',
-      );
+      throw failed('refused', what, 'its token has to allow to register and drop tables: see export.catalog');
     throw failed('service', what, 'see the log of the catalog', status >= 500 || status === 429);
   };
-  const tools = { clock, random: Math.random, signal };
-  return { uri, ask: (...call) => retry(() => ask(...call), settings.retry, tools) };
+  return { uri, ask: (...call) => retried(context, () => ask(...call)) };
 }
 
 async function openNamespace(catalog: Catalog, { warehouse, namespace }: Settings['export']['catalog']) {

@@ -57,6 +57,7 @@ test.each([
   [302, 's3cret', 'service', 'answers with 302'],
   [200, '{"access_token":"s3cret","token_type":"mac"}', 'service', 'gives no bearer token'],
   [200, 's3cret', 'service', 'gives no bearer token'],
+  [200, '{"access_token":"s3cret\\r\\nx: y","token_type":"bearer"}', 'service', 'gives no bearer token'],
   [200, 's3cret'.repeat(20_000), 'service', 'gives no bearer token'],
 ])('no token is granted: %i %s', async (status, body, code, says) => {
   const { origin } = await grantingServer(() => [status, body]);
@@ -77,6 +78,11 @@ test('a file that names no client, or that others may read, is refused', async (
   await expect(catalogToken({ ...none, uri: 'http://127.0.0.1:9', clientFile: open }, signal)).rejects.toMatchObject({
     code: 'usage',
   });
+});
+
+test.each(['', 's3cret\nother', 's3 cret', 's3crét'])('a file that holds no token is refused: %j', async (text) => {
+  const asking = catalogToken({ ...none, uri: 'http://127.0.0.1:9', tokenFile: clientFile(text) }, signal);
+  await expect(asking).rejects.toThrow('export.catalog.tokenFile: the file does not hold one token');
 });
 
 test('a place that does not answer is named, and asked again', async () => {
