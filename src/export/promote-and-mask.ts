@@ -64,7 +64,7 @@ export function publicationOf(
   const promoted = add ? promotedColumns(promote, misfits, masks.hashedUnder) : [];
   const isListed = properties === 'listed' && isMirrored(dataset);
   const isChanged = promoted.length + masks.of.size > 0 || isListed;
-  const shown = { promoted, masked: masks.of, listed: isListed ? promote : null };
+  const shown = { promoted, masked: masks.of, listed: isListed ? listedOf(promote) : null };
   const publish = (row: Row): Row => ({ ...(add?.(row, shown) ?? row), ...(isListed && { extra: null }) });
   return {
     shape: { ...shape, columns: [...shape.columns.map((column) => asHashed(column, masks)), ...promoted] },
@@ -95,15 +95,24 @@ const publishers: Partial<Record<PublishedDataset, typeof publishPerson>> = {
   recordings: publishRecording,
 };
 
-/** What is shown of a row. `listed`: the properties, where no others are. */
-type Shown = { promoted: readonly PromotedColumn[]; masked: Masks['of']; listed: readonly Promotion[] | null };
+/** What alone is shown: properties, maybe the name, and these fields of an embedded person. */
+type Listed = { properties: readonly Promotion[]; hasName: boolean; personFields: readonly string[] };
+
+function listedOf(properties: readonly Promotion[]): Listed {
+  const hasName = properties.some((one) => propertyOf(one) === 'name');
+  const personFields = Object.keys(RecordingPerson.shape).filter((key) => key !== 'name' || hasName);
+  return { properties, hasName, personFields };
+}
+
+/** What is shown of a row. `listed`: null where all is. */
+type Shown = { promoted: readonly PromotedColumn[]; masked: Masks['of']; listed: Listed | null };
 
 /** Adds the promoted columns to a row. What is masked is masked there too. */
 function publishPerson(row: Row, { promoted, masked, listed }: Shown): Row {
   const all = parseObject(row['properties']);
-  const properties = listed ? listedOnly(all, listed) : all;
+  const properties = listed ? listedOnly(all, listed.properties) : all;
   const isMasked = maskKeys(properties, masked);
-  const maskName = listed && !listsName(listed) ? () => null : masked.get('name');
+  const maskName = listed && !listed.hasName ? () => null : masked.get('name');
   return {
     ...row,
     ...((isMasked || listed) && { properties: textOf(properties) }),
@@ -126,17 +135,12 @@ function publishRecording(row: Row, { promoted, masked, listed }: Shown): Row {
 }
 
 /** The embedded person with its listed properties, and without fields that the contract does not know. */
-function knownOnly(person: JsonObject | undefined, listed: readonly Promotion[]): JsonObject | undefined {
+function knownOnly(person: JsonObject | undefined, { properties, personFields }: Listed): JsonObject | undefined {
   if (!person) return undefined;
-  const known = Object.keys(RecordingPerson.shape).filter((key) => key !== 'name' || listsName(listed));
-  const kept = Object.fromEntries(known.flatMap((key) => (Object.hasOwn(person, key) ? [[key, person[key]]] : [])));
-  return 'properties' in kept
-    ? { ...kept, properties: listedOnly(objectOf(kept['properties']), listed) ?? null }
-    : kept;
-}
-
-function listsName(listed: readonly Promotion[]): boolean {
-  return listed.some((one) => propertyOf(one) === 'name');
+  const shownOf = (key: string): unknown =>
+    key === 'properties' ? (listedOnly(objectOf(person[key]), properties) ?? null) : person[key];
+  const shown = personFields.filter((key) => Object.hasOwn(person, key));
+  return Object.fromEntries(shown.map((key) => [key, shownOf(key)]));
 }
 
 function textOf(object: JsonObject | undefined): string | null {

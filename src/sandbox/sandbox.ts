@@ -110,8 +110,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     churn: rate === undefined ? undefined : createChurn({ store, seed, rate, recordings, hostile }),
     conditions,
   });
-  const { apiKey } = keys;
-  const app = createApp({ store, clock, projectId, apiKey, profile, conditions, traffic, log });
+  const app = createApp({ store, clock, projectId, profile, conditions, traffic, log });
   // The sandbox's clock decides what is due. The timer only asks.
   const timer = schedule('* * * * *', () => runDueDeletions(clock.now()), {
     timezone: 'UTC',

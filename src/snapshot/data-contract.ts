@@ -65,12 +65,12 @@ function schemaOf({ dataset, columns }: ContractedDataset): object {
     name: dataset,
     physicalType: 'table',
     description: descriptions[dataset],
-    properties: columns.filter(({ name }) => !added.includes(name)).map((column) => propertyOf(dataset, column)),
+    properties: columns.filter(({ name }) => !added.includes(name)).map((column) => describedColumn(dataset, column)),
     ...(dataset === 'passes' && { quality: [newestAreComplete] }),
   };
 }
 
-function propertyOf(dataset: PublishedDataset, { name, type }: PublishedColumn): object {
+function describedColumn(dataset: PublishedDataset, { name, type }: PublishedColumn): object {
   const { key, keyRepeats, sortedBy } = publishedShapes[dataset];
   const field = datasets[dataset].publishedFields.find(({ column }) => column === name);
   const position = (keyRepeats ? sortedBy : [key.field]).indexOf(field?.name ?? '');

@@ -7,7 +7,7 @@ import { openApi } from './openapi.ts';
 import { Refusal, toResponse } from './answer.ts';
 
 /** The service over HTTP: its endpoints, `/`, `/openapi.json`, and the sandbox's own under `/__sandbox`. */
-export function createApp(service: Service & { apiKey: string; log: RequestLog }): Hono<Environment> {
+export function createApp(service: Service & { log: RequestLog }): Hono<Environment> {
   // Not strict: every path answers with and without a trailing slash.
   const app = new Hono<Environment>({ strict: false });
   app.get('/', (context) => context.redirect('/openapi.json'));

@@ -23,7 +23,7 @@ export type Layer = {
 /** A part of a published snapshot of the chain: the how manieth of them is its generation, from 0. */
 export type Part = TablePart & { file: ManifestFile; generation: number };
 
-/** So many deltas share a manifest. What a delta writes grows with this, and no longer with how many there are. */
+/** So many deltas share a manifest. What a delta writes grows with this, and not with how many there are. */
 const layersTogether = 10;
 
 /** The name of a snapshot's file of rows to pass over. */
