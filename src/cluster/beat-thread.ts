@@ -3,26 +3,23 @@ import { workerData, type MessagePort } from 'node:worker_threads';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { openClusterDatabase } from './cluster-database.ts';
-import { keepProjects, liveFurther, type HeldRow, type LiveWorker } from './holding-rows.ts';
+import { keepProjects, liveFurther, type HeldRow, type HeldToken, type LiveWorker } from './holding-rows.ts';
 import type { ClusterTiming } from './timing.ts';
 
-/** What the thread is given. `beat`: when the last statement began that reached the database, by the process's steady clock. */
-export type BeatTask = {
-  address: string;
-  timing: ClusterTiming;
-  beat: BigInt64Array;
-  port: MessagePort;
-  worker: LiveWorker;
-};
+/** What the thread is given. */
+export type BeatTask = { address: string; timing: ClusterTiming; port: MessagePort; worker: LiveWorker };
 
 /** A message to the thread: keep a holding, let it go, or say that a worker lives. */
 export type ToBeat = { keep: HeldRow } | { drop: string } | { live: true };
 
-/** A message from the thread: another machine has this holding now. */
-export type FromBeat = { lost: string; token: number };
+/**
+ * A message from the thread: a beat has reached the database. `beganNs`: before that, by the steady clock of the process. It says
+ * something of the holdings that it names and of no other: those that are kept, and those that another machine has now.
+ */
+export type FromBeat = { beganNs: bigint; kept: HeldToken[]; lost: HeldToken[] };
 
 // The thread that keeps what this process holds. Nothing that a job computes holds it up.
-const { address, timing, beat, port, worker } = workerData as BeatTask;
+const { address, timing, port, worker } = workerData as BeatTask;
 const held = new Map<string, HeldRow>();
 let isLive = false;
 const database = openClusterDatabase(address);
@@ -34,13 +31,13 @@ port.on('message', (message: ToBeat) => {
 port.unref();
 
 const beatOnce = async (): Promise<void> => {
-  const began = process.hrtime.bigint();
-  const lost = await keepProjects(database, [...held.values()], worker, timing.leaseMs);
+  const beganNs = process.hrtime.bigint();
+  const named = [...held.values()];
+  const lost = await keepProjects(database, named, worker, timing.leaseMs);
+  const kept = named.filter((each) => !lost.includes(each));
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  port.postMessage({ beganNs, kept, lost } satisfies FromBeat);
   if (isLive) await liveFurther(database, worker, timing.leaseMs);
-  Atomics.store(beat, 0, began);
-  for (const { id, token } of lost)
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-    port.postMessage({ lost: id, token } satisfies FromBeat);
 };
 
 for (;;) {

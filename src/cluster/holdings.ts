@@ -12,6 +12,7 @@ import {
   takeProject,
   tellAble,
   wantProject,
+  type HeldToken,
   type SharedProject,
 } from './holding-rows.ts';
 import { short } from './tables.ts';
@@ -59,10 +60,9 @@ export type HoldingsSetup = {
 
 /** What this process holds, by project, and how it hears of the thread that keeps it. */
 type Held = {
-  projects: Map<string, { token: number; lost: AbortController; takenNs: bigint; release: () => Promise<void> }>;
+  /** `keptNs`: before the newest statement to the database that has taken or kept the project. */
+  projects: Map<string, { token: number; lost: AbortController; keptNs: bigint; release: () => Promise<void> }>;
   port: MessagePort;
-  /** When the thread has last reached the database. */
-  beat: BigInt64Array;
   /** A project is kept for so long after that. */
   graceNs: bigint;
 };
@@ -74,14 +74,13 @@ export function openHoldings({ database, address, machine, schema, timing = clus
   const worker = { machine, process: own, schema };
   const { port1: port, port2 } = new MessageChannel();
   port.unref();
-  const beat = new BigInt64Array(new SharedArrayBuffer(8));
   const graceNs = BigInt(Math.ceil((leaseMs * 2) / 3)) * 1_000_000n;
-  const held: Held = { projects: new Map(), port, beat, graceNs };
+  const held: Held = { projects: new Map(), port, graceNs };
   let thread: Worker | undefined;
   let timer: NodeJS.Timeout | undefined;
   const start = (): void => {
     if (thread) return;
-    const workerData: BeatTask = { address, timing, beat, port: port2, worker };
+    const workerData: BeatTask = { address, timing, port: port2, worker };
     thread = new Worker(new URL('./beat-thread.ts', import.meta.url), { workerData, transferList: [port2] });
     thread.unref();
     timer = setInterval(() => look(held), Math.min(1_000, leaseMs / 20));
@@ -92,7 +91,7 @@ export function openHoldings({ database, address, machine, schema, timing = clus
     take: async (project, purpose) => {
       const { id } = project;
       start();
-      const takenNs = process.hrtime.bigint();
+      const keptNs = process.hrtime.bigint();
       const taken = await takeProject(database, project, { machine, purpose, schema, leaseMs });
       if (!taken) throw await explainHeld(database, project, schema);
       const { token, ledgerSize, before } = taken;
@@ -103,7 +102,7 @@ export function openHoldings({ database, address, machine, schema, timing = clus
         tell(held, { drop: id });
         await freeProject(database, { id, token }, isUnopened ? before : undefined);
       };
-      held.projects.set(id, { token, lost, takenNs, release });
+      held.projects.set(id, { token, lost, keptNs, release });
       tell(held, { keep: { ...project, token, purpose } });
       const check = (): void => {
         look(held);
@@ -143,17 +142,21 @@ function lose(held: Held, id: string, message: string): void {
   tell(held, { drop: id });
 }
 
-/** Notices what the thread has found, and how long ago it has last reached the database. */
+/** Notices what the thread has found, and how long ago it has last kept each project. */
 function look(held: Held): void {
-  const { projects, port, beat, graceNs } = held;
+  const { projects, port, graceNs } = held;
+  const of = ({ id, token }: HeldToken) => {
+    const project = projects.get(id);
+    return project?.token === token ? project : undefined;
+  };
   for (let found = receiveMessageOnPort(port); found; found = receiveMessageOnPort(port)) {
-    const { lost, token } = found.message as FromBeat;
-    if (projects.get(lost)?.token === token) lose(held, lost, 'another machine has taken the project over');
+    const { beganNs, kept, lost } = found.message as FromBeat;
+    for (const project of kept.map(of)) if (project) project.keptNs = beganNs;
+    for (const each of lost) if (of(each)) lose(held, each.id, 'another machine has taken the project over');
   }
   const now = process.hrtime.bigint();
-  const lastNs = Atomics.load(beat, 0);
-  for (const [id, { takenNs }] of projects)
-    if (now - (takenNs > lastNs ? takenNs : lastNs) > graceNs)
+  for (const [id, { keptNs }] of projects)
+    if (now - keptNs > graceNs)
       lose(held, id, 'the database of the cluster was not reached for too long: another machine may hold the project');
 }
 

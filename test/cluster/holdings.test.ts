@@ -24,10 +24,13 @@ async function openCluster() {
     });
     return holdings;
   };
-  const start = (machine: string, { computeMs = 0, timing: own = timing } = {}) => {
+  /** `beatAfterMs`: how long the thread of the beats takes to start. */
+  const start = (machine: string, { computeMs = 0, beatAfterMs = 0, timing: own = timing } = {}) => {
     const options: HolderOptions = { address, machine, timing: own, computeMs };
-    const program = fileURLToPath(new URL('holder.ts', import.meta.url));
-    const child = spawn(process.execPath, [program, JSON.stringify(options)], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const [program, late] = ['holder.ts', 'late-threads.ts'].map((name) => new URL(name, import.meta.url));
+    const args = ['--import', String(late), fileURLToPath(program ?? ''), JSON.stringify(options)];
+    const env = { ...process.env, THREADS_LATE_MS: String(beatAfterMs) };
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'], env });
     onTestFinished(() => void child.kill('SIGKILL'));
     let said = '';
     child.stdout.on('data', (bytes: Buffer) => (said += bytes.toString()));
@@ -142,6 +145,18 @@ test('a holder that was stopped for longer than its lease notices before its nex
   // What it had said before it was stopped can still arrive.
   expect(said.length - steps).toBeLessThan(4);
   expect(said.at(-2)).toMatch(/^lost: .*another machine/);
+});
+
+test('a beat that did not name a project keeps none: that of a thread which starts after another machine has taken it', async () => {
+  const { open, start } = await openCluster();
+  const { leaseMs } = timing;
+  const slow = { beatMs: leaseMs * 0.75, leaseMs };
+  const { child, hear } = start('a', { computeMs: leaseMs * 2, beatAfterMs: leaseMs * 1.5, timing: slow });
+  await hear('taken ');
+  child.kill('SIGSTOP');
+  await takeWhenFree(open('b'));
+  child.kill('SIGCONT');
+  expect((await hear('lost')).filter((text) => text === 'step')).toEqual([]);
 });
 
 test('a holder whose connections are cut goes on; one that cannot reach the database stops before others take over', async () => {

@@ -1,7 +1,7 @@
 import { clusterTiming } from '../../src/cluster/timing.ts';
 
-// Preloaded into a machine of a cluster: takeovers come within seconds, and its clock is ahead by CLOCK_AHEAD_MS milliseconds.
-Object.assign(clusterTiming, { beatMs: 500, leaseMs: 9_000 });
+// Preloaded into a machine of a cluster: takeovers come within seconds (LEASE_MS), and its clock is ahead by CLOCK_AHEAD_MS milliseconds.
+Object.assign(clusterTiming, { beatMs: 500, leaseMs: Number(process.env['LEASE_MS'] ?? 9_000) });
 
 const aheadMs = Number(process.env['CLOCK_AHEAD_MS'] ?? 0);
 const { now } = Date;

@@ -7,7 +7,9 @@ import { keepBucket } from './keep-bucket.ts';
 test('workers live on where Postgres comes back empty, where the bucket is one of yesterday, and where both are', async () => {
   const world = await openFaultWorld({ others: ['blog', 'club', 'desk'] });
   const { worker, until, store, address, isDone, ask, assertWhole } = world;
-  const workers = [worker('one'), worker('two')];
+  // They are stopped while a store is put back, which is no time for another one to take what they hold.
+  const patient = { env: { LEASE_MS: '90000' } };
+  const workers = [worker('one', patient), worker('two', patient)];
   const isShared = (held: Record<string, string | null>): boolean =>
     Object.values(held).length === 4 &&
     ['one', 'two'].every((name) => Object.values(held).filter((each) => each === name).length === 2);
