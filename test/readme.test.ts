@@ -1,20 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { endpointNames, endpoints } from '../src/contract/endpoints.ts';
 import { found, repository, wordsOf } from './pages.ts';
 
 const readme = wordsOf('README.md');
-
-/** The endpoint table as it has to stand in the page of the sandbox, from the one table in `src/contract`. */
-const endpointTable = [
-  '| endpoint | name | status | scope |',
-  '|---|---|---|---|',
-  ...endpointNames.map((name) => {
-    const { method, path, status, response, scope } = endpoints[name];
-    const answer = `${status}${response === null ? ', no body' : ''}`;
-    return `| ${method} \`${path}\` | \`${name}\` | ${answer} | ${scope === null ? 'any key' : `\`${scope}\``} |`;
-  }),
-].join('\n');
 
 describe('the README', () => {
   it('shows both commands near its top', () => {
@@ -42,10 +30,4 @@ it('the top of the repository holds nothing but what CONTRIBUTING says', () => {
   expect(entries.filter((name) => !/\.(?:tsbuildinfo|tgz)$/.test(name)).toSorted()).toEqual(
     [...files, ...pages, ...folders].toSorted(),
   );
-});
-
-describe('the page of the sandbox', () => {
-  it('has the endpoint table of the contract', () => {
-    expect(wordsOf('docs/sandbox.md')).toContain(endpointTable);
-  });
 });

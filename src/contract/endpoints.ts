@@ -18,7 +18,7 @@ export const scopes = [
 ] as const;
 export type Scope = (typeof scopes)[number];
 
-/** One endpoint of section 4, as data. Client, sandbox, OpenAPI and the table in docs/sandbox.md are derived from it. */
+/** One endpoint of section 4, as data. Client, sandbox, OpenAPI and the help of `call` are derived from it. */
 export type Endpoint = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below `{pathPrefix}/:project_id`, without a trailing slash. */

@@ -27,7 +27,7 @@ async function openCluster() {
   /** `beatAfterMs`: how long the thread of the beats takes to start. */
   const start = (machine: string, { computeMs = 0, beatAfterMs = 0, timing: own = timing } = {}) => {
     const options: HolderOptions = { address, machine, timing: own, computeMs };
-    const [program, late] = ['holder.ts', 'late-threads.ts'].map((name) => new URL(name, import.meta.url));
+    const [program, late] = ['holder.ts', 'late-threads-child.ts'].map((name) => new URL(name, import.meta.url));
     const args = ['--import', String(late), fileURLToPath(program ?? ''), JSON.stringify(options)];
     const env = { ...process.env, THREADS_LATE_MS: String(beatAfterMs) };
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'], env });

@@ -13,14 +13,16 @@ const engines: Record<string, () => TestWarehouse> = {
   Postgres: () => postgresWarehouse(LOAD_POSTGRES),
   ClickHouse: () => clickHouseWarehouse(LOAD_CLICKHOUSE),
 };
-const [persons, deltas, killsEach] = [20_000, 5, 2];
+/** `DELTAS=5` is for the slow set. */
+const deltas = Number(process.env['DELTAS'] ?? 2);
+const [persons, killsEach] = [deltas * 4000, 2];
 
 /** Moments of a load, as shares of its time, most of them after its start; the same in each run. */
 function* moments(): Generator<number, never> {
   for (let seed = 7; ; seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) yield 0.2 + (0.8 * seed) / 2 ** 31;
 }
 
-test('a load that is killed at any moment is made good by the next, through five deltas, in each engine', async () => {
+test('a load that is killed at any moment is made good by the next, through deltas, in each engine', async () => {
   await using workspace = await openWorkspace({ persons, recordings: 2000, churn: 20 });
   const { dataDir, run, start } = workspace;
   const warehouses = Object.entries(engines).map(([engine, open]) => ({ engine, warehouse: open(), tookMs: 2000 }));
@@ -70,5 +72,5 @@ test('a load that is killed at any moment is made good by the next, through five
     }
   }
   // Some loads end before they are killed.
-  expect(kills).toBeGreaterThan(warehouses.length * 8);
+  expect(kills).toBeGreaterThan(warehouses.length * (deltas + 1) * killsEach * 0.6);
 });

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { choices, playOlderParts } from './older-parts-model.ts';
 
-test.each(choices.map((parts) => ({ parts })))(
+// One choice of four. The slow set takes all, at each step of the story.
+test.each(choices.filter((_parts, index) => index % 4 === 1).map((parts) => ({ parts })))(
   'older $parts, put back after two erasures: nobody erased is back without a word',
   async ({ parts }) => {
     const canBeMended = !parts.includes('ledger') && !parts.includes('keys');
