@@ -10,8 +10,8 @@ import { tablesOf, type Change, type Warehouse } from './warehouse.ts';
 const dialect = dialects.clickhouse;
 const timeoutMs = 600_000;
 const bytesMax = 256_000_000;
-/** Characters of a piece of rows, which is one part of a table until ClickHouse merges it. */
-const pieceLength = 1 << 24;
+/** Rows that are sent together, which are one part of a table until ClickHouse merges it. */
+const partBytes = 1 << 24;
 /**
  * Without them, an error can follow a good status, numbers are read with the last digit wrong, and a column is taken for what is
  * selected under its name.
@@ -114,8 +114,18 @@ async function create(
 async function fill(session: Session, table: string, columns: readonly LoadedColumn[], rows: string): Promise<void> {
   const list = columns.map(({ name }) => dialect.name(name)).join(', ');
   const sql = `INSERT INTO ${nameIn(session, table)} (${list}) FORMAT TabSeparated`;
-  for await (const piece of linesRead(session.reader, linesOf(columns, rows, dialect), pieceLength))
-    await send(session, sql, piece);
+  let pieces: Buffer[] = [];
+  let bytes = 0;
+  const sendThem = async (): Promise<void> => {
+    await send(session, sql, Buffer.concat(pieces));
+    [pieces, bytes] = [[], 0];
+  };
+  for await (const piece of linesRead(session.reader, linesOf(columns, rows, dialect))) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes >= partBytes) await sendThem();
+  }
+  if (bytes > 0) await sendThem();
 }
 
 /** A text as ClickHouse's SQL writes it. */
@@ -132,7 +142,7 @@ async function query(session: Session, sql: string): Promise<string[][]> {
 }
 
 /** Sends a statement, with its data where it has some, and waits for its end. */
-async function send({ address, headers, signal }: Session, sql: string, data?: string): Promise<string> {
+async function send({ address, headers, signal }: Session, sql: string, data?: Buffer): Promise<string> {
   const url = new URL(address);
   for (const setting of settings) url.searchParams.set(setting, '1');
   if (data !== undefined) url.searchParams.set('query', sql);

@@ -179,14 +179,15 @@ export function storedRows(columns: readonly LoadedColumn[], rows: string, { sto
 }
 
 /**
- * Each row of DuckDB's SELECT as a line of texts between tabs, as COPY of Postgres and TabSeparated of ClickHouse read it: as another.
+ * Each row of DuckDB's SELECT as a line of texts between tabs, as COPY of Postgres and TabSeparated of ClickHouse read it: as another,
+ * of BLOBs, since a text would be decoded and encoded again.
  * Throws where the engine reads no lines.
  */
 export function linesOf(columns: readonly LoadedColumn[], rows: string, dialect: Dialect): string {
   const { field } = dialect;
   if (field === null) throw new Error('an engine that reads no lines');
   const fields = columns.map(({ name, type }) => String.raw`coalesce(${field[type](sqlName(name))}, '\N')`);
-  return `SELECT ${fields.join(` || chr(9) || `)} || chr(10) AS line FROM (${storedRows(columns, rows, dialect)})`;
+  return `SELECT encode(${fields.join(` || chr(9) || `)} || chr(10)) AS line FROM (${storedRows(columns, rows, dialect)})`;
 }
 
 /** The digests of 256 buckets of keys: of each its name, how many rows it has, and the sum of the hashes of its rows. */
