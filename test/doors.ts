@@ -238,7 +238,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 1_890,
   ledger: 2_875,
   mirror: 7_250,
-  publish: 7_250,
+  publish: 7_265,
   erasure: 10_390,
   operate: 11_035,
   anchor: 320,
