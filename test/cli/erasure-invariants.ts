@@ -35,11 +35,14 @@ export async function outcomeOf(dataDir: string): Promise<Outcome> {
     published: await publishedRows(dataDir),
     ...reading(dataDir, (db) => ({
       told: db.prepare<[], unknown[]>(`SELECT dataset, key, reason FROM deletions ORDER BY 1, 2, 3`).raw().all(),
-      requests: listRequests(db, 'all').map(({ id, state }) => ({
-        state,
-        isBoxed: db.prepare(`SELECT 1 FROM erasure_requests WHERE id = ? AND box IS NOT NULL`).get(id) !== undefined,
-        targets: listTargets(db, id).map(({ target, status }) => `${spellTarget(target)} ${status}`),
-      })),
+      // A kill between the ledger's entry and the mirror's: a request that the program made by itself is given up, and made again.
+      requests: listRequests(db, 'all')
+        .filter(({ origin, state }) => origin !== 'upstream' || state !== 'cancelled')
+        .map(({ id, state }) => ({
+          state,
+          isBoxed: db.prepare(`SELECT 1 FROM erasure_requests WHERE id = ? AND box IS NOT NULL`).get(id) !== undefined,
+          targets: listTargets(db, id).map(({ target, status }) => `${spellTarget(target)} ${status}`),
+        })),
     })),
   };
 }
