@@ -114,18 +114,8 @@ async function create(
 async function fill(session: Session, table: string, columns: readonly LoadedColumn[], rows: string): Promise<void> {
   const list = columns.map(({ name }) => dialect.name(name)).join(', ');
   const sql = `INSERT INTO ${nameIn(session, table)} (${list}) FORMAT TabSeparated`;
-  let pieces: Buffer[] = [];
-  let bytes = 0;
-  const sendThem = async (): Promise<void> => {
-    await send(session, sql, Buffer.concat(pieces));
-    [pieces, bytes] = [[], 0];
-  };
-  for await (const piece of linesRead(session.reader, linesOf(columns, rows, dialect))) {
-    pieces.push(piece);
-    bytes += piece.length;
-    if (bytes >= partBytes) await sendThem();
-  }
-  if (bytes > 0) await sendThem();
+  for await (const piece of linesRead(session.reader, linesOf(columns, rows, dialect), partBytes))
+    await send(session, sql, piece);
 }
 
 /** A text as ClickHouse's SQL writes it. */

@@ -9,17 +9,27 @@ export async function rowsRead(reader: Reader, sql: string): Promise<string[][]>
   return explained(async () => (await reader.runAndReadAll(sql)).getRowsJS() as string[][]);
 }
 
-/** The lines that a SELECT statement makes, as BLOBs, in pieces of some 2,000. Throws as `rowsRead`. */
-export async function* linesRead(reader: Reader, sql: string): AsyncGenerator<Buffer> {
+/** The lines that a SELECT statement makes, as BLOBs, in pieces of at least `bytesLeast` but the last. Throws as `rowsRead`. */
+export async function* linesRead(reader: Reader, sql: string, bytesLeast = 1): AsyncGenerator<Buffer> {
   const result = await explained(() => reader.stream(sql));
+  let pieces: Buffer[] = [];
+  let bytes = 0;
   for (;;) {
     const chunk = await explained(() => result.fetchChunk());
-    if (!chunk || chunk.rowCount === 0) return;
+    if (!chunk || chunk.rowCount === 0) break;
     const { rowCount } = chunk;
     const column = chunk.getColumnVector(0) as BlobVector;
-    // Short ones are views of the chunk, which lives no longer than this step.
-    yield Buffer.concat(Array.from({ length: rowCount }, (_, row) => column.getItemBytes(row) ?? new Uint8Array()));
+    // Short lines are views of the chunk, which lives no longer than this step.
+    const piece = Buffer.concat(
+      Array.from({ length: rowCount }, (_, row) => column.getItemBytes(row) ?? new Uint8Array()),
+    );
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes < bytesLeast) continue;
+    yield Buffer.concat(pieces, bytes);
+    [pieces, bytes] = [[], 0];
   }
+  if (bytes > 0) yield Buffer.concat(pieces, bytes);
 }
 
 async function explained<T>(act: () => Promise<T>): Promise<T> {
