@@ -13,8 +13,8 @@ export type BeatTask = { address: string; timing: ClusterTiming; port: MessagePo
 export type ToBeat = { keep: HeldRow } | { drop: string } | { live: true };
 
 /**
- * A message from the thread: a beat has reached the database. `beganNs`: before that, by the steady clock of the process. It says
- * something of the holdings that it names and of no other: those that are kept, and those that another machine has now.
+ * A message from the thread: what a beat has found that began at `beganNs`, by the steady clock of the process. It says something of the
+ * holdings that it names and of no other: those that are kept, and those that another machine has now.
  */
 export type FromBeat = { beganNs: bigint; kept: HeldToken[]; lost: HeldToken[] };
 

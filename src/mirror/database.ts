@@ -74,9 +74,9 @@ export function openDatabaseReadOnly(dataDir: string, reader: 'alone' | 'beside 
   return open(dataDir, findFile, { readonly: true }, (db) => {
     distrustSchema(db);
     if (pendingMigrations(db).length > 0)
-      throw new AppError(`the mirror has the schema of an older version: ${db.name}`, {
+      throw new AppError(`the mirror lacks tables of this program: ${db.name}`, {
         code: 'storage',
-        hint: 'nothing is lost; the next command that writes, such as `analytics-mirror sync`, brings it to this version',
+        hint: 'the next command that writes, such as `analytics-mirror sync`, makes them',
       });
     if (reader !== 'beside others' && isWritable(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
     if (reader === 'user') return;

@@ -15,7 +15,7 @@ async function worldWithRequest(kept: { by: string; basis: string }): Promise<{ 
   const uuid = world.create([name], { email: 'li@wu.cn' });
   await world.sync();
   const [request] = await world.request([{ kind: 'uuid', value: uuid }]);
-  // As an older version of the program took them.
+  // Whatever commands refuse: the words stand there.
   world.db().prepare(`UPDATE erasure_requests SET authorised_by = ?, basis = ?`).run(kept.by, kept.basis);
   return { world, id: request?.id ?? '' };
 }

@@ -98,7 +98,7 @@ it('counts a run that died once, when the next one records it', () => {
   expect(listJobTotals(db, [])).toMatchObject([{ job: 'export' }, { ...died, lastEndAt: time(1) }]);
 });
 
-it('removes the runs of an older version in parts', () => {
+it('removes many runs in parts', () => {
   const { db } = openTestMirror();
   const insert = db.prepare(
     `INSERT INTO runs (job, started_at, finished_at, outcome) VALUES ('sync', '2026', '2026', 'failed')`,
