@@ -25,8 +25,16 @@ export type Outcome = {
   content: Record<string, unknown[][]>;
   told: unknown[][];
   published: Record<string, string[][]>;
-  requests: { state: string; isBoxed: boolean; targets: string[] }[];
+  requests: { origin: string; state: string; isBoxed: boolean; targets: string[] }[];
 };
+
+/**
+ * Whether a request of the program's own, for somebody who left the service, was given up: so it is where the mirror has lost it, and
+ * the ledger has not. The program finds the person anew, and makes another one.
+ */
+export function isMadeAnew({ origin, state }: { origin: string; state: string }): boolean {
+  return origin === 'upstream' && state === 'cancelled';
+}
 
 /** The outcome in a data folder, without what differs from one run to the next. */
 export async function outcomeOf(dataDir: string): Promise<Outcome> {
@@ -35,14 +43,12 @@ export async function outcomeOf(dataDir: string): Promise<Outcome> {
     published: await publishedRows(dataDir),
     ...reading(dataDir, (db) => ({
       told: db.prepare<[], unknown[]>(`SELECT dataset, key, reason FROM deletions ORDER BY 1, 2, 3`).raw().all(),
-      // A kill between the ledger's entry and the mirror's: a request that the program made by itself is given up, and made again.
-      requests: listRequests(db, 'all')
-        .filter(({ origin, state }) => origin !== 'upstream' || state !== 'cancelled')
-        .map(({ id, state }) => ({
-          state,
-          isBoxed: db.prepare(`SELECT 1 FROM erasure_requests WHERE id = ? AND box IS NOT NULL`).get(id) !== undefined,
-          targets: listTargets(db, id).map(({ target, status }) => `${spellTarget(target)} ${status}`),
-        })),
+      requests: listRequests(db, 'all').map(({ id, origin, state }) => ({
+        origin,
+        state,
+        isBoxed: db.prepare(`SELECT 1 FROM erasure_requests WHERE id = ? AND box IS NOT NULL`).get(id) !== undefined,
+        targets: listTargets(db, id).map(({ target, status }) => `${spellTarget(target)} ${status}`),
+      })),
     })),
   };
 }
