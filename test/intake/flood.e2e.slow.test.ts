@@ -54,4 +54,4 @@ test('10,000 senders send at once: each is answered within a second, in bounded 
   for (const { text } of [answers[0], answers[5_000], answers.at(-1)].filter((one) => one !== undefined))
     expect(verify({ folder, receipt: text })).toMatchObject({ ok: true });
   expect(after - before).toBeLessThan(300);
-}, 600_000);
+}, 1_500_000);

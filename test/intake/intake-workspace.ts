@@ -32,7 +32,7 @@ export async function startWorker(workspace: Workspace, does: readonly string[])
   const set = ['status.port=0', ...settings].flatMap((each) => ['--set', each]);
   const args = ['--config', join(workspace.folder, 'intake.json'), 'run', '--json', ...unlimited, ...set];
   // It lives as long as its test, which takes minutes on a busy machine.
-  const worker = workspace.start(args, { timeoutMs: 600_000 });
+  const worker = workspace.start(args, { timeoutMs: 1_500_000 });
   onTestFinished(() => void worker.child.kill('SIGKILL'));
   const { intakeUrl } = JSON.parse(await worker.output('stdout', /\n/)) as { intakeUrl: string };
   return { worker, url: intakeUrl };
