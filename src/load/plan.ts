@@ -38,27 +38,34 @@ export function loadedComment({ newest, gone }: PublishedTable, project: string 
  */
 export function planLoad(table: PublishedTable, present: WarehouseTable | undefined, project: string | null): LoadPlan {
   if (present === undefined) return { is: 'full' };
-  const { dataset, links, newest, gone } = table;
+  const { dataset, links, gone } = table;
   const state = stateOf(present.comment);
   if (state?.project !== project)
     throw new AppError(`the warehouse has a table ${dataset} that was not loaded from this project`, {
       code: 'usage',
       hint: 'name another schema by --schema, or drop that table',
     });
-  if (state.seq > newest.seq || state.epoch > newest.epoch)
-    throw new AppError(`the published files of ${dataset} are older than what the warehouse was loaded with`, {
-      code: 'storage',
-      hint: `they can hold people who were erased since: run \`analytics-mirror reconcile\` and \`analytics-mirror export\`; if this is the right data folder, drop the table and load again`,
-    });
+  refuseOlder(table, state);
   const after = links.findIndex(({ digest }) => digest === state.digest);
   if (after === -1 || !hasColumns(present, table.columns)) return { is: 'full' };
   const isNew = after === links.length - 1 && state.deletions === (gone?.digest ?? null);
   return isNew ? { is: 'unchanged' } : { is: 'delta', after };
 }
 
-/** Whether a table was loaded from exactly what is published now. */
+/** Whether a table was loaded from exactly what is published now. Throws `storage` where what is published is older. */
 export function isLoadedFrom(table: PublishedTable, { comment }: WarehouseTable): boolean {
-  return stateOf(comment)?.digest === table.newest.digest;
+  const state = stateOf(comment);
+  if (state !== null) refuseOlder(table, state);
+  return state?.digest === table.newest.digest;
+}
+
+/** Older files can name people as missing who were erased since, or bring them back. */
+function refuseOlder({ dataset, newest }: PublishedTable, { seq, epoch }: LoadedState): void {
+  if (seq > newest.seq || epoch > newest.epoch)
+    throw new AppError(`the published files of ${dataset} are older than what the warehouse was loaded with`, {
+      code: 'storage',
+      hint: `they can hold people who were erased since: run \`analytics-mirror reconcile\` and \`analytics-mirror export\`; if this is the right data folder, drop the table and load again`,
+    });
 }
 
 function stateOf(comment: string | null): LoadedState | null {

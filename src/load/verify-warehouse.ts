@@ -33,7 +33,7 @@ const namedMax = 1000;
 
 /**
  * Holds the tables of a warehouse against what is published now, by the digests of 256 buckets of keys: only the digests are fetched,
- * and of a bucket that differs its keys. Throws as `publishedTables` and the warehouse do.
+ * and of a bucket that differs its keys. Throws as `publishedTables`, `isLoadedFrom` and the warehouse do.
  */
 export async function verifyWarehouse(
   place: WarehousePlace,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { loadedComment, planLoad, type WarehouseTable } from '../../src/load/plan.ts';
+import { isLoadedFrom, loadedComment, planLoad, type WarehouseTable } from '../../src/load/plan.ts';
 import type { PublishedTable } from '../../src/load/published.ts';
 
 const link = (number: number, digest = `d${number}`, epoch = 1): PublishedTable['newest'] => ({
@@ -45,10 +45,12 @@ it('another full snapshot, files that were written anew, and other columns are l
   expect(planLoad(base, { ...loaded(base), columns: new Map() }, 'p')).toEqual({ is: 'full' });
 });
 
-it('what is older than the table, by number or by epoch, is refused', () => {
+it('what is older than the table, by number or by epoch, is refused, also where it is only compared', () => {
   const older = expect.objectContaining({ code: 'storage' }) as Error;
-  expect(() => planLoad(tableOf([link(1)]), loaded(tableOf([link(2)])), 'p')).toThrow(older);
-  expect(() => planLoad(tableOf([link(2)]), loaded(tableOf([link(1, 'd1', 2)])), 'p')).toThrow(older);
+  for (const act of [planLoad, isLoadedFrom]) {
+    expect(() => act(tableOf([link(1)]), loaded(tableOf([link(2)])), 'p')).toThrow(older);
+    expect(() => act(tableOf([link(2)]), loaded(tableOf([link(1, 'd1', 2)])), 'p')).toThrow(older);
+  }
 });
 
 it.each([null, '', 'a table of ours', 'analytics-mirror load {', 'analytics-mirror load {"project":"p"}'])(
