@@ -14,7 +14,7 @@ import { databasePath, type Database } from '../mirror/database.ts';
 import { readStandings } from '../mirror/destinations.ts';
 import { newestCertified } from '../mirror/erasure-requests.ts';
 import { readHistory } from '../mirror/history.ts';
-import { lastCompletePasses, newestPasses } from '../mirror/passes.ts';
+import { lastCompletePasses, lastJudgedPass, newestPasses } from '../mirror/passes.ts';
 import { countQuarantine } from '../mirror/quarantine.ts';
 import { countRows } from '../mirror/read-rows.ts';
 import { countRequestsWithin, readPaceText, requestsByMinute } from '../mirror/request-times.ts';
@@ -220,13 +220,15 @@ function gatherLists(
     // No job walks the whole list, so it can never become fresh.
     if (completeAsOf === null && (!job || (own.length === 0 && datasets[dataset].list === null))) return [];
     const limitMs = job ? job.periodMs * freshPeriods : null;
+    const judged = lastJudgedPass(db, dataset);
     const lookedAt =
-      own
-        .flatMap(({ finishedAt }) => finishedAt ?? [])
+      [judged?.finishedAt, ...own.map(({ finishedAt }) => finishedAt)]
+        .flatMap((time) => time ?? [])
         .toSorted()
         .at(-1) ?? null;
     const isStale = completeAsOf !== null && limitMs !== null && atMs - Date.parse(completeAsOf) > limitMs;
-    const state = completeAsOf === null ? 'never' : isStale ? 'stale' : 'fresh';
+    const unseen = judged === undefined ? 'never' : 'incomplete';
+    const state = completeAsOf === null ? unseen : isStale ? 'stale' : 'fresh';
     return [{ dataset, rows: rows[dataset], completeAsOf, lookedAt, limitMs, state }];
   });
 }

@@ -23,7 +23,8 @@ export type ListFreshness = {
   lookedAt: string | null;
   /** The age in milliseconds at which the list is stale; null when no job is scheduled for it. */
   limitMs: number | null;
-  state: 'fresh' | 'stale' | 'never';
+  /** Of a list without a complete pass: `incomplete` if a pass of the whole list has ended, `never` if none has. */
+  state: 'fresh' | 'stale' | 'incomplete' | 'never';
 };
 
 /** A limit on requests to the service, and how much of it is used now. */

@@ -7,7 +7,12 @@ import { progressOf, progressText, type PassProgress } from './pass-progress.ts'
 import { defaultWindow } from '../sync/pass-report.ts';
 import { agoText, countText, countedText, durationText } from '../core/words.ts';
 
-const stateMarks: Readonly<Record<ListFreshness['state'], Mark>> = { fresh: 'well', stale: 'attention', never: 'new' };
+const stateMarks: Readonly<Record<ListFreshness['state'], Mark>> = {
+  fresh: 'well',
+  stale: 'attention',
+  incomplete: 'attention',
+  never: 'new',
+};
 
 /** The freshness of each list, and how close it is to being stale. */
 export function freshnessCards(content: ProjectContent, now: string): Markup {
@@ -24,7 +29,7 @@ function card(
   now: string,
 ): Markup {
   const first =
-    state === 'never' ? passes.find((pass) => pass.dataset === dataset && pass.verdict === 'running') : undefined;
+    completeAsOf === null ? passes.find((pass) => pass.dataset === dataset && pass.verdict === 'running') : undefined;
   const ageMs = completeAsOf === null ? null : Date.parse(now) - Date.parse(completeAsOf);
   const used = ageMs !== null && limitMs !== null ? ageMs / limitMs : undefined;
   return html`<p class="name">${dataset} ${badge(stateMarks[state], state === 'never' ? 'not yet' : state)}</p>

@@ -43,8 +43,10 @@ export function judge({ at, projects }: Pick<Overview, 'at' | 'projects'>): Verd
       ? (project.content?.lists ?? []).every(({ state }) => state === 'never')
       : project.jobs.every(({ lastSuccessAt }) => lastSuccessAt === null),
   );
-  const tone = worst?.tone ?? (isNew ? 'new' : 'well');
-  return { tone, sentence: tone === 'new' ? newText(projects, at) : sentenceOf(reasons, projects.length), reasons };
+  const first = firstPassText(projects, at);
+  const tone = worst?.tone ?? (isNew || first !== undefined ? 'new' : 'well');
+  const sentence = tone === 'new' ? (first ?? 'Nothing is mirrored yet') : sentenceOf(reasons, projects.length);
+  return { tone, sentence, reasons };
 }
 
 /** Judges one project at a time (ISO 8601 UTC). */
@@ -52,13 +54,16 @@ export function judgeProject(project: ProjectOverview, at: string): Verdict {
   return judge({ at, projects: [project] });
 }
 
-/** What is to be seen before a first pass has ended: how far it is, and how long it takes. */
-function newText(projects: readonly ProjectOverview[], at: string): string {
-  for (const { content } of projects) {
-    const pass = content?.passes.find(({ verdict }) => verdict === 'running');
-    if (content && pass) return `First pass: ${progressText(progressOf(pass, content.windows, at), pass.dataset)}`;
+/** How far the first pass of a list is, and how long it takes; undefined where none is under way. */
+function firstPassText(projects: readonly ProjectOverview[], at: string): string | undefined {
+  for (const { name, content } of projects) {
+    const isFirst = (dataset: string): boolean =>
+      content?.lists.some((list) => list.dataset === dataset && list.state === 'never') === true;
+    const pass = content?.passes.find(({ dataset, verdict }) => verdict === 'running' && isFirst(dataset));
+    const of = projects.length > 1 ? ` of ${name}` : '';
+    if (content && pass) return `First pass${of}: ${progressText(progressOf(pass, content.windows, at), pass.dataset)}`;
   }
-  return 'Nothing is mirrored yet';
+  return undefined;
 }
 
 function sentenceOf(reasons: readonly Reason[], among: number): string {
@@ -148,16 +153,19 @@ function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview, at
       `the data folder cannot be read (${problem})`,
       'Run `analytics-mirror doctor`. It says why, and what to do.',
     );
-  const staleLists = (content?.lists ?? []).filter(
-    ({ state, dataset }) => state === 'stale' && !caused.has(datasets[dataset].fullJob),
-  );
   // A job can succeed although its pass could not prove that it was complete.
-  if (staleLists.length > 0 && !alerts.some(({ kind }) => kind === 'stale'))
-    add(
-      shownAs('stale'),
-      `no recent complete pass of ${staleLists.map(({ dataset }) => dataset).join(', ')}`,
-      'Look at the passes below. The newest one says why it was not complete.',
-    );
+  const listsThatAre = (wanted: 'stale' | 'incomplete'): string =>
+    (content?.lists ?? [])
+      .filter(({ state, dataset }) => state === wanted && !caused.has(datasets[dataset].fullJob))
+      .map(({ dataset }) => dataset)
+      .join(', ');
+  const [stale, incomplete] = [listsThatAre('stale'), listsThatAre('incomplete')];
+  const seePasses = 'Look at the passes below. The newest one that has ended says why it was not complete.';
+  const [oldTone, oldTitle, section] = shownAs('stale');
+  if (stale !== '' && !alerts.some(({ kind }) => kind === 'stale'))
+    add([oldTone, oldTitle, section], `no recent complete pass of ${stale}`, seePasses);
+  if (incomplete !== '')
+    add([oldTone, 'A list was never seen as a whole', section], `no complete pass of ${incomplete} yet`, seePasses);
   if (content?.snapshots === null)
     add(
       ['broken', 'Snapshots cannot be read', 'snapshots'],

@@ -131,6 +131,21 @@ test('a list is as fresh as the beginning of its last complete pass, whatever ca
   });
 });
 
+test('a list that was looked at, but never as a whole, says so, also while the next pass runs', async () => {
+  const mirror = openTestMirror();
+  const { db } = mirror;
+  const start = (agoMs: number): number =>
+    startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at: before(agoMs) });
+  const first = start(3 * hourMs);
+  expect((await contentOf(mirror)).lists[0]).toMatchObject({ state: 'never', lookedAt: null });
+  finishPass(db, first, 'count_not_reached', before(2 * hourMs));
+  for (const act of [(): void => undefined, (): void => void start(hourMs)]) {
+    act();
+    const [list] = (await contentOf(mirror)).lists;
+    expect(list).toMatchObject({ state: 'incomplete', completeAsOf: null, lookedAt: before(2 * hourMs) });
+  }
+});
+
 test('the newest runs, those of the last day, and what each job has come to so far', async () => {
   const mirror = openTestMirror();
   const { db } = mirror;

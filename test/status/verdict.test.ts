@@ -27,6 +27,18 @@ test.each([
   expect(judge(worlds[name])).toMatchObject({ tone, sentence });
 });
 
+test('a list that no pass saw as a whole is not well, though another one is fresh', () => {
+  const [project] = worlds.fresh.projects;
+  if (!project?.content) throw new Error('a world without content');
+  const lists = project.content.lists.map((list) =>
+    list.dataset === 'persons' ? { ...list, state: 'incomplete' as const, completeAsOf: null } : list,
+  );
+  const { sentence, reasons } = judgeProject({ ...project, content: { ...project.content, lists } }, worlds.fresh.at);
+  expect(lists.some(({ state }) => state === 'fresh')).toBe(true);
+  expect(sentence).toBe('A list was never seen as a whole');
+  expect(reasons[0]?.message).toBe('no complete pass of persons yet');
+});
+
 test('a first pass under way says how far it is', () => {
   const [project] = worlds.fresh.projects;
   const [pass] = project?.content?.passes ?? [];

@@ -142,7 +142,7 @@ function freshnessTable(lists: ProjectContent['lists']): string {
     ['list', 'is', 'complete as of', 'last looked at'],
     lists.map(({ dataset, state, completeAsOf, lookedAt }) => [
       dataset,
-      state === 'never' ? 'never complete' : state,
+      state === 'never' ? 'not yet' : state === 'incomplete' ? 'never complete' : state,
       completeAsOf === null ? '' : secondText(completeAsOf),
       lookedAt === null ? '' : secondText(lookedAt),
     ]),
