@@ -102,7 +102,7 @@ test('whatever an hour holds, it is found within six hours, and refused a few ti
       const steady = sent.filter((atMs) => atMs > startMs + 6 * hourMs).length / (days * 24 - 6);
       expect(steady).toBeGreaterThan(0.7 * Math.min(server.perHour, upTo));
     }),
-    { numRuns: 15 },
+    { numRuns: 6 },
   );
 }, 120_000);
 
@@ -129,7 +129,7 @@ test('beside others with the same key, what was learnt is refused so often as it
         expect(ofLearnt.length).toBeLessThanOrEqual((rest.days + 1) * steps);
       },
     ),
-    { numRuns: 15 },
+    { numRuns: 6 },
   );
 }, 120_000);
 
