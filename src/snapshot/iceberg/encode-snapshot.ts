@@ -21,9 +21,11 @@ type SnapshotContent = {
   schema: TableSchema;
   /** Where readers see a file of the table. */
   at: (name: string) => string;
-  /** Manifests that stand already, each with its bytes, and those to be written. */
-  standing: readonly (TableManifest & { bytes: number })[];
+  /** Manifests that stand already, and those to be written. */
+  standing: readonly TableManifest[];
   written: readonly TableManifest[];
+  /** How many bytes a standing manifest has. */
+  bytesOf: (name: string) => number;
 };
 
 /** The name of a snapshot's manifest list. */
@@ -38,7 +40,7 @@ export function manifestName({ id, content }: Pick<TableManifest, 'id' | 'conten
 
 /** The manifests of a snapshot that are not written yet, and the list of all of them, as files. */
 export function encodeSnapshot(snapshot: SnapshotContent): { name: string; content: Buffer }[] {
-  const { id, parent, sequence, schema, at, standing, written } = snapshot;
+  const { id, parent, sequence, schema, at, standing, written, bytesOf } = snapshot;
   const headers = {
     schema: JSON.stringify(schema),
     'schema-id': String(schema['schema-id']),
@@ -55,7 +57,10 @@ export function encodeSnapshot(snapshot: SnapshotContent): { name: string; conte
     });
     return { name: manifestName(manifest), content: bytes, manifest };
   });
-  const listed = [...standing, ...files.map(({ manifest, content }) => ({ ...manifest, bytes: content.length }))];
+  const listed = [
+    ...standing.map((manifest) => ({ ...manifest, bytes: bytesOf(manifestName(manifest)) })),
+    ...files.map(({ manifest, content }) => ({ ...manifest, bytes: content.length })),
+  ];
   const listHeaders = {
     'snapshot-id': String(id),
     'parent-snapshot-id': parent === undefined ? 'null' : String(parent),
