@@ -17,6 +17,7 @@ import json
 import os
 import sqlite3
 import sys
+from datetime import datetime, timezone
 
 folder, step, *person = sys.argv[1:]
 folder = os.path.realpath(folder)
@@ -119,7 +120,7 @@ def spark(name, key, at=None):
         builder = SparkSession.builder.master("local[1]").config("spark.jars.packages", ",".join(packages))
         session = builder.config(map=config).getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
-    then = {"as-of-timestamp": str(at)} if at else {}
+    then = {"timestampAsOf": datetime.fromtimestamp(at / 1000, timezone.utc).isoformat(" ", "milliseconds")} if at else {}
     return [row[0] for row in session.read.format("iceberg").options(**then).load(table_of(name)).select(key).collect()]
 
 
