@@ -200,8 +200,8 @@ if step == "note":
     sys.exit(0)
 
 if step == "remember":
-    # The least key is a bound.
-    person = [mirrored("persons")[0]]
+    # The least key is a bound. The person has been there all the time.
+    person = [min(set(mirrored("persons")).intersection(*moments()["persons"].values()))]
     print(person[0])
     left = {name: mirrored(name) for name in keys}
     with open(kept, "w") as file:
