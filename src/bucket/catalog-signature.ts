@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module';
+import type * as Signature from '@smithy/signature-v4';
 import type { Settings } from '../config/settings.ts';
 import type { TransportRequest } from '../client/transport.ts';
 import { AppError } from '../core/errors.ts';
@@ -21,7 +23,7 @@ export async function openSigner(
 ): Promise<SignRequest> {
   if (sigv4 === null) return () => Promise.resolve({});
   const { client } = await openStore({ location: uri, ...s3 }, tools);
-  const { SignatureV4 } = await import('@smithy/signature-v4');
+  const { SignatureV4 } = createRequire(import.meta.url)('@smithy/signature-v4') as typeof Signature;
   const { credentials, region, sha256 } = client.config;
   const signer = new SignatureV4({ service: sigv4, credentials, region, sha256 });
   const { protocol, host, hostname } = new URL(uri);

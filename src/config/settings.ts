@@ -160,13 +160,10 @@ export const Settings = z.strictObject({
         clientFile: z.string().min(1).nullable(),
         tokenUri: outsideUrl.nullable(),
         scope: z.string().min(1).nullable(),
-        sigv4: z
-          .string()
-          .regex(/^[a-z][a-z0-9-]*$/, 'must look like glue or s3tables')
-          .nullable(),
+        sigv4: z.string().min(1).nullable(),
       })
       .refine(
-        ({ tokenFile, clientFile, sigv4 }) => [tokenFile, clientFile, sigv4].filter((way) => way !== null).length <= 1,
+        ({ tokenFile, clientFile, sigv4 }) => [tokenFile, clientFile, sigv4].filter(Boolean).length <= 1,
         'has one of tokenFile, clientFile and sigv4',
       ),
   }),

@@ -72,10 +72,7 @@ type ManifestContent = {
 };
 
 /** The manifests of a layer: those that earlier layers have written, and its own. Without entries there is none. */
-export function manifestsOf(
-  newest: number,
-  { parts, layers, at, metrics }: ManifestContent,
-): { standing: TableManifest[]; written: TableManifest[] } {
+export function manifestsOf(newest: number, { parts, layers, at, metrics }: ManifestContent): TableManifest[] {
   const writtenBy = (writer: number): TableManifest[] => {
     const { id, sequence } = layers[writer] ?? { id: 0, sequence: 0 };
     const first = firstTogether(writer);
@@ -103,5 +100,5 @@ export function manifestsOf(
     ];
     return all.filter(({ entries }) => entries.length > 0);
   };
-  return { standing: earlierWriters(newest).flatMap(writtenBy), written: writtenBy(newest) };
+  return [...earlierWriters(newest), newest].flatMap(writtenBy);
 }

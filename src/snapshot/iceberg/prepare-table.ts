@@ -71,14 +71,13 @@ export type PreparedTable = {
 /** A file of rows to pass over that is not published yet. */
 type NewDeletes = DeletesFile & { sha256: string };
 
-/** A snapshot of the table that is being made: the layer that it shows, its numbers and times, and the one in whose place it comes. */
+/** A snapshot of the table that is being made: the layer that it shows, its numbers and time, and the one in whose place it comes. */
 type NewSnapshot = {
   layer: number;
   id: number;
   sequence: number;
   atMs: number;
   parent: number | undefined;
-  schema: TableSchema;
   replaces: number | undefined;
 };
 
@@ -87,7 +86,7 @@ type NextVersion = {
   atMs: number;
   made: readonly NewSnapshot[];
   kept: readonly TableSnapshot[];
-  schemas: readonly TableSchema[];
+  schemas: { present: TableSchema; all: TableSchema[] };
 };
 
 function nextVersion(task: TableTask): NextVersion {
@@ -98,38 +97,19 @@ function nextVersion(task: TableTask): NextVersion {
   const nextMs = (last?.['last-updated-ms'] ?? 0) + 1;
   const atMs = change.is === 'rewrite' ? nextMs : Math.max(Date.parse(written.created_at), nextMs);
   const id = Math.max(atMs, ...(last?.snapshots.map((snapshot) => snapshot['snapshot-id'] + 1) ?? []));
-  if (last && change.is === 'rewrite') {
-    // Those that have the rewritten parts come again under other ids, since no reader may take one for the other.
-    const first = chain.indexOf(written);
-    const old = snapshotsOfChain(last, chain[0]?.snapshot_id).slice(first);
-    const made = old.map((snapshot, nth): NewSnapshot => ({
-      layer: first + nth,
-      id: id + nth,
-      sequence: snapshot['sequence-number'],
-      atMs: snapshot['timestamp-ms'],
-      parent: nth === 0 ? snapshot['parent-snapshot-id'] : id + nth - 1,
-      schema: schemaIn(last, snapshot),
-      replaces: snapshot['snapshot-id'],
-    }));
-    return { atMs, made, kept, schemas: last.schemas };
-  }
-  const schemas = schemasOf(task, kept);
-  const made: NewSnapshot = {
-    layer: chain.length - 1,
-    id,
-    sequence: (last?.['last-sequence-number'] ?? 0) + 1,
-    atMs,
-    parent: kept.at(-1)?.['snapshot-id'],
-    schema: schemas.present,
-    replaces: undefined,
-  };
-  return { atMs, made: [made], kept, schemas: schemas.all };
-}
-
-function schemaIn({ schemas }: TableMetadata, snapshot: TableSnapshot): TableSchema {
-  const schema = schemas.find((each) => each['schema-id'] === snapshot['schema-id']);
-  if (!schema) throw new Error('a snapshot of a table without its schema');
-  return schema;
+  const first = chain.indexOf(written);
+  // Those that have rewritten parts come again under other ids, since no reader may take one for the other.
+  const old: readonly (TableSnapshot | undefined)[] =
+    last && change.is === 'rewrite' ? snapshotsOfChain(last, chain[0]?.snapshot_id).slice(first) : [undefined];
+  const made = old.map((snapshot, nth): NewSnapshot => ({
+    layer: first + nth,
+    id: id + nth,
+    sequence: snapshot?.['sequence-number'] ?? (last?.['last-sequence-number'] ?? 0) + 1,
+    atMs: snapshot?.['timestamp-ms'] ?? atMs,
+    parent: nth > 0 ? id + nth - 1 : snapshot ? snapshot['parent-snapshot-id'] : kept.at(-1)?.['snapshot-id'],
+    replaces: snapshot?.['snapshot-id'],
+  }));
+  return { atMs, made, kept, schemas: schemasOf(task) };
 }
 
 /** Makes the files of a table, and publishes none. Throws DuckDB's errors. */
@@ -158,9 +138,10 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
   const files: { name: string; content: Buffer }[] = [];
   const bytesOf = (name: string): number =>
     files.find((file) => file.name === name)?.content.length ?? (previous ? bytesIn(previous.entry, name) : 0);
-  for (const { layer, id, sequence, parent, schema } of next.made) {
+  const schema = next.schemas.present;
+  for (const { layer, id, sequence, parent } of next.made) {
     const manifests = manifestsOf(layer, { parts, layers, at, metrics });
-    files.push(...encodeSnapshot({ id, parent, sequence, schema, at, bytesOf, ...manifests }));
+    files.push(...encodeSnapshot({ id, parent, sequence, schema, at, bytesOf, manifests }));
   }
   const metadata = metadataOf(task, next, { at, parts, layers });
   files.push({ name: metadataName(version), content: metadataBytes(metadata) });
@@ -179,20 +160,16 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
   return { files, drafts: drafts.map(({ name }) => name), entry };
 }
 
-/** The schemas that the kept snapshots have, and that of the new one, which may be one of them. */
-function schemasOf(
-  { dataset, chain, previous }: TableTask,
-  kept: readonly TableSnapshot[],
-): { present: TableSchema; all: TableSchema[] } {
+/** The schemas of the table, and that of the chain, which may be one that is known. */
+function schemasOf({ dataset, chain, previous }: TableTask): NextVersion['schemas'] {
   // A delta has columns of its own, which say what it is.
   const columns = chain[0]?.columns ?? [];
   const key = { name: publishedShapes[dataset].key.name, repeats: publishedShapes[dataset].keyRepeats };
-  const every = previous?.metadata.schemas ?? [];
-  const before = every.filter((schema) => kept.some((snapshot) => snapshot['schema-id'] === schema['schema-id']));
+  const before = previous?.metadata.schemas ?? [];
   const known = before.find(
     (schema) => JSON.stringify(schema) === JSON.stringify(schemaOf(columns, key, schema['schema-id'])),
   );
-  const present = known ?? schemaOf(columns, key, Math.max(-1, ...every.map((each) => each['schema-id'])) + 1);
+  const present = known ?? schemaOf(columns, key, Math.max(-1, ...before.map((each) => each['schema-id'])) + 1);
   return { present, all: known ? before : [...before, present] };
 }
 
@@ -203,7 +180,7 @@ function metadataOf(
 ): TableMetadata {
   const last = previous?.metadata;
   const idNow = new Map(made.map(({ replaces, id }) => [replaces, id]));
-  const comes = made.map((one) => snapshotOfLayer(one, { at, parts, layers, chain }));
+  const comes = made.map((one) => snapshotOfLayer(one, schemas.present['schema-id'], { at, parts, layers, chain }));
   const kept = old.map((snapshot): TableSnapshot => {
     const parent = snapshot['parent-snapshot-id'];
     const renewed = comes[made.findIndex(({ replaces }) => replaces === snapshot['snapshot-id'])];
@@ -211,7 +188,7 @@ function metadataOf(
       renewed ?? { ...snapshot, ...(parent !== undefined && { 'parent-snapshot-id': idNow.get(parent) ?? parent }) }
     );
   });
-  const snapshots = change.is === 'rewrite' ? kept : [...kept, ...comes];
+  const snapshots = [...kept, ...comes.filter((_snapshot, nth) => made[nth]?.replaces === undefined)];
   const newest = snapshots.at(-1);
   if (!newest) throw new Error('a table of no snapshot');
   const digestOf = (snapshotId: string): string | null =>
@@ -229,7 +206,7 @@ function metadataOf(
       ...chain.flatMap(({ columns }) => columns.map((column) => column.element_id ?? column.id)),
     ),
     'current-schema-id': newest['schema-id'],
-    schemas: [...schemas],
+    schemas: schemas.all,
     'default-spec-id': 0,
     'partition-specs': [{ 'spec-id': 0, fields: [] }],
     'last-partition-id': 999,
@@ -256,7 +233,8 @@ function metadataOf(
 }
 
 function snapshotOfLayer(
-  { layer, id, sequence, atMs, parent, schema }: NewSnapshot,
+  { layer, id, sequence, atMs, parent }: NewSnapshot,
+  schemaId: number,
   {
     at,
     parts,
@@ -281,7 +259,7 @@ function snapshotOfLayer(
       'analytics-mirror.full': chain[0]?.snapshot_id ?? '',
       'analytics-mirror.snapshot': chain[layer]?.snapshot_id ?? '',
     },
-    'schema-id': schema['schema-id'],
+    'schema-id': schemaId,
   };
 }
 

@@ -149,7 +149,10 @@ function checkHistory({ snapshots, 'snapshot-log': log, 'current-snapshot-id': n
   if (snapshots.at(-1)?.['snapshot-id'] !== now) throw new Error('a table whose newest snapshot is not the last');
   for (const [nth, one] of snapshots.entries()) {
     const before = snapshots[nth - 1];
-    if (log[nth]?.['snapshot-id'] !== one['snapshot-id'] || log[nth]?.['timestamp-ms'] !== one['timestamp-ms'])
+    if (
+      String([log[nth]?.['snapshot-id'], log[nth]?.['timestamp-ms']]) !==
+      String([one['snapshot-id'], one['timestamp-ms']])
+    )
       throw new Error('a log of other snapshots');
     if (!before) continue;
     if (one['parent-snapshot-id'] !== before['snapshot-id']) throw new Error('a snapshot with another parent');
