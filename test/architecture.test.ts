@@ -30,6 +30,7 @@ const packageHomes: Record<string, readonly string[]> = {
   '@opentelemetry/exporter-trace-otlp-proto': ['log'],
   '@opentelemetry/resources': ['log'],
   '@opentelemetry/sdk-trace': ['log'],
+  '@smithy/signature-v4': ['bucket'],
   avsc: ['snapshot'],
   'better-sqlite3': ['mirror', 'sandbox'],
   commander: ['cli'],

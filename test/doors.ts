@@ -238,11 +238,11 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 1_890,
   ledger: 2_875,
   mirror: 7_250,
-  publish: 7_280,
+  publish: 7_400,
   erasure: 10_390,
   operate: 11_050,
   anchor: 320,
   cluster: 3_000,
   sandbox: 4_230,
-  program: 5_930,
+  program: 5_940,
 };

@@ -6,6 +6,7 @@ import { AppError } from '../core/errors.ts';
 import { readJson } from '../core/exact-json.ts';
 import { retry } from '../core/retry.ts';
 import { addressOf, metadataName, readMetadata } from '../snapshot/iceberg/table-files.ts';
+import { openSigner, type SignRequest } from './catalog-signature.ts';
 import { catalogToken } from './catalog-token.ts';
 import type { BucketContext, BucketReport } from './keep.ts';
 
@@ -59,7 +60,8 @@ export async function visitCatalog(context: Context, purpose: 'tell' | 'look'): 
     const { uri } = where;
     const token = await retried(context, () => catalogToken({ ...where, uri }, context.signal));
     transport = openTransport(new URL(uri).origin, token, 1, { ...answerTimeouts, ...context.settings.service });
-    const catalog = catalogBy(transport, uri, context);
+    const sign = await openSigner(context.settings.export, uri, { ...context, retry: context.settings.retry });
+    const catalog = catalogBy(transport, uri, sign, context);
     const tables = await openNamespace(catalog, where);
     for (const dataset of publishedDatasets)
       if (await tables.lead(context, dataset, purpose)) report.told.push(dataset);
@@ -78,7 +80,7 @@ function retried<T>({ settings, clock, signal }: Context, call: () => Promise<T>
   return retry(call, settings.retry, { clock, random: Math.random, signal });
 }
 
-function catalogBy(transport: Transport, uri: string, context: Context): Catalog {
+function catalogBy(transport: Transport, uri: string, sign: SignRequest, context: Context): Catalog {
   const base = new URL(uri).pathname.replace(/\/$/, '');
   const failed = (
     code: 'refused' | 'service' | 'unreachable',
@@ -88,7 +90,8 @@ function catalogBy(transport: Transport, uri: string, context: Context): Catalog
   ): AppError => new AppError(`the catalog at ${uri} ${says}`, { code, hint, retryable });
   const ask: Catalog['ask'] = async (method, path, { body, place } = {}) => {
     const request = { method, path: `${base}/v1/${path}`, body: body && JSON.stringify(body), signal: context.signal };
-    const answer = await transport.send(request).catch((error: unknown): never => {
+    const headers = await sign(request);
+    const answer = await transport.send({ ...request, headers }).catch((error: unknown): never => {
       if (!(error instanceof AppError)) throw error;
       throw failed('unreachable', 'does not answer', 'see that export.catalog.uri is right and the catalog runs', true);
     });
@@ -99,7 +102,11 @@ function catalogBy(transport: Transport, uri: string, context: Context): Catalog
       return { status, value: readJson(text), namesPlace };
     const what = `answers ${method} with ${status}`;
     if (status === 401 || status === 403)
-      throw failed('refused', what, 'its token has to allow to register and drop tables: see export.catalog');
+      throw failed(
+        'refused',
+        what,
+        'its token, or the role that signs, has to allow to register and drop tables: see export.catalog',
+      );
     throw failed('service', what, 'see the log of the catalog', status >= 500 || status === 429);
   };
   return { uri, ask: (...call) => retried(context, () => ask(...call)) };

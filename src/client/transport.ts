@@ -24,6 +24,8 @@ export type TransportRequest = {
   /** Path and query. */
   path: string;
   body?: string | undefined;
+  /** Beside those of every request. */
+  headers?: Readonly<Record<string, string>> | undefined;
   signal?: AbortSignal | undefined;
   /** Is asked as the request is written to its connection: then nothing is sent, and the call rejects with `Late`. */
   isLate?: (() => boolean) | undefined;
@@ -61,7 +63,7 @@ export function openTransport(
   pool: Undici.Dispatcher = openPool(connections, limits),
 ): Transport {
   return {
-    send: async ({ method, path, body, signal, isLate }) => {
+    send: async ({ method, path, body, headers: more, signal, isLate }) => {
       // The signal that Node makes for a time out is kept until that time, with all of the call: too much of fast calls.
       const timeout = new AbortController();
       const timer = setTimeout(() => timeout.abort(), limits.totalTimeoutMs);
@@ -76,6 +78,7 @@ export function openTransport(
             'accept-encoding': 'gzip, deflate, br',
             'user-agent': 'analytics-mirror',
             ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+            ...more,
           },
           body: body ?? null,
           signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,

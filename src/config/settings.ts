@@ -160,10 +160,11 @@ export const Settings = z.strictObject({
         clientFile: z.string().min(1).nullable(),
         tokenUri: outsideUrl.nullable(),
         scope: z.string().min(1).nullable(),
+        sigv4: z.string().min(1).nullable(),
       })
       .refine(
-        ({ tokenFile, clientFile }) => tokenFile === null || clientFile === null,
-        'has either tokenFile or clientFile',
+        ({ tokenFile, clientFile, sigv4 }) => [tokenFile, clientFile, sigv4].filter(Boolean).length <= 1,
+        'has one of tokenFile, clientFile and sigv4',
       ),
   }),
   erasure: z.strictObject({

@@ -151,7 +151,6 @@ function prepareExportedTable(
       written: manifest,
       pathOf: (of, { name }) => (of === manifest ? join(draft, name) : published.localPath(snapshotOf(of), name)),
       previous: readTable(published, dataset),
-      keepsHistory: true,
       change: isDelta ? { is: 'delta', gone: table.gone() } : { is: 'full' },
     }),
   );

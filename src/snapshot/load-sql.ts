@@ -52,6 +52,25 @@ export function dbtSources(all: readonly CurrentSnapshot[], wanted: readonly Pub
   return stringify({ version: 2, sources: [{ name: 'analytics_mirror', tables }] }, { lineWidth: 0 });
 }
 
+/**
+ * A dbt model that keeps a table of a dataset beside those sources: a run takes rows that are newer than its own, and removes rows
+ * that have left, by the numbers of the feed. What is older than every published row has left before the feed tells.
+ */
+export function dbtModel(dataset: PublishedDataset): string {
+  const key = publishedShapes[dataset].key.name;
+  const source = (name: PublishedDataset): string => `{{ source('analytics_mirror', '${name}') }}`;
+  return `{{ config(materialized='incremental', incremental_strategy='delete+insert', unique_key='${key}', on_schema_change='fail',
+  post_hook="DELETE FROM {{ this }} AS version WHERE EXISTS (
+    SELECT 1 FROM ${source('deletions')} AS gone
+    WHERE gone.dataset = '${dataset}' AND gone.key = version.${key} AND gone._seq > version._seq)
+  OR coalesce(version._seq < (SELECT min(_seq) FROM ${source(dataset)}), true)") }}
+SELECT * FROM ${source(dataset)} AS version
+{% if is_incremental() %}
+WHERE NOT EXISTS (SELECT 1 FROM {{ this }} AS known WHERE known.${key} = version.${key} AND known._seq >= version._seq)
+{% endif %}
+`;
+}
+
 function freshness(dataset: PublishedDataset, passes: string): object {
   const complete = `dataset = ${sqlText(dataset)} AND verdict = 'complete'`;
   return {

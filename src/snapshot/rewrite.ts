@@ -9,7 +9,8 @@ import { prepareRemovedRows, noteRemovedRows } from './iceberg/position-deletes.
 import { type PreparedTable, prepareTable } from './iceberg/prepare-table.ts';
 import { settleTables } from './iceberg/publish-table.ts';
 import { readTable, tableFolder } from './iceberg/table-files.ts';
-import { type Manifest, type ManifestFile, currentIds, snapshotOf } from './manifest.ts';
+import { snapshotsOfChain } from './iceberg/table-metadata.ts';
+import { type Manifest, type ManifestFile, snapshotOf } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
 import { countMarks, emptyMarks, markSubjectRows, registerTrim } from './mark-rows.ts';
 import { dirname, join } from 'node:path';
@@ -179,7 +180,7 @@ async function rewriteParts(
   }
 }
 
-/** The table of a dataset after a rewrite: its history begins again, so that nothing of it names an erased person. */
+/** The table of a dataset after a rewrite: what it shows of the past is without the removed rows, too. */
 async function rewrittenTable(
   connection: DuckDBConnection,
   published: PublishedFiles,
@@ -188,23 +189,25 @@ async function rewrittenTable(
   draft: string,
   replacements: ReadonlyMap<string, ManifestFile>,
 ): Promise<PreparedTable | undefined> {
-  const { snapshot_id: snapshotId } = after;
   const previous = readTable(published, dataset);
   if (!previous) return undefined;
+  const { entry, metadata } = previous;
+  const shown = metadata.snapshots.find(({ summary }) => summary['analytics-mirror.snapshot'] === after.snapshot_id);
+  if (!shown) return { files: [], drafts: [], entry };
+  const chain = snapshotsOfChain(metadata, shown.summary['analytics-mirror.full'])
+    .map(({ summary }) => summary['analytics-mirror.snapshot'])
+    .map((id) => (id === after.snapshot_id ? after : published.readManifest({ dataset, snapshotId: id })));
   const replaced = new Map([...replacements].map(([old, { name }]) => [name, old]));
   return prepareTable(connection, {
     published,
     dataset,
-    location: previous.metadata.location,
-    chain: currentIds(published.readCurrent(), dataset).map((id) =>
-      id === snapshotId ? after : published.readManifest({ dataset, snapshotId: id }),
-    ),
+    location: metadata.location,
+    chain,
     written: after,
     pathOf: (manifest, { name }) =>
       manifest === after && replaced.has(name) ? join(draft, name) : published.localPath(snapshotOf(manifest), name),
     previous,
-    keepsHistory: false,
-    change: { is: 'rewrite', snapshotId, replaced },
+    change: { is: 'rewrite', replaced },
   });
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { bodyOf, localServer } from '../client/local-server.ts';
 
 /** A table in a catalog. */
@@ -17,6 +18,8 @@ export async function startCatalog({
     tokens: new Set<string | undefined>(),
     /** Judges each request: a status instead of the true answer, no answer, or a failure with these words. */
     fault: (_asked: string): number | string | undefined => undefined,
+    /** Whether a request is signed by one who may ask: else 403 is the answer. */
+    judgeSignature: (_request: IncomingMessage, _body: string): boolean => true,
     uuidOf: (_location: string): string => '00000000-0000-4000-8000-000000000001',
   };
   const judge = (
@@ -50,7 +53,7 @@ export async function startCatalog({
     const asked = `${request.method} ${request.url}`;
     catalog.asked.push(asked);
     catalog.tokens.add(request.headers.authorization);
-    const fault = catalog.fault(asked);
+    const fault = catalog.judgeSignature(request, text) ? catalog.fault(asked) : 403;
     if (fault === 'cut') return request.socket.destroy();
     const path = (request.url ?? '').replace(/\?.*/, '').split('/').slice(2).map(decodeURIComponent);
     const body = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;

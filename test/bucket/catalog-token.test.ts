@@ -12,6 +12,7 @@ const none = {
   clientFile: null,
   tokenUri: null,
   scope: null,
+  sigv4: null,
 };
 const { signal } = new AbortController();
 

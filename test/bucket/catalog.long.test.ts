@@ -1,43 +1,19 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { tellCatalog } from '../../src/bucket/catalog.ts';
 import type { BucketReport } from '../../src/bucket/keep.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import { addressOf, metadataName, readTable } from '../../src/snapshot/iceberg/table-files.ts';
-import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { checkBuckets } from '../../src/status/bucket-check.ts';
 import type { Attempt } from '../../src/status/check.ts';
 import { startCatalog } from './catalog-model.ts';
 import { folderWith, publishDistinct } from './follow-world.ts';
+import { published, tell } from './tell-catalog.ts';
 
 const followed: BucketReport = {
   destination: 's3://bucket/mirror',
   followed: { files: 0, put: 0, removed: 0, aborted: 0, foreign: [], locked: [] },
   error: null,
 };
-
-/** Tells a catalog of the tables in a folder. */
-function tell(
-  dataDir: string,
-  { uri }: { uri: string },
-  set: Record<string, string | number> = {},
-  bucket: BucketReport | null = null,
-) {
-  const pairs = Object.entries({ dataDir, 'export.catalog.uri': uri, 'retry.attemptsMax': 1, ...set });
-  const { settings } = loadSettings({}, { set: pairs.map(([path, value]) => ({ path, value })) });
-  const clock = { now: () => Date.now(), sleep: () => Promise.resolve() };
-  return tellCatalog(
-    { published: publishedFilesIn(dataDir), settings, clock, signal: new AbortController().signal },
-    bucket,
-  );
-}
-
-/** The address of the metadata that is published. */
-function published(dataDir: string): string {
-  const table = readTable(publishedFilesIn(dataDir), 'distinct_ids');
-  return addressOf(table?.metadata.location ?? '', metadataName(table?.entry.version ?? 0));
-}
 
 test.each([
   { knowsOverwrite: true, prefix: undefined },

@@ -102,6 +102,7 @@ it('export, snapshots and status: the snapshots have as many rows as the mirror'
   expect(paths.filter((path) => !existsSync(path))).toEqual([]);
   expect((await run('snapshots', ['--sql', 'duckdb'])).stdout).toContain('CREATE OR REPLACE TABLE "recordings"');
   expect((await run('snapshots', ['persons', '--dbt'])).stdout).toContain('name: analytics_mirror');
+  expect((await run('snapshots', ['persons', '--dbt', 'model'])).stdout).toContain("materialized='incremental'");
   const copy = join(workspace.dataDir, 'snapshots');
   expect((await run('snapshots', ['--verify', copy])).stdout).toContain('the copy is what is published now');
   expect((await run('snapshots', ['--verify', join(copy, 'persons', 'x')], 2)).stderr).toContain(

@@ -166,9 +166,12 @@ const known: Moment[][] = [
 
 /**
  * Plays random histories: whatever is published in between, loaded as documented, has to be the mirror. Returns how many deltas
- * were published.
+ * were published. `readers`: others who take what is published after each export, and say what they have then.
  */
-export async function checkHistories(numRuns: number): Promise<number> {
+export async function checkHistories(
+  numRuns: number,
+  readers?: (dataDir: string) => Promise<unknown[]>,
+): Promise<number> {
   let deltas = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
@@ -188,6 +191,7 @@ export async function checkHistories(numRuns: number): Promise<number> {
           deltas += kind === 'delta' ? 1 : 0;
           shown = mirrored(db);
           expect(await load(world.dataDir)).toEqual(shown);
+          if (readers) expect(await readers(world.dataDir)).toEqual(shown);
           await reader.follow();
           expect([...reader.own.keys()].toSorted()).toEqual(keys(`SELECT uuid FROM persons ORDER BY uuid`));
           expect([...reader.told]).toEqual(expect.arrayContaining(left));

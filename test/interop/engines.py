@@ -1,8 +1,10 @@
 """Opens the Iceberg tables of a data folder with every engine, and compares keys and rows with what the mirror holds.
 
     engines.py DATA_DIR base|deltas             the tables are the mirror
+    engines.py DATA_DIR note                    notes what the mirror holds, and the times at which the newest snapshots of the tables were made
     engines.py DATA_DIR remember                picks a person and prints the uuid; keeps the keys of the mirror
-    engines.py DATA_DIR erasure UUID            the tables are the mirror without the person, and no file of them names the person
+    engines.py DATA_DIR erasure UUID            the tables are the mirror without the person, also as of each time that was noted, without
+                                                all who were erased; and no file of them names the person
 
 With the variables TABLES (s3://bucket/prefix), AWS_ENDPOINT_URL and OBJECTS (the folder in which the store keeps what is below that
 prefix), the tables are read from a bucket. With CATALOG (an address) and NAMESPACE, pyiceberg also finds them through a REST catalog;
@@ -15,6 +17,7 @@ import json
 import os
 import sqlite3
 import sys
+from datetime import datetime, timezone
 
 folder, step, *person = sys.argv[1:]
 folder = os.path.realpath(folder)
@@ -30,6 +33,7 @@ unpublished = [name for name in keys if not os.path.exists(f"{folder}/snapshots/
 if unpublished:
     sys.exit(f"not published: {', '.join(unpublished)}")
 kept = f"{folder}/../kept.json"
+noted = f"{folder}/../noted-{os.path.basename(root)}-{is_bucket}.json"
 
 
 def table_of(name):
@@ -43,7 +47,13 @@ def metadata_of(name):
         return f"{table_of(name)}/metadata/v{hint.read().decode()}.metadata.json"
 
 
-def duckdb(name, key):
+def static_table(name):
+    from pyiceberg.table import StaticTable
+
+    return StaticTable.from_metadata(metadata_of(name), storage if is_bucket else {})
+
+
+def duckdb(name, key, at=None):
     import duckdb
 
     connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
@@ -56,39 +66,41 @@ def duckdb(name, key):
         connection.execute(
             f"CREATE SECRET (TYPE s3, KEY_ID '{key_id}', SECRET '{secret}', REGION 'us-east-1', ENDPOINT '{place}', URL_STYLE 'path', USE_SSL false)"
         )
-    return [row[0] for row in connection.execute(f"SELECT {key} FROM iceberg_scan('{table_of(name)}')").fetchall()]
+    then = f", snapshot_from_timestamp = make_timestamp({at}000)" if at else ""
+    return [row[0] for row in connection.execute(f"SELECT {key} FROM iceberg_scan('{table_of(name)}'{then})").fetchall()]
 
 
-def pyiceberg(name, key):
-    from pyiceberg.table import StaticTable
-
-    table = StaticTable.from_metadata(metadata_of(name), storage if is_bucket else {})
+def pyiceberg(name, key, at=None):
+    table = static_table(name)
     # Every reader follows the same addresses, which have to be those of the place that is read.
     if table.location() != table_of(name):
         raise ValueError(f"the table says that it lies in {table.location()}")
-    return table.scan(selected_fields=(key,)).to_arrow()[key].to_pylist()
+    snapshot = table.snapshot_as_of_timestamp(at).snapshot_id if at else None
+    return table.scan(selected_fields=(key,), snapshot_id=snapshot).to_arrow()[key].to_pylist()
 
 
-def polars(name, key):
+def polars(name, key, at=None):
     import polars
 
     options = storage if is_bucket else None
-    return polars.scan_iceberg(metadata_of(name), storage_options=options).select(key).collect()[key].to_list()
+    snapshot = static_table(name).snapshot_as_of_timestamp(at).snapshot_id if at else None
+    return polars.scan_iceberg(metadata_of(name), storage_options=options, snapshot_id=snapshot).select(key).collect()[key].to_list()
 
 
-def clickhouse(name, key):
+def clickhouse(name, key, at=None):
     import chdb
 
     place = table_of(name).replace("s3://", f"{endpoint}/")
     table = f"icebergS3('{place}/', '{key_id}', '{secret}')" if is_bucket else f"icebergLocal('{place}')"
-    found = chdb.query(f"SELECT {key} FROM {table}", "JSONCompactStrings")
+    then = f" SETTINGS iceberg_timestamp_ms = {at}" if at else ""
+    found = chdb.query(f"SELECT {key} FROM {table}{then}", "JSONCompactStrings")
     return [row[0] for row in json.loads(str(found))["data"]]
 
 
 session = None
 
 
-def spark(name, key):
+def spark(name, key, at=None):
     global session
     if session is None:
         from pyspark.sql import SparkSession
@@ -108,7 +120,8 @@ def spark(name, key):
         builder = SparkSession.builder.master("local[1]").config("spark.jars.packages", ",".join(packages))
         session = builder.config(map=config).getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
-    return [row[0] for row in session.read.format("iceberg").load(table_of(name)).select(key).collect()]
+    then = {"timestampAsOf": datetime.fromtimestamp(at / 1000, timezone.utc).isoformat(" ", "milliseconds")} if at else {}
+    return [row[0] for row in session.read.format("iceberg").options(**then).load(table_of(name)).select(key).collect()]
 
 
 def catalog(name, key):
@@ -164,9 +177,31 @@ def merged(name):
         return [row[0] for row in mirror.execute(sql, [name])]
 
 
+def erased(name):
+    with sqlite3.connect(f"file:{folder}/mirror.db?mode=ro", uri=True) as mirror:
+        sql = "SELECT key FROM deletions WHERE dataset = ? AND reason IN ('erased', 'deleted')"
+        return {row[0] for row in mirror.execute(sql, [name])}
+
+
+def moments():
+    if not os.path.exists(noted):
+        return {}
+    with open(noted) as file:
+        return json.load(file)
+
+
+if step == "note":
+    past = moments()
+    for name in ["persons", "recordings"]:
+        newest = static_table(name).history()[-1].timestamp_ms
+        past.setdefault(name, {})[str(newest)] = mirrored(name)
+    with open(noted, "w") as file:
+        json.dump(past, file)
+    sys.exit(0)
+
 if step == "remember":
-    # The least key is a bound.
-    person = [mirrored("persons")[0]]
+    # The least key is a bound. The person has been there all the time.
+    person = [min(set(mirrored("persons")).intersection(*moments()["persons"].values()))]
     print(person[0])
     left = {name: mirrored(name) for name in keys}
     with open(kept, "w") as file:
@@ -195,6 +230,20 @@ for name in keys:
         failed = failed or not verdict.endswith("rows") or verdict.startswith("WRONG")
         print(f"{'bucket' if is_bucket else 'folder'} {step:8} {name:13} {engine.__name__:11} {verdict}", flush=True)
 if step == "erasure":
+    gone = {name: erased(name) for name in ["persons", "recordings"]}
+    for name, past in moments().items():
+        for engine in [duckdb, pyiceberg, polars, clickhouse, *(one for one in engines if one.__name__ == "spark")]:
+            wrong = []
+            for at, then in past.items():
+                try:
+                    found = sorted(map(str, engine(name, keys[name], int(at))))
+                    if found != sorted(set(then) - gone[name]):
+                        wrong.append(f"{at}: {len(found)} rows, expected {len(set(then) - gone[name])}")
+                except Exception as error:
+                    wrong.append(f"{at}: {str(error)[:300]}")
+            failed = failed or len(wrong) > 0
+            without = sum(len(set(then) & gone[name]) for then in past.values())
+            print(f"{'bucket' if is_bucket else 'folder'} past     {name:13} {engine.__name__:11} {len(past)} times, {without} rows erased {' '.join(wrong)}", flush=True)
     for path in glob.glob(f"{objects}/*/metadata/*"):
         with open(path, "rb") as file:
             if "/deletions/" not in path and person[0].encode() in file.read():

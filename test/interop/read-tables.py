@@ -1,4 +1,5 @@
-"""Reads the folders of tables that standard input names, one to a line, and prints what pyiceberg and DuckDB find: two lists of rows."""
+"""Reads the folders of tables that standard input names, one to a line, and prints what pyiceberg and DuckDB find: each a list of rows for
+each snapshot, by its time, and one for now."""
 
 import glob
 import importlib
@@ -19,9 +20,15 @@ for line in sys.stdin:
     folder = line.rstrip("\n")
     with open(f"{folder}/metadata/version-hint.text") as hint:
         metadata = f"{folder}/metadata/v{hint.read()}.metadata.json"
+    table = StaticTable.from_metadata(metadata)
+    times = [entry.timestamp_ms for entry in table.history()]
+    # As of each time at which a snapshot was made, and now.
+    then = [table.scan(snapshot_id=table.snapshot_as_of_timestamp(time).snapshot_id) for time in times]
+    scan = "SELECT * FROM iceberg_scan($1"
+    asked = [(f"{scan}, snapshot_from_timestamp = make_timestamp({time}000))", [folder]) for time in times]
     found = [
-        StaticTable.from_metadata(metadata).scan().to_arrow().to_pylist(),
-        connection.sql("SELECT * FROM iceberg_scan($1)", params=[folder]).to_arrow_table().to_pylist(),
+        [each.to_arrow().to_pylist() for each in [*then, table.scan()]],
+        [connection.sql(sql, params=given).to_arrow_table().to_pylist() for sql, given in [*asked, (f"{scan})", [folder])]],
     ]
     # Times in microseconds, as the tests have them.
     print(json.dumps(found, default=lambda time: round(time.timestamp() * 1e6)), flush=True)

@@ -6,7 +6,7 @@ import { nobody } from '../../src/contract/identity.ts';
 import { removeUnnamedParts } from '../../src/snapshot/publish.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
-import { listAll } from '../export/export-fixture.ts';
+import { exportDataset, exportRequest, listAll } from '../export/export-fixture.ts';
 import { breakDisk } from '../kill/broken-disk.ts';
 import { sweep } from '../kill/sweep.ts';
 import { filesWithoutSnapshot, readIcebergTable } from './iceberg/table-reader.ts';
@@ -22,12 +22,20 @@ const subject = { ...nobody, person_uuid: ['a', 'd'] };
 const oldParts = ['part-00001.parquet', 'part-00002.parquet', 'part-00003.parquet'];
 const newParts = ['part-00003.parquet', 'part-00004.parquet', 'part-00005.parquet'];
 
-/** A snapshot of three parts, two of which hold the subject. */
+/** A snapshot of three parts, two of which hold the subject; a delta of it, without `b`; and a newer full snapshot. */
 const published = mkdtempSync(join(tmpdir(), 'mirror-published-'));
 
 beforeAll(async () => {
   const rows = ['a', 'b', 'c', 'd', 'e'].map((key) => personRow(key));
   await publishRows(published, 'persons', rows, { partRows: 2 });
+  const request = exportRequest(published, {
+    dataset: 'persons',
+    rows: [personRow('c')],
+    settings: { partRows: 2, keep: 100, promote: [], mask: [] },
+    continues: { basedOn: snapshotId, deletions: snapshotId },
+  });
+  await exportDataset({ ...request, table: { location: datasetFolder(published, 'persons'), gone: () => ['b'] } });
+  await publishRows(published, 'persons', [personRow('x')]);
 });
 afterAll(() => rmSync(published, { recursive: true }));
 
@@ -63,17 +71,27 @@ export async function readersFind(dataDir: string): Promise<'old' | 'new'> {
   expect(keys).toEqual(isOld ? ['a', 'b', 'c', 'd', 'e'] : ['b', 'c', 'e']);
   expect(manifest.erasure_epoch).toBe(isOld ? 3 : 4);
   // The table follows the manifest.
-  const { rows } = await readIcebergTable(datasetFolder(dataDir, 'persons'));
-  const inTable = rows.map(({ person_uuid: key }) => key);
-  expect(isOld || inTable.length < 5 ? keys : ['a', 'b', 'c', 'd', 'e']).toEqual(inTable);
+  expect(isOld ? [past.old] : [past.old, past.new]).toContainEqual(await readPast(dataDir));
   return isOld ? 'old' : 'new';
+}
+
+const past = {
+  old: [['a', 'b', 'c', 'd', 'e'], ['a', 'd', 'e', 'c'], ['x']],
+  new: [['b', 'c', 'e'], ['e', 'c'], ['x']],
+};
+
+/** The keys that the table shows, in each of its snapshots. */
+async function readPast(dataDir: string): Promise<unknown[][]> {
+  const folder = datasetFolder(dataDir, 'persons');
+  const { snapshotIds } = await readIcebergTable(folder);
+  const tables = await Promise.all(snapshotIds.map((id) => readIcebergTable(folder, id)));
+  return tables.map(({ rows }) => rows.map(({ person_uuid: key }) => key));
 }
 
 /** Nothing lies in the snapshot's folder but what its manifest names, nor anything in the temporary folder. */
 export async function expectClean(dataDir: string): Promise<void> {
   const isOld = (await readersFind(dataDir)) === 'old';
-  const { rows } = await readIcebergTable(datasetFolder(dataDir, 'persons'));
-  expect(rows).toHaveLength(isOld ? 5 : 3);
+  expect(await readPast(dataDir)).toEqual(isOld ? past.old : past.new);
   expect(await filesWithoutSnapshot(datasetFolder(dataDir, 'persons'))).toEqual([]);
   expect(listAll(snapshotFolder(dataDir, 'persons', snapshotId))).toEqual([
     'manifest.json',

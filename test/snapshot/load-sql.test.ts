@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { CurrentSnapshot } from '../../src/snapshot/current-snapshots.ts';
-import { dbtSources, duckDbScript } from '../../src/snapshot/load-sql.ts';
+import { dbtModel, dbtSources, duckDbScript } from '../../src/snapshot/load-sql.ts';
 
 const snapshot = (
   dataset: CurrentSnapshot['dataset'],
@@ -74,4 +74,14 @@ it('sources of dbt are as fresh as the newest complete pass of their list, and t
   expect(deletions?.columns).toEqual([{ name: 'key', data_tests: ['not_null'] }]);
   expect(JSON.stringify(passes?.columns)).toContain(`max(pass_id)`);
   expect(dbtSources(all.slice(0, 2), ['persons'])).not.toContain('freshness');
+});
+
+// Without the table's name, `person_uuid` is a column of `deletions` there, and the whole table goes.
+it('a model of dbt names the table in each comparison with deletions, and compares numbers', () => {
+  const model = dbtModel('persons');
+  expect(model).toContain('gone.key = version.person_uuid AND gone._seq > version._seq');
+  expect(model.replaceAll(/(?:version|known|gone)\.\w+/g, '').match(/person_uuid|\b_seq\b|\w+_at\b/g)).toEqual([
+    'person_uuid',
+    '_seq',
+  ]);
 });

@@ -1,6 +1,6 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app/app.ts';
-import { publishedDatasets, type PublishedDataset } from '../../contract/datasets.ts';
+import { isMirrored, publishedDatasets, type PublishedDataset } from '../../contract/datasets.ts';
 import { AppError } from '../../core/errors.ts';
 import { bytesText, countedText, countText, minuteText, printableLines } from '../../core/words.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type CurrentSnapshot,
 } from '../../snapshot/current-snapshots.ts';
 import { dataContract } from '../../snapshot/data-contract.ts';
-import { dbtSources, deletionsOf, duckDbScript } from '../../snapshot/load-sql.ts';
+import { dbtModel, dbtSources, deletionsOf, duckDbScript } from '../../snapshot/load-sql.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import { namesEngine } from '../../load/address.ts';
 import { verifyWarehouse, type TableCheck } from '../../load/verify-warehouse.ts';
@@ -26,7 +26,7 @@ import { addSchemaOption, givenWarehouse } from '../warehouse-options.ts';
 type SnapshotsFlags = {
   files?: boolean;
   sql?: 'duckdb';
-  dbt?: boolean;
+  dbt?: 'sources' | 'model';
   contract?: boolean;
   verify?: string;
   schema: string;
@@ -40,7 +40,14 @@ export function define(command: Command, context: CommandContext): CommandAction
     .addOption(
       new Option('--sql <engine>', 'print statements that load the files').choices(['duckdb']).conflicts('dbt'),
     )
-    .option('--dbt', 'print the sources of a dbt project that reads the files (adapter dbt-duckdb)')
+    .addOption(
+      new Option(
+        '--dbt [what]',
+        'print the sources of a dbt project that reads the files (adapter dbt-duckdb), or the model that keeps one dataset as a table',
+      )
+        .choices(['sources', 'model'])
+        .preset('sources'),
+    )
     .addOption(
       new Option('--contract', 'print an Open Data Contract (ODCS) of the tables').conflicts(['files', 'sql', 'dbt']),
     )
@@ -55,7 +62,7 @@ export function define(command: Command, context: CommandContext): CommandAction
     help: `
 Files have other names after the next export and after an erasure: ask again before each load. The rows of a dataset are its
 full snapshot and the deltas that follow it; the statements of --sql and --dbt put them together, and leave out the rows
-that have left since. The sources of --dbt have freshness, and tests that fail where the newest pass of a list is not complete.
+that have left since. The sources of --dbt have freshness, and tests that fail where the newest pass of a list is not complete. The model of --dbt model is incremental; it is printed once.
 --contract describes the tables that \`load\` makes, and classifies the columns that tell of persons.
 --verify reads the copy, wherever persons/<snapshot id>/part-00001.parquet and the others lie below the place. It names files
 that are missing or differ, and files that an erasure has replaced or that are no longer published: they may hold erased
@@ -70,12 +77,14 @@ Examples:
   analytics-mirror snapshots persons --files
   analytics-mirror snapshots --sql duckdb | duckdb warehouse.duckdb
   analytics-mirror snapshots --dbt > models/sources.yml
+  analytics-mirror snapshots persons --dbt model > models/persons.sql
   analytics-mirror snapshots --contract > contract.yaml
   analytics-mirror snapshots --verify /mnt/lake/analytics
   analytics-mirror snapshots --verify s3://lake/analytics
   analytics-mirror snapshots persons --verify warehouse.duckdb`,
     run: async (app, given: PublishedDataset[], flags: SnapshotsFlags) => {
       const wanted = given.length > 0 ? given : publishedDatasets;
+      if (flags.dbt === 'model') return { json: { model: modelOf(given) }, text: modelOf(given) };
       const all = listCurrentSnapshots(publishedFilesIn(app.settings.dataDir));
       const snapshots = all.filter(({ dataset }) => wanted.includes(dataset));
       if (snapshots.length === 0)
@@ -113,6 +122,14 @@ async function verifyAt(
   await using source = await openCopySource(place, settings, signal);
   const gone = (): string[] => goneSnapshots(readLedger(dataDir));
   return await verifyCopy({ published: publishedFilesIn(dataDir), datasets, gone }, source, signal);
+}
+
+function modelOf([dataset, ...others]: readonly PublishedDataset[]): string {
+  if (dataset !== undefined && others.length === 0 && isMirrored(dataset)) return dbtModel(dataset);
+  throw new AppError('--dbt model prints the model of one dataset that has deltas', {
+    code: 'usage',
+    hint: `name one of ${publishedDatasets.filter(isMirrored).join(', ')}; of the others, select from the source`,
+  });
 }
 
 function textOf(

@@ -21,9 +21,10 @@ type SnapshotContent = {
   schema: TableSchema;
   /** Where readers see a file of the table. */
   at: (name: string) => string;
-  /** Manifests that stand already, each with its bytes, and those to be written. */
-  standing: readonly (TableManifest & { bytes: number })[];
-  written: readonly TableManifest[];
+  /** Its own manifests, which are to be written, and others that stand already. */
+  manifests: readonly TableManifest[];
+  /** How many bytes a manifest has that stands. */
+  bytesOf: (name: string) => number;
 };
 
 /** The name of a snapshot's manifest list. */
@@ -38,7 +39,7 @@ export function manifestName({ id, content }: Pick<TableManifest, 'id' | 'conten
 
 /** The manifests of a snapshot that are not written yet, and the list of all of them, as files. */
 export function encodeSnapshot(snapshot: SnapshotContent): { name: string; content: Buffer }[] {
-  const { id, parent, sequence, schema, at, standing, written } = snapshot;
+  const { id, parent, sequence, schema, at, manifests, bytesOf } = snapshot;
   const headers = {
     schema: JSON.stringify(schema),
     'schema-id': String(schema['schema-id']),
@@ -46,16 +47,16 @@ export function encodeSnapshot(snapshot: SnapshotContent): { name: string; conte
     'partition-spec-id': '0',
     'format-version': '2',
   };
-  const files = written.map((manifest) => {
+  const files = manifests.flatMap((manifest) => {
+    if (manifest.id !== id) return [];
     const content = manifest.content === 'parts' ? 'data' : 'deletes';
     const bytes = encodeAvro({
       schema: manifestSchemas[manifest.content],
       headers: { ...headers, content },
       records: manifest.entries,
     });
-    return { name: manifestName(manifest), content: bytes, manifest };
+    return { name: manifestName(manifest), content: bytes };
   });
-  const listed = [...standing, ...files.map(({ manifest, content }) => ({ ...manifest, bytes: content.length }))];
   const listHeaders = {
     'snapshot-id': String(id),
     'parent-snapshot-id': parent === undefined ? 'null' : String(parent),
@@ -65,19 +66,21 @@ export function encodeSnapshot(snapshot: SnapshotContent): { name: string; conte
   const list = encodeAvro({
     schema: manifestListSchema,
     headers: listHeaders,
-    records: listed.map((manifest) => recordOf(manifest, at)),
+    records: manifests.map((manifest) => {
+      const name = manifestName(manifest);
+      return recordOf(manifest, at(name), files.find((file) => file.name === name)?.content.length ?? bytesOf(name));
+    }),
   });
-  return [...files.map(({ name, content }) => ({ name, content })), { name: listName(id), content: list }];
+  return [...files, { name: listName(id), content: list }];
 }
 
 /** A manifest as a list names it: the same in the list of each snapshot. */
-function recordOf(manifest: TableManifest & { bytes: number }, at: (name: string) => string): object {
-  const { id, sequence, content, entries, bytes } = manifest;
+function recordOf({ id, sequence, content, entries }: TableManifest, path: string, bytes: number): object {
   const [added, existing] = [1, 0].map((status) => entries.filter((entry) => entry.status === status));
   const rows = (some: readonly ManifestEntry[] = []): number =>
     some.reduce((sum, { data_file: file }) => sum + file.record_count, 0);
   return {
-    manifest_path: at(manifestName(manifest)),
+    manifest_path: path,
     manifest_length: bytes,
     partition_spec_id: 0,
     content: content === 'parts' ? 0 : 1,

@@ -4,22 +4,38 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { PublishedDataset } from '../../contract/datasets.ts';
 import { measureFile, sha256 } from '../../core/digest.ts';
 import { publishedShapes } from '../columns.ts';
-import { type Manifest, type ManifestFile, type TableEntry, snapshotOf } from '../manifest.ts';
+import type { Manifest, ManifestFile, TableEntry } from '../manifest.ts';
 import { type PublishedFiles, fileText } from '../published-files.ts';
 import { encodeSnapshot, listName } from './encode-snapshot.ts';
-import { deletesName, layersOf, manifestsOf, type DeletesFile, type Layer, type Part } from './layers.ts';
+import {
+  bytesIn,
+  deletesName,
+  firstTogether,
+  layersOf,
+  manifestsOf,
+  type DeletesFile,
+  type Layer,
+  type Part,
+} from './layers.ts';
+import { measureParts } from './part-metrics.ts';
 import { writePositionDeletes } from './position-deletes.ts';
 import {
   addressOf,
   describe,
-  digestOfChain,
+  digestOfShown,
   isFileOf,
   metadataBytes,
   metadataName,
   type PublishedTable,
   tableFolder,
 } from './table-files.ts';
-import { type TableMetadata, type TableSnapshot, schemaOf } from './table-metadata.ts';
+import {
+  type TableMetadata,
+  type TableSchema,
+  type TableSnapshot,
+  schemaOf,
+  snapshotsOfChain,
+} from './table-metadata.ts';
 
 /** What a table is to show. */
 export type TableTask = {
@@ -27,16 +43,14 @@ export type TableTask = {
   dataset: PublishedDataset;
   /** Where readers see the folder of the dataset: a path or an address. */
   location: string;
-  /** The manifests of the full snapshot and its deltas, as they will be. */
+  /** The manifests of a full snapshot and its deltas, as they will be: the newest ones, or those of which one is rewritten. */
   chain: readonly Manifest[];
   /** The manifest that is written together with the table. The others of the chain are on disk. */
   written: Manifest;
   /** The local path of a part, which may still be in a draft. */
   pathOf: (manifest: Manifest, file: ManifestFile) => string;
-  /** The table of until now. */
+  /** The table of until now. Its snapshots stay, so that readers can look back. */
   previous: PublishedTable | undefined;
-  /** Whether the table's older snapshots stay, so that readers can look back. */
-  keepsHistory: boolean;
   /**
    * What is new: a full snapshot; the last delta, and the keys whose rows have left since the snapshot before it; or parts that
    * replace others (each by its old name), whose removed rows are in `removedRows`.
@@ -44,7 +58,7 @@ export type TableTask = {
   change:
     | { is: 'full' }
     | { is: 'delta'; gone: Iterable<string> }
-    | { is: 'rewrite'; snapshotId: string; replaced: ReadonlyMap<string, string> };
+    | { is: 'rewrite'; replaced: ReadonlyMap<string, string> };
 };
 
 /** Files of a table that are not published yet: contents, the names of those in the draft, and what CURRENT is to say. */
@@ -57,107 +71,179 @@ export type PreparedTable = {
 /** A file of rows to pass over that is not published yet. */
 type NewDeletes = DeletesFile & { sha256: string };
 
-/** The numbers and times of the version that is being made, and what it keeps of the one before. */
-type NextVersion = {
-  version: number;
+/** A snapshot of the table that is being made: the layer that it shows, its numbers and time, and the one in whose place it comes. */
+type NewSnapshot = {
+  layer: number;
+  id: number;
   sequence: number;
   atMs: number;
-  id: number;
-  last: TableMetadata | undefined;
-  kept: readonly TableSnapshot[];
-  full: Manifest;
-  newest: Manifest;
+  parent: number | undefined;
+  replaces: number | undefined;
 };
 
-function nextVersion({ chain, previous, keepsHistory }: TableTask): NextVersion {
-  const newest = chain.at(-1);
-  const [full] = chain;
-  if (!newest || !full) throw new Error('a table of no snapshot');
+/** The version that is being made: its new snapshots, those of until now that it keeps or replaces, and its schemas. */
+type NextVersion = {
+  atMs: number;
+  made: readonly NewSnapshot[];
+  kept: readonly TableSnapshot[];
+  schemas: { present: TableSchema; all: TableSchema[] };
+};
+
+function nextVersion(task: TableTask): NextVersion {
+  const { location, chain, written, previous, change } = task;
   const last = previous?.metadata;
-  const atMs = Math.max(Date.parse(newest.created_at), (last?.['last-updated-ms'] ?? 0) + 1);
-  return {
-    version: (previous?.entry.version ?? 0) + 1,
-    sequence: Math.max((last?.['last-sequence-number'] ?? 0) + 1, chain.length),
-    atMs,
-    id: Math.max(atMs, (last?.['current-snapshot-id'] ?? 0) + 1),
-    last,
-    kept: keepsHistory ? (last?.snapshots ?? []) : [],
-    full,
-    newest,
-  };
+  // The files of a table that lay elsewhere are named by where they were: its history ends there.
+  const kept = last && last.location === location ? last.snapshots : [];
+  const nextMs = (last?.['last-updated-ms'] ?? 0) + 1;
+  const atMs = change.is === 'rewrite' ? nextMs : Math.max(Date.parse(written.created_at), nextMs);
+  const id = Math.max(atMs, ...(last?.snapshots.map((snapshot) => snapshot['snapshot-id'] + 1) ?? []));
+  const first = chain.indexOf(written);
+  // Those that have rewritten parts come again under other ids, since no reader may take one for the other.
+  const old: readonly (TableSnapshot | undefined)[] =
+    last && change.is === 'rewrite' ? snapshotsOfChain(last, chain[0]?.snapshot_id).slice(first) : [undefined];
+  const made = old.map((snapshot, nth): NewSnapshot => ({
+    layer: first + nth,
+    id: id + nth,
+    sequence: snapshot?.['sequence-number'] ?? (last?.['last-sequence-number'] ?? 0) + 1,
+    atMs: snapshot?.['timestamp-ms'] ?? atMs,
+    parent: nth > 0 ? id + nth - 1 : snapshot ? snapshot['parent-snapshot-id'] : kept.at(-1)?.['snapshot-id'],
+    replaces: snapshot?.['snapshot-id'],
+  }));
+  return { atMs, made, kept, schemas: schemasOf(task) };
 }
 
 /** Makes the files of a table, and publishes none. Throws DuckDB's errors. */
 export async function prepareTable(connection: DuckDBConnection, task: TableTask): Promise<PreparedTable> {
+  const { published, dataset, chain, previous, change } = task;
   const next = nextVersion(task);
-  const { id, kept, version, sequence } = next;
-  const { chain, previous, change } = task;
+  const version = (previous?.entry.version ?? 0) + 1;
   const at = (name: string): string => addressOf(task.location, name);
   const parts = partsOf(task);
-  const before =
-    previous && change.is !== 'full'
-      ? layersOf(previous, next.full, chain.length - (change.is === 'delta' ? 1 : 0))
-      : [];
-  const deletes = await prepareDeletes(connection, task, { parts, old: before, name: deletesName(id) });
-  const earlier = change.is === 'delta' ? before : [];
-  const last = chain.length - 1;
-  const layers: Layer[] = [
-    ...earlier,
-    { id, sequence, generations: { from: earlier.length === 0 ? 0 : last, to: last }, deletes },
-  ];
-  const schemas = schemasOf(task, next);
-  const files = encodeSnapshot({
-    id,
-    parent: kept.at(-1)?.['snapshot-id'],
-    sequence,
-    schema: schemas.present,
-    at,
-    ...(await manifestsOf(connection, previous, { parts, layers, at, columns: next.full.columns })),
-  });
-  const snapshot = snapshotOfVersion(next, { at, parts, layers, schemaId: schemas.present['schema-id'] });
-  const metadata = metadataOf(task, next, { at, snapshot, schemas });
+  const [full] = chain;
+  if (!full) throw new Error('a table of no snapshot');
+  const before = previous && change.is !== 'full' ? layersOf(previous, full) : [];
+  const first = next.made[0]?.layer ?? 0;
+  const layers: Layer[] = before.slice(0, first);
+  const drafts: NewDeletes[] = [];
+  const folder = chain.length > 1 && change.is !== 'full' ? published.openDraft(tableFolder(dataset)) : undefined;
+  for (const { id, sequence, layer } of next.made) {
+    const old = change.is === 'delta' ? before : before.slice(layer, layer + 1);
+    const name = deletesName(id);
+    const deletes = folder ? await prepareDeletes(connection, task, { parts, old, folder, name }) : undefined;
+    if (deletes) drafts.push(deletes);
+    layers.push({ id, sequence, deletes });
+  }
+  const listed = parts.filter(({ layer }) => layer >= firstTogether(first)).map(({ local }) => local);
+  const metrics = await measureParts(connection, listed, full.columns);
+  const files: { name: string; content: Buffer }[] = [];
+  const bytesOf = (name: string): number =>
+    files.find((file) => file.name === name)?.content.length ?? (previous ? bytesIn(previous.entry, name) : 0);
+  const schema = next.schemas.present;
+  for (const { layer, id, sequence, parent } of next.made) {
+    const manifests = manifestsOf(layer, { parts, layers, at, metrics });
+    files.push(...encodeSnapshot({ id, parent, sequence, schema, at, bytesOf, manifests }));
+  }
+  const metadata = metadataOf(task, next, { at, parts, layers });
   files.push({ name: metadataName(version), content: metadataBytes(metadata) });
-  // A reader that has just been told the version before finds it.
+  // A reader that has just been told the version before finds it, unless it shows what was erased.
   const stays = (name: string): boolean =>
-    kept.some((each) => isFileOf(name, each['snapshot-id'])) || (kept.length > 0 && name === metadataName(version - 1));
+    metadata.snapshots.some((each) => isFileOf(name, each['snapshot-id'])) ||
+    metadata['metadata-log'].some((log) => log['metadata-file'] === at(name));
   const entry: TableEntry = {
     version,
     files: [
       ...(previous?.entry.files.filter(({ name }) => stays(name)) ?? []),
       ...files.map(describe),
-      ...(deletes ? [{ name: deletes.name, bytes: deletes.bytes, sha256: deletes.sha256 }] : []),
+      ...drafts.map(({ name, bytes, sha256: digest }) => ({ name, bytes, sha256: digest })),
     ],
   };
-  return { files, drafts: deletes ? [deletes.name] : [], entry };
+  return { files, drafts: drafts.map(({ name }) => name), entry };
 }
 
-/** The schemas that the kept snapshots have, and that of the new one, which may be one of them. */
-function schemasOf({ dataset }: TableTask, { last, kept, full }: NextVersion) {
+/** The schemas of the table, and that of the chain, which may be one that is known. */
+function schemasOf({ dataset, chain, previous }: TableTask): NextVersion['schemas'] {
   // A delta has columns of its own, which say what it is.
-  const { columns } = full;
+  const columns = chain[0]?.columns ?? [];
   const key = { name: publishedShapes[dataset].key.name, repeats: publishedShapes[dataset].keyRepeats };
-  const before = (last?.schemas ?? []).filter((schema) =>
-    kept.some((snapshot) => snapshot['schema-id'] === schema['schema-id']),
-  );
+  const before = previous?.metadata.schemas ?? [];
   const known = before.find(
     (schema) => JSON.stringify(schema) === JSON.stringify(schemaOf(columns, key, schema['schema-id'])),
   );
-  const present =
-    known ?? schemaOf(columns, key, Math.max(-1, ...(last?.schemas ?? []).map((each) => each['schema-id'])) + 1);
+  const present = known ?? schemaOf(columns, key, Math.max(-1, ...before.map((each) => each['schema-id'])) + 1);
   return { present, all: known ? before : [...before, present] };
 }
 
-function snapshotOfVersion(
-  { id, sequence, atMs, kept, full, newest }: NextVersion,
+function metadataOf(
+  { published, dataset, location, chain, written, previous, change }: TableTask,
+  { atMs, made, kept: old, schemas }: NextVersion,
+  { at, parts, layers }: { at: (name: string) => string; parts: readonly Part[]; layers: readonly Layer[] },
+): TableMetadata {
+  const last = previous?.metadata;
+  const idNow = new Map(made.map(({ replaces, id }) => [replaces, id]));
+  const comes = made.map((one) => snapshotOfLayer(one, schemas.present['schema-id'], { at, parts, layers, chain }));
+  const kept = old.map((snapshot): TableSnapshot => {
+    const parent = snapshot['parent-snapshot-id'];
+    const renewed = comes[made.findIndex(({ replaces }) => replaces === snapshot['snapshot-id'])];
+    return (
+      renewed ?? { ...snapshot, ...(parent !== undefined && { 'parent-snapshot-id': idNow.get(parent) ?? parent }) }
+    );
+  });
+  const snapshots = [...kept, ...comes.filter((_snapshot, nth) => made[nth]?.replaces === undefined)];
+  const newest = snapshots.at(-1);
+  if (!newest) throw new Error('a table of no snapshot');
+  const digestOf = (snapshotId: string): string | null =>
+    snapshotId === written.snapshot_id
+      ? sha256(fileText(written))
+      : published.digestOfManifest({ dataset, snapshotId });
+  return {
+    'format-version': 2,
+    'table-uuid': last?.['table-uuid'] ?? randomUUID(),
+    location,
+    'last-sequence-number': newest['sequence-number'],
+    'last-updated-ms': atMs,
+    'last-column-id': Math.max(
+      last?.['last-column-id'] ?? 0,
+      ...chain.flatMap(({ columns }) => columns.map((column) => column.element_id ?? column.id)),
+    ),
+    'current-schema-id': newest['schema-id'],
+    schemas: schemas.all,
+    'default-spec-id': 0,
+    'partition-specs': [{ 'spec-id': 0, fields: [] }],
+    'last-partition-id': 999,
+    'default-sort-order-id': 0,
+    'sort-orders': [{ 'order-id': 0, fields: [] }],
+    properties: { 'analytics-mirror.manifests': digestOfShown(snapshots, digestOf) },
+    'current-snapshot-id': newest['snapshot-id'],
+    refs: { main: { 'snapshot-id': newest['snapshot-id'], type: 'branch' } },
+    snapshots,
+    'snapshot-log': snapshots.map((each) => ({
+      'timestamp-ms': each['timestamp-ms'],
+      'snapshot-id': each['snapshot-id'],
+    })),
+    'metadata-log':
+      previous && kept.length > 0 && change.is !== 'rewrite'
+        ? [
+            {
+              'timestamp-ms': previous.metadata['last-updated-ms'],
+              'metadata-file': at(metadataName(previous.entry.version)),
+            },
+          ]
+        : [],
+  };
+}
+
+function snapshotOfLayer(
+  { layer, id, sequence, atMs, parent }: NewSnapshot,
+  schemaId: number,
   {
     at,
     parts,
     layers,
-    schemaId,
-  }: { at: (name: string) => string; parts: readonly Part[]; layers: readonly Layer[]; schemaId: number },
+    chain,
+  }: { at: (name: string) => string; parts: readonly Part[]; layers: readonly Layer[]; chain: readonly Manifest[] },
 ): TableSnapshot {
-  const deletes = layers.flatMap((layer) => layer.deletes ?? []);
-  const parent = kept.at(-1)?.['snapshot-id'];
+  const shown = parts.filter((part) => part.layer <= layer);
+  const deletes = layers.slice(0, layer + 1).flatMap((each) => each.deletes ?? []);
   return {
     'sequence-number': sequence,
     'snapshot-id': id,
@@ -166,77 +252,29 @@ function snapshotOfVersion(
     'manifest-list': at(listName(id)),
     summary: {
       operation: parent === undefined ? 'append' : 'overwrite',
-      'total-data-files': String(parts.length),
-      'total-records': String(parts.reduce((sum, { file }) => sum + file.rows, 0)),
+      'total-data-files': String(shown.length),
+      'total-records': String(shown.reduce((sum, { file }) => sum + file.rows, 0)),
       'total-delete-files': String(deletes.length),
       'total-position-deletes': String(deletes.reduce((sum, { rows }) => sum + rows, 0)),
-      'analytics-mirror.full': full.snapshot_id,
-      'analytics-mirror.snapshot': newest.snapshot_id,
+      'analytics-mirror.full': chain[0]?.snapshot_id ?? '',
+      'analytics-mirror.snapshot': chain[layer]?.snapshot_id ?? '',
     },
     'schema-id': schemaId,
   };
 }
 
-function metadataOf(
-  { published, location, chain, written }: TableTask,
-  { version, sequence, atMs, id, last, kept, full, newest }: NextVersion,
-  {
-    at,
-    snapshot,
-    schemas,
-  }: { at: (name: string) => string; snapshot: TableSnapshot; schemas: ReturnType<typeof schemasOf> },
-): TableMetadata {
-  const snapshots = [...kept, snapshot];
-  const digests = chain.map((manifest) => ({
-    id: manifest.snapshot_id,
-    manifest: manifest === written ? sha256(fileText(manifest)) : published.digestOfManifest(snapshotOf(manifest)),
-  }));
-  return {
-    'format-version': 2,
-    'table-uuid': last?.['table-uuid'] ?? randomUUID(),
-    location,
-    'last-sequence-number': sequence,
-    'last-updated-ms': atMs,
-    'last-column-id': Math.max(
-      last?.['last-column-id'] ?? 0,
-      ...[...full.columns, ...newest.columns].map((column) => column.element_id ?? column.id),
-    ),
-    'current-schema-id': schemas.present['schema-id'],
-    schemas: schemas.all,
-    'default-spec-id': 0,
-    'partition-specs': [{ 'spec-id': 0, fields: [] }],
-    'last-partition-id': 999,
-    'default-sort-order-id': 0,
-    'sort-orders': [{ 'order-id': 0, fields: [] }],
-    properties: { 'analytics-mirror.manifests': digestOfChain(digests) },
-    'current-snapshot-id': id,
-    refs: { main: { 'snapshot-id': id, type: 'branch' } },
-    snapshots,
-    'snapshot-log': snapshots.map((each) => ({
-      'timestamp-ms': each['timestamp-ms'],
-      'snapshot-id': each['snapshot-id'],
-    })),
-    'metadata-log':
-      last && kept.length > 0
-        ? [{ 'timestamp-ms': last['last-updated-ms'], 'metadata-file': at(metadataName(version - 1)) }]
-        : [],
-  };
-}
-
-function partsOf({ location, chain, pathOf, change }: TableTask): Part[] {
-  return chain.flatMap((manifest, generation) =>
+function partsOf({ location, chain, written, pathOf, change }: TableTask): Part[] {
+  return chain.flatMap((manifest, layer) =>
     manifest.files.map((file): Part => {
       const place = (name: string): string => `${location}/${manifest.snapshot_id}/${name}`;
-      const isRewritten = change.is === 'rewrite' && change.snapshotId === manifest.snapshot_id;
-      const oldName = isRewritten ? change.replaced.get(file.name) : undefined;
-      const isNew = change.is !== 'delta' || generation === chain.length - 1;
+      const oldName = change.is === 'rewrite' && manifest === written ? change.replaced.get(file.name) : undefined;
       return {
         local: pathOf(manifest, file),
         path: place(file.name),
         oldPath: place(oldName ?? file.name),
-        isNew,
+        isNew: change.is !== 'delta' || layer === chain.length - 1,
         file,
-        generation,
+        layer,
       };
     }),
   );
@@ -244,15 +282,13 @@ function partsOf({ location, chain, pathOf, change }: TableTask): Part[] {
 
 async function prepareDeletes(
   connection: DuckDBConnection,
-  { published, dataset, chain, change }: TableTask,
-  { parts, old, name }: { parts: readonly Part[]; old: readonly Layer[]; name: string },
+  { published, dataset, change }: TableTask,
+  { parts, old, folder, name }: { parts: readonly Part[]; old: readonly Layer[]; folder: string; name: string },
 ): Promise<NewDeletes | undefined> {
-  if (chain.length < 2 || change.is === 'full') return undefined;
-  const folder = tableFolder(dataset);
-  const to = join(published.openDraft(folder), name);
+  const to = join(folder, name);
   const rows = await writePositionDeletes(connection, {
     parts,
-    old: old.flatMap(({ deletes }) => (deletes ? [published.localPath(folder, deletes.name)] : [])),
+    old: old.flatMap(({ deletes }) => (deletes ? [published.localPath(tableFolder(dataset), deletes.name)] : [])),
     superseded: change.is === 'delta' ? { key: publishedShapes[dataset].key.name, gone: change.gone } : null,
     to,
   });

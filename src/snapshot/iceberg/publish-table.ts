@@ -2,13 +2,13 @@ import { publishedDatasets } from '../../contract/datasets.ts';
 import type { Current } from '../manifest.ts';
 import type { PublishedFiles } from '../published-files.ts';
 import type { PreparedTable } from './prepare-table.ts';
-import type { TableMetadata, TableSnapshot } from './table-metadata.ts';
+import { type TableMetadata, type TableSnapshot, snapshotsOfChain } from './table-metadata.ts';
 import {
-  chainOf,
   describe,
-  digestOfChain,
+  digestOfShown,
   hintName,
   isFileOf,
+  isShownBy,
   addressOf,
   metadataBytes,
   metadataName,
@@ -68,9 +68,10 @@ export function settleTables(published: PublishedFiles): void {
   for (const dataset of new Set([...publishedDatasets, ...Object.keys(current.tables ?? {})])) {
     const entry = current.tables?.[dataset];
     if (entry) {
-      const wanted = digestOfChain(chainOf(published, current, dataset));
-      const isShown = (version: number): boolean =>
-        readMetadata(published, dataset, metadataName(version))?.properties['analytics-mirror.manifests'] === wanted;
+      const isShown = (version: number): boolean => {
+        const metadata = readMetadata(published, dataset, metadataName(version));
+        return metadata !== undefined && isShownBy(metadata, { published, current, dataset });
+      };
       if (!isShown(entry.version)) {
         const next = entry.version + 1;
         nameTable(current, dataset, isShown(next) ? preparedTable(published, dataset, next) : undefined);
@@ -81,19 +82,30 @@ export function settleTables(published: PublishedFiles): void {
   }
 }
 
-/** Makes a table forget its snapshots of published snapshots that are about to be deleted. The newest one is not among them. */
+/**
+ * Makes a table forget its snapshots of published snapshots that are about to be deleted, and of the deltas that continue these.
+ * The newest one is not among them.
+ */
 export function forgetSnapshots(published: PublishedFiles, dataset: string, ids: readonly string[]): void {
   const table = ids.length > 0 ? readTable(published, dataset) : undefined;
   if (!table) return;
   const { entry, metadata } = table;
-  const isGone = ({ summary }: TableSnapshot): boolean =>
-    ids.includes(summary['analytics-mirror.full']) || ids.includes(summary['analytics-mirror.snapshot']);
+  const isGone = (snapshot: TableSnapshot): boolean => {
+    const chain = snapshotsOfChain(metadata, snapshot.summary['analytics-mirror.full']);
+    const upToIt = chain.slice(0, chain.indexOf(snapshot) + 1);
+    return upToIt.some(({ summary }) => ids.includes(summary['analytics-mirror.snapshot']));
+  };
   const gone = metadata.snapshots.filter(isGone).map((snapshot) => snapshot['snapshot-id']);
   if (gone.length === 0) return;
   const snapshots = metadata.snapshots.filter((snapshot) => !isGone(snapshot));
   const next: TableMetadata = {
     ...metadata,
     schemas: metadata.schemas.filter((schema) => snapshots.some((each) => each['schema-id'] === schema['schema-id'])),
+    properties: {
+      'analytics-mirror.manifests': digestOfShown(snapshots, (snapshotId) =>
+        published.digestOfManifest({ dataset, snapshotId }),
+      ),
+    },
     snapshots,
     'snapshot-log': metadata['snapshot-log'].filter((log) => !gone.includes(log['snapshot-id'])),
     'metadata-log': [
@@ -119,13 +131,15 @@ export function forgetSnapshots(published: PublishedFiles, dataset: string, ids:
   showTable(published, dataset);
 }
 
-/** A table that was prepared for a rewrite. It has one snapshot, that of the rewrite. */
+/** A table that was prepared for a rewrite. */
 function preparedTable(published: PublishedFiles, dataset: string, version: number): PreparedTable | undefined {
   const folder = tableFolder(dataset);
-  const id = readMetadata(published, dataset, metadataName(version))?.['current-snapshot-id'];
+  const shown = readMetadata(published, dataset, metadataName(version))?.snapshots ?? [];
   const names = published
     .listFiles(folder)
-    .filter((name) => name === metadataName(version) || isFileOf(name, id ?? -1));
+    .filter(
+      (name) => name === metadataName(version) || shown.some((snapshot) => isFileOf(name, snapshot['snapshot-id'])),
+    );
   const files = names.flatMap((name) => {
     const measured = published.measure(folder, name);
     return measured ? [{ name, ...measured }] : [];

@@ -3,7 +3,7 @@ import { readJson } from '../../core/exact-json.ts';
 import type { SnapshotName } from '../file-names.ts';
 import { type Current, type TableEntry, currentIds } from '../manifest.ts';
 import type { PublishedFiles } from '../published-files.ts';
-import { TableMetadata } from './table-metadata.ts';
+import { TableMetadata, type TableSnapshot, snapshotsOfChain } from './table-metadata.ts';
 
 /** The file that names the version of a table that readers without a catalog read. */
 export const hintName = 'version-hint.text';
@@ -33,15 +33,14 @@ export type PublishedTable = { entry: TableEntry; metadata: TableMetadata };
 
 /**
  * The table of a dataset that CURRENT names. Undefined where there is none, where one of its files is missing or has other
- * bytes than CURRENT says, and where the table shows other snapshots than CURRENT names.
+ * bytes than CURRENT says, and where the table shows other snapshots than CURRENT names, or than are published.
  */
 export function readTable(published: PublishedFiles, dataset: string): PublishedTable | undefined {
   const current = published.readCurrent();
   const entry = current.tables?.[dataset];
   if (!entry?.files.every((file) => problemOfFile(published, dataset, file) === undefined)) return undefined;
   const metadata = readMetadata(published, dataset, metadataName(entry.version));
-  const shown = metadata?.properties['analytics-mirror.manifests'];
-  return metadata && shown === digestOfChain(chainOf(published, current, dataset)) ? { entry, metadata } : undefined;
+  return metadata && isShownBy(metadata, { published, current, dataset }) ? { entry, metadata } : undefined;
 }
 
 /** The metadata in a file of a table; undefined where it cannot be read. */
@@ -72,18 +71,25 @@ export function problemOfFile(
   return published.measure(tableFolder(dataset), name)?.sha256 === digest ? undefined : 'sha256';
 }
 
-/** A snapshot's id, and the SHA-256 of its manifest. */
-type ChainLink = { id: string; manifest: string | null };
-
-/** The full snapshot of a dataset that CURRENT names, and its deltas. */
-export function chainOf(published: PublishedFiles, current: Current, dataset: string): ChainLink[] {
-  return currentIds(current, dataset).map((id) => ({
-    id,
-    manifest: published.digestOfManifest({ dataset, snapshotId: id }),
-  }));
+/** Whether a table shows what CURRENT names, and every published snapshot that it shows is as it was then. */
+export function isShownBy(
+  metadata: TableMetadata,
+  { published, current, dataset }: { published: PublishedFiles; current: Current; dataset: string },
+): boolean {
+  const ids = currentIds(current, dataset);
+  const shown = snapshotsOfChain(metadata, ids[0]).map(({ summary }) => summary['analytics-mirror.snapshot']);
+  const digestOf = (snapshotId: string): string | null => published.digestOfManifest({ dataset, snapshotId });
+  return (
+    String(shown) === String(ids) &&
+    metadata.properties['analytics-mirror.manifests'] === digestOfShown(metadata.snapshots, digestOf)
+  );
 }
 
-/** One digest of a full snapshot and its deltas. A table says with it what it shows. */
-export function digestOfChain(chain: readonly ChainLink[]): string {
-  return sha256(chain.map(({ id, manifest }) => `${id} ${manifest}\n`).join(''));
+/** One digest of the manifests of the published snapshots that those of a table show. */
+export function digestOfShown(
+  snapshots: readonly TableSnapshot[],
+  digestOf: (snapshotId: string) => string | null,
+): string {
+  const ids = snapshots.map(({ summary }) => summary['analytics-mirror.snapshot']);
+  return sha256(ids.map((id) => `${id} ${digestOf(id)}\n`).join(''));
 }

@@ -61,7 +61,7 @@ export const TableMetadata = z.strictObject({
   'last-partition-id': z.literal(999),
   'default-sort-order-id': z.literal(0),
   'sort-orders': z.tuple([noFields.extend({ 'order-id': z.literal(0) })]),
-  /** `manifests`: the digest of the manifests of the published snapshots that the table shows. */
+  /** `manifests`: the digest of the manifests of all published snapshots that the table shows, older ones too. */
   properties: z.strictObject({ 'analytics-mirror.manifests': z.string().regex(/^[0-9a-f]{64}$/) }),
   'current-snapshot-id': count,
   refs: z.strictObject({ main: z.strictObject({ 'snapshot-id': count, type: z.literal('branch') }) }),
@@ -70,6 +70,11 @@ export const TableMetadata = z.strictObject({
   'metadata-log': z.array(z.strictObject({ 'timestamp-ms': count, 'metadata-file': z.string() })),
 });
 export type TableMetadata = z.infer<typeof TableMetadata>;
+
+/** The snapshots of a table that show a published full snapshot and its deltas, oldest first: one for each. */
+export function snapshotsOfChain({ snapshots }: TableMetadata, full: string | undefined): TableSnapshot[] {
+  return snapshots.filter(({ summary }) => summary['analytics-mirror.full'] === full);
+}
 
 const typeNames = {
   string: 'string',

@@ -39,7 +39,16 @@ type Metadata = {
   'last-column-id': number;
   'current-schema-id': number;
   schemas: { 'schema-id': number; fields: Field[] }[];
-  snapshots: { 'snapshot-id': number; 'manifest-list': string; 'sequence-number': number; 'schema-id': number }[];
+  snapshots: {
+    'snapshot-id': number;
+    'parent-snapshot-id'?: number;
+    'timestamp-ms': number;
+    'manifest-list': string;
+    'sequence-number': number;
+    'schema-id': number;
+    summary: Record<string, string>;
+  }[];
+  'snapshot-log': { 'snapshot-id': number; 'timestamp-ms': number }[];
 };
 
 /** A table as a reader finds it. */
@@ -118,7 +127,39 @@ export async function readIcebergTable(folder: string, snapshotId?: number): Pro
   for (const path of gone.keys())
     if (!entries.some(({ data_file: file }) => file.file_path === path))
       throw new Error('deleted rows of an unknown part');
+  checkHistory(metadata);
+  const total = { records: 'total-records', parts: 'total-data-files', deletes: 'total-delete-files' };
+  const is = {
+    records: sumOf(entries, 0),
+    parts: entries.filter(({ data_file: file }) => file.content === 0).length,
+    deletes: entries.filter(({ data_file: file }) => file.content === 1).length,
+  };
+  for (const name of ['records', 'parts', 'deletes'] as const)
+    if (snapshot.summary[total[name]] !== String(is[name])) throw new Error(`a summary with other ${name}`);
+  if (snapshot.summary['total-position-deletes'] !== String(sumOf(entries, 1))) throw new Error('other deleted rows');
   return { metadata, rows: found, snapshotIds: snapshots };
+}
+
+function sumOf(entries: readonly Entry[], content: number): number {
+  return entries.reduce((sum, { data_file: file }) => sum + (file.content === content ? file.record_count : 0), 0);
+}
+
+/** The snapshots follow on one another, in time, number and parents, and the log names them and no others. */
+function checkHistory({ snapshots, 'snapshot-log': log, 'current-snapshot-id': now }: Metadata): void {
+  if (snapshots.at(-1)?.['snapshot-id'] !== now) throw new Error('a table whose newest snapshot is not the last');
+  for (const [nth, one] of snapshots.entries()) {
+    const before = snapshots[nth - 1];
+    if (
+      String([log[nth]?.['snapshot-id'], log[nth]?.['timestamp-ms']]) !==
+      String([one['snapshot-id'], one['timestamp-ms']])
+    )
+      throw new Error('a log of other snapshots');
+    if (!before) continue;
+    if (one['parent-snapshot-id'] !== before['snapshot-id']) throw new Error('a snapshot with another parent');
+    if (one['sequence-number'] <= before['sequence-number']) throw new Error('a snapshot that does not count on');
+    if (one['timestamp-ms'] < before['timestamp-ms']) throw new Error('a snapshot that is older than its parent');
+  }
+  if (log.length !== snapshots.length) throw new Error('a log of more snapshots');
 }
 
 /** Every file beside a table that no snapshot of it leads to. */

@@ -73,8 +73,11 @@ const tables = ['persons', 'distinct_ids', 'deletions'] as const satisfies Publi
 const keys = { persons: 'person_uuid', distinct_ids: 'distinct_id', deletions: 'key' } as const;
 type Shown = Map<string, string>;
 
-/** Reads a table with engines of others; each gives its rows. */
-type AskEngines = (folder: string) => Promise<ReadRow[][]>;
+/** What a table showed when a snapshot was published, without who was erased since. */
+type Moment = { atMs: number; rows: Shown };
+
+/** Reads a table with engines of others; each gives its rows, for each time at which a snapshot of it was made. */
+type AskEngines = (folder: string) => Promise<ReadRow[][][]>;
 
 /** A row as any reader finds it. JSON of others has no bigint. */
 function comparable(row: ReadRow): string {
@@ -101,6 +104,7 @@ export function openTableWorld(datasets: readonly (typeof tables)[number][] = ta
     reachedBy?: string;
   } = { promote: [], keep: 2 };
   const shown = new Map<string, Shown>();
+  const moments = new Map<string, Map<string, Moment>>(datasets.map((dataset) => [dataset, new Map()]));
   const counts = { delta: 0, erase: 0, lookedBack: 0, restore: 0, others: 0 };
   const files = join(dataDir, 'snapshots');
   const kept = join(freshFolder(), 'copy');
@@ -133,10 +137,20 @@ export function openTableWorld(datasets: readonly (typeof tables)[number][] = ta
     try {
       for (const made of await exportMirror(context, { source, datasets, kind, onProgress: () => undefined }))
         counts.delta += made.kind === 'delta' ? 1 : 0;
-      for (const dataset of datasets) shown.set(dataset, mirrored(dataset));
+      for (const dataset of datasets) {
+        shown.set(dataset, mirrored(dataset));
+        if (options.iceberg !== false) await noteMoment(dataset);
+      }
     } finally {
       source.close();
     }
+  };
+  const noteMoment = async (dataset: (typeof tables)[number]): Promise<void> => {
+    const { metadata } = await readIcebergTable(datasetFolder(dataDir, dataset));
+    const made = metadata.snapshots.at(-1);
+    const id = made?.summary['analytics-mirror.snapshot'] ?? '';
+    const known = moments.get(dataset)?.get(id);
+    moments.get(dataset)?.set(id, { atMs: known?.atMs ?? made?.['timestamp-ms'] ?? 0, rows: mirrored(dataset) });
   };
   const restore = async (): Promise<void> => {
     if (!copy) return;
@@ -164,7 +178,8 @@ export function openTableWorld(datasets: readonly (typeof tables)[number][] = ta
         const parts = published.readManifest({ dataset, snapshotId: id }).files.map(({ name }) => name);
         await rewriteSnapshot(published, dataset, id, parts, identities, { epoch: (counts.erase += 1), signal });
       }
-      for (const person of persons) shown.get(dataset)?.delete(dataset === 'persons' ? uuidOf(person) : `d${person}`);
+      for (const rows of [shown.get(dataset), ...(moments.get(dataset)?.values() ?? []).map((moment) => moment.rows)])
+        for (const person of persons) rows?.delete(dataset === 'persons' ? uuidOf(person) : `d${person}`);
       if (published.listSnapshots(dataset).length > 0) expectGone(dataDir, dataset, persons);
     }
   };
@@ -192,33 +207,34 @@ export function openTableWorld(datasets: readonly (typeof tables)[number][] = ta
       copy = { shown: new Map([...shown].map(([dataset, rows]) => [dataset, new Map(rows)])), erasedSince: new Set() };
     }
   };
-  /** Every table, as an independent reader finds it, is what it has to be; every snapshot that it knows can be read. */
-  const check = async (): Promise<void> => {
+  /**
+   * Every table, as an independent reader finds it, is what it has to be, now and at each time that is kept. `isAnew`: the
+   * table was damaged, and shows the newest snapshot only.
+   */
+  const check = async ({ isAnew = false } = {}): Promise<void> => {
     for (const [dataset, expected] of shown) {
       const folder = datasetFolder(dataDir, dataset);
-      const { rows, snapshotIds } = await readIcebergTable(folder);
-      for (const others of (await askEngines?.(folder)) ?? []) {
-        expect(others.map(comparable).toSorted()).toEqual(rows.map(comparable).toSorted());
-        counts.others += 1;
-      }
-      const valueOf = (row: Record<string, unknown>): unknown =>
-        dataset === 'persons'
-          ? `${String(row['name'])}${JSON.stringify(row['distinct_ids'])}`
-          : (row['person_uuid'] ?? row['reason']);
-      const key = keys[dataset as keyof typeof keys];
-      const columns = {
-        persons: valueOf,
-        distinct_ids: valueOf,
-        deletions: (row: Record<string, unknown>) => row['reason'],
-      };
-      const found = rows.map((row) => [row[key], columns[dataset as keyof typeof columns](row)]);
-      expect(new Map(found as [string, string][])).toEqual(expected);
-      expect(rows).toHaveLength(expected.size);
+      const { metadata, rows, snapshotIds } = await readIcebergTable(folder);
+      expectRows(dataset, rows, expected);
       if (options.promote.length > 0 && dataset === 'persons' && rows[0] && 'property_plan' in rows[0])
         for (const row of rows) expect(row['property_plan']).toBe(row['name']);
-      for (const id of snapshotIds.slice(0, -1)) {
-        await readIcebergTable(folder, id);
-        counts.lookedBack += 1;
+      // Each published snapshot that is kept can be looked back to, at the time at which it was made.
+      const ids = published.listSnapshots(dataset).slice(isAnew && dataset === 'persons' ? -1 : 0);
+      const kept = ids.map(({ id }) => [id, moments.get(dataset)?.get(id)?.atMs]);
+      expect(
+        metadata.snapshots.map((each) => [each.summary['analytics-mirror.snapshot'], each['timestamp-ms']]),
+      ).toEqual(kept);
+      const past: ReadRow[][] = [];
+      for (const [nth, id] of snapshotIds.entries()) {
+        const then = await readIcebergTable(folder, id);
+        expectRows(dataset, then.rows, moments.get(dataset)?.get(String(kept[nth]?.[0]))?.rows);
+        past.push(then.rows);
+        counts.lookedBack += nth < snapshotIds.length - 1 ? 1 : 0;
+      }
+      for (const others of (await askEngines?.(folder)) ?? []) {
+        const sorted = (some: readonly ReadRow[]): string[] => some.map(comparable).toSorted();
+        expect(others.map(sorted)).toEqual([...past, rows].map(sorted));
+        counts.others += others.length;
       }
       expect(await filesWithoutSnapshot(folder)).toEqual([]);
     }
@@ -226,6 +242,19 @@ export function openTableWorld(datasets: readonly (typeof tables)[number][] = ta
     expect(readdirSync(join(dataDir, 'tmp'))).toEqual([]);
   };
   return { db, dataDir, published, perform, check, counts, options };
+}
+
+/** The rows of a table are those of a mirror. */
+function expectRows(dataset: string, rows: readonly ReadRow[], expected: Shown | undefined): void {
+  const valueOf = (row: ReadRow): unknown =>
+    dataset === 'persons'
+      ? `${String(row['name'])}${JSON.stringify(row['distinct_ids'])}`
+      : dataset === 'deletions'
+        ? row['reason']
+        : row['person_uuid'];
+  const found = rows.map((row) => [row[keys[dataset as keyof typeof keys]], valueOf(row)]);
+  expect(new Map(found as [string, string][])).toEqual(expected);
+  expect(rows).toHaveLength(expected?.size ?? -1);
 }
 
 /** No byte of a file of a table holds a key that was erased; its parts are searched by the tests of rewriting. */

@@ -24,7 +24,7 @@ test.runIf(python)('pyiceberg and DuckDB find the same rows, whatever happens', 
     engines.stdin.write(`${folder}\n`);
     // None follows where they have ended: then this throws.
     const { value: line = '' } = await lines.next();
-    return JSON.parse(line) as Record<string, unknown>[][];
+    return JSON.parse(line) as Record<string, unknown>[][][];
   });
   expect(others).toBeGreaterThan(50);
 });
