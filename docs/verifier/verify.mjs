@@ -90,7 +90,7 @@ const fields = {
   certificate: (value) => value === null || isHex(value),
   snapshots: someOf((value) => hasFields(value, 'dataset snapshot_id manifest')),
   found_snapshots: (value) => Array.isArray(value) && (value.length === 0 || fields.snapshots(value)),
-  dataset: oneOf('persons recordings playlists distinct_ids playlist_recordings deletions passes'),
+  dataset: oneOf('persons recordings playlists distinct_ids playlist_recordings deletions passes fence'),
   snapshot_id: matches(/^\d{8}T\d{6}\.\d{3}Z$/),
   manifest: (value) => value === null || isHex(value),
   cause: oneOf('publication recovery adoption repair'),
