@@ -89,22 +89,22 @@ export function eraseKit({ engine, consumer, tables, fence, keyFile }: KitReques
   const [keys, counts] = ['erase_kit_key', 'erase_kit_counts'].map((name) => nameOf(`${place}${name}`, dialect));
   const entries = `FROM ${nameOf(fence, dialect)} WHERE consumer = ${sqlText(consumer)}`;
   const valueOf = (column: string, kind: ReaderKind): string => {
-    const text = asText(dialect.name(column));
+    const text = asText(column);
     return kind === 'person_uuid' ? `lower(${text})` : text;
   };
   const isFenced = (table: string, { column, kind }: KitTable['identifying'][number]): string => {
-    const tag = hash(`substr(k.key, 1, 64) || ${sqlText(`${kind}:`)} || ${valueOf(column, kind)}`);
+    const tag = hash(`substr(k.key, 1, 64) || ${sqlText(`${kind}:`)} || ${valueOf(`e.${dialect.name(column)}`, kind)}`);
     const entry = hash(`substr(k.key, 65, 64) || ${tag}`);
-    return `${dialect.name(column)} IN (SELECT ${dialect.name(column)} FROM ${table} CROSS JOIN ${keys} AS k WHERE ${entry} IN (SELECT entry ${entries}))`;
+    return `${dialect.name(column)} IN (SELECT e.${dialect.name(column)} FROM ${table} AS e CROSS JOIN ${keys} AS k WHERE ${entry} IN (SELECT entry ${entries}))`;
   };
   const count = (step: string, table: string, where: string): string =>
     `INSERT INTO ${counts} SELECT ${sqlText(step)}, count(*) FROM ${table} WHERE ${where};`;
-  const counted = (step: string): string => `(SELECT max(n) FROM ${counts} WHERE step = ${sqlText(step)})`;
-  const textOf = (number: string): string => `coalesce(${dialect.text(number)}, 'null')`;
+  const counted = (step: string): string => `SELECT max(n) FROM ${counts} WHERE step = ${sqlText(step)}`;
+  const textOf = (number: string): string => `coalesce(${dialect.text(`(${number})`)}, 'null')`;
   const parts = tables.map(({ table: given, identifying, filled }, at) => {
     const table = nameOf(given, dialect);
     const each = identifying.map((one) => isFenced(table, one));
-    const isControl = identifying.map(({ column, kind }) => `${valueOf(column, kind)} = ${sqlText(controlIdentifier)}`);
+    const isControl = identifying.map(({ column, kind }) => `${valueOf(dialect.name(column), kind)} = ${sqlText(controlIdentifier)}`);
     const [any, control] = [`(${each.join(' OR ')})`, `(${isControl.join(' AND ')})`];
     const values = [...identifying.map(({ column }) => ({ column, value: controlIdentifier })), ...filled];
     return {
@@ -118,7 +118,7 @@ export function eraseKit({ engine, consumer, tables, fence, keyFile }: KitReques
       ],
       report: [
         `'{"table":${JSON.stringify(given)},"control":' || ${textOf(counted(`control ${at}`))}`,
-        `',"deleted":' || ${textOf(`${counted(`found ${at}`)} - ${counted(`left ${at}`)}`)}`,
+        `',"deleted":' || ${textOf(`(${counted(`found ${at}`)}) - (${counted(`left ${at}`)})`)}`,
         `',"left":' || ${textOf(counted(`left ${at}`))}`,
         `',"memory":' || ${memory(table)} || '}'`,
       ].join(' || '),
@@ -131,7 +131,7 @@ export function eraseKit({ engine, consumer, tables, fence, keyFile }: KitReques
     helper('step string, n int64').replace('#', counts ?? ''),
     ...parts.flatMap(({ statements }) => statements),
     ...commit(tables.map(({ table }) => nameOf(table, dialect))),
-    `SELECT '{"report":1,"consumer":"${consumer}","engine":"${engine}","epoch":' || ${textOf(`(SELECT max(epoch) ${entries})`)} || ',"tables":[' || ${parts.map(({ report }) => report).join(` || ',' || `)} || ']}' AS report;`,
+    `SELECT '{"report":1,"consumer":"${consumer}","engine":"${engine}","epoch":' || ${textOf(`SELECT max(epoch) ${entries}`)} || ',"tables":[' || ${parts.map(({ report }) => report).join(` || ',' || `)} || ']}' AS report;`,
     `DROP TABLE ${keys};`,
     `DROP TABLE ${counts};`,
   ]
