@@ -49,7 +49,10 @@ export const signer = z.strictObject({ command: z.array(z.string().min(1)).min(1
 /** An SSH key as a file of public keys has it, of Ed25519. */
 export const sshKey = z
   .string()
-  .regex(/^ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}( .*)?$/, 'is an SSH key of Ed25519: ssh-ed25519 AAAA…');
+  .regex(
+    /^ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}( .*)?$/,
+    'is an SSH key of Ed25519: ssh-ed25519 AAAA…',
+  );
 
 /** A cron expression; null, and an empty one, for none. */
 export const cron = z

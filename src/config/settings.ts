@@ -141,43 +141,48 @@ export const Settings = z.strictObject({
   }),
   playlists: z.strictObject({ shortIds: z.array(z.union([z.string().min(1), z.int().transform(String)])) }),
   sync: z.strictObject({ headUnchangedRows: count, windowsMax: count }),
-  export: z.strictObject({
-    partRows: count,
-    keep: count,
-    deltasMax: z.int().min(0),
-    promote: z.array(Promotion),
-    properties: z.enum(['all', 'listed']),
-    mask: z.array(Mask),
-    destination: bucketPlace.nullable(),
-    s3: bucketReach,
-    consumers: z
-      .array(ConsumerName)
-      .max(100)
-      .refine((names) => new Set(names).size === names.length, 'names a consumer twice'),
-    fence: z
-      .array(FencedConsumer)
-      .max(100)
-      .refine((all) => new Set(all.map(({ consumer }) => consumer)).size === all.length, 'names a consumer twice'),
-    iceberg: z.boolean(),
-    publicRoot: z
-      .string()
-      .regex(/^\P{Cc}+$/u)
-      .nullable(),
-    catalog: z
-      .strictObject({
-        uri: outsideUrl.nullable(),
-        warehouse: z.string().min(1).nullable(),
-        namespace: z.string().regex(/^[\w-]+(\.[\w-]+)*$/, 'must look like analytics or lake.analytics'),
-        tokenFile: z.string().min(1).nullable(),
-        clientFile: z.string().min(1).nullable(),
-        tokenUri: outsideUrl.nullable(),
-        scope: z.string().min(1).nullable(),
-      })
-      .refine(
-        ({ tokenFile, clientFile }) => tokenFile === null || clientFile === null,
-        'has either tokenFile or clientFile',
-      ),
-  }),
+  export: z
+    .strictObject({
+      partRows: count,
+      keep: count,
+      deltasMax: z.int().min(0),
+      promote: z.array(Promotion),
+      properties: z.enum(['all', 'listed']),
+      mask: z.array(Mask),
+      destination: bucketPlace.nullable(),
+      s3: bucketReach,
+      consumers: z
+        .array(ConsumerName)
+        .max(100)
+        .refine((names) => new Set(names).size === names.length, 'names a consumer twice'),
+      fence: z
+        .array(FencedConsumer)
+        .max(100)
+        .refine((all) => new Set(all.map(({ consumer }) => consumer)).size === all.length, 'names a consumer twice'),
+      iceberg: z.boolean(),
+      publicRoot: z
+        .string()
+        .regex(/^\P{Cc}+$/u)
+        .nullable(),
+      catalog: z
+        .strictObject({
+          uri: outsideUrl.nullable(),
+          warehouse: z.string().min(1).nullable(),
+          namespace: z.string().regex(/^[\w-]+(\.[\w-]+)*$/, 'must look like analytics or lake.analytics'),
+          tokenFile: z.string().min(1).nullable(),
+          clientFile: z.string().min(1).nullable(),
+          tokenUri: outsideUrl.nullable(),
+          scope: z.string().min(1).nullable(),
+        })
+        .refine(
+          ({ tokenFile, clientFile }) => tokenFile === null || clientFile === null,
+          'has either tokenFile or clientFile',
+        ),
+    })
+    .refine(({ fence, consumers }) => fence.every(({ consumer }) => consumers.includes(consumer)), {
+      path: ['fence'],
+      error: 'names a consumer that export.consumers does not name',
+    }),
   erasure: z.strictObject({
     deleteEvents: z.boolean(),
     deleteRecordings: z.enum(['auto', 'never']),

@@ -8,7 +8,10 @@ export const ConsumerName = z
 /** The name of a table of a consumer, with its schema before it. It stands on the ledger, and is no person's. */
 export const ReaderTable = z
   .string()
-  .regex(/^[a-z_][a-z0-9_]{0,62}(\.[a-z_][a-z0-9_]{0,62}){0,2}$/, 'is a table of small letters, digits and _, such as mart.events');
+  .regex(
+    /^[a-z_][a-z0-9_]{0,62}(\.[a-z_][a-z0-9_]{0,62}){0,2}$/,
+    'is a table of small letters, digits and _, such as mart.events',
+  );
 
 /** The name of a machine of a cluster. It stands on the ledger, and is no person's. */
 export const MachineName = z

@@ -47,7 +47,8 @@ const words: Readonly<Record<Engine, Words>> = {
     hash: (text) => `sha256(${text})`,
     asText: (column) => `${column}::VARCHAR`,
     begin: ['BEGIN;'],
-    helper: (columns) => `CREATE TEMP TABLE # (${columns.replaceAll('string', 'VARCHAR').replaceAll('int64', 'BIGINT')});`,
+    helper: (columns) =>
+      `CREATE TEMP TABLE # (${columns.replaceAll('string', 'VARCHAR').replaceAll('int64', 'BIGINT')});`,
     readKey: (keys, file) => `INSERT INTO ${keys} SELECT trim(content, chr(10)) FROM read_text(${sqlText(file)});`,
     remove: (table, where) => `DELETE FROM ${table} WHERE ${where};`,
     commit: () => ['COMMIT;', 'CHECKPOINT;'],
@@ -64,7 +65,10 @@ const words: Readonly<Record<Engine, Words>> = {
     remove: (table, where) => `ALTER TABLE ${table} DELETE WHERE ${where} SETTINGS mutations_sync = 2;`,
     commit: () => [],
     memory: (table) => {
-      const [name = '', database] = table.split('.').reverse().map((part) => sqlText(part.replaceAll('`', '')));
+      const [name = '', database] = table
+        .split('.')
+        .toReversed()
+        .map((part) => sqlText(part.replaceAll('`', '')));
       const of = `database = ${database ?? 'currentDatabase()'} AND table = ${name}`;
       return `'{"open_mutations":' || (SELECT toString(count()) FROM system.mutations WHERE ${of} AND NOT is_done) || ',"inactive_parts":' || (SELECT toString(count()) FROM system.parts WHERE ${of} AND NOT active) || '}'`;
     },
@@ -104,7 +108,9 @@ export function eraseKit({ engine, consumer, tables, fence, keyFile }: KitReques
   const parts = tables.map(({ table: given, identifying, filled }, at) => {
     const table = nameOf(given, dialect);
     const each = identifying.map((one) => isFenced(table, one));
-    const isControl = identifying.map(({ column, kind }) => `${valueOf(dialect.name(column), kind)} = ${sqlText(controlIdentifier)}`);
+    const isControl = identifying.map(
+      ({ column, kind }) => `${valueOf(dialect.name(column), kind)} = ${sqlText(controlIdentifier)}`,
+    );
     const [any, control] = [`(${each.join(' OR ')})`, `(${isControl.join(' AND ')})`];
     const values = [...identifying.map(({ column }) => ({ column, value: controlIdentifier })), ...filled];
     return {

@@ -57,7 +57,8 @@ export function runExportJob(
       const isMeant = (dataset: PublishedDataset): boolean =>
         table[dataset].published.pass !== 'playlists' || settings.playlists.shortIds.length > 0 || isSeenWhole(dataset);
       const isThere = (dataset: PublishedDataset): boolean =>
-        own.published.readCurrent().snapshots[dataset] !== undefined || (dataset === 'fence' && settings.export.fence.length > 0);
+        own.published.readCurrent().snapshots[dataset] !== undefined ||
+        (dataset === 'fence' && settings.export.fence.length > 0);
       const datasets = named ?? publishedDatasets.filter((one) => (one === 'fence' ? isThere(one) : isMeant(one)));
       const exported = withThoseThatBelong(datasets, isThere).filter(isSeenWhole);
       const onProgress = (dataset: PublishedDataset, done: number, total: number): void =>

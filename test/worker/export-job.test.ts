@@ -101,7 +101,9 @@ test('the fence is published where a consumer gets it, with every list, and anew
   expect(await since('delta')).toEqual(expect.any(String));
   const { snapshot_id: id, files } = manifestOf('fence');
   const rows = await readWithHyparquet(join(dataDir, 'snapshots/fence', id, files[0]?.name ?? ''));
-  expect(JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))).toContain('warehouse');
+  expect(JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))).toContain(
+    'warehouse',
+  );
   rmSync(join(dataDir, 'keys/fence-warehouse.key'));
   expect(await since('delta')).toBeNull();
 });

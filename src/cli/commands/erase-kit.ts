@@ -20,7 +20,11 @@ export function define(command: Command): CommandAction {
     .requiredOption('--consumer <name>', 'the consumer whose tables they are, as export.fence names it')
     .requiredOption('--table <table>', 'a table, its columns and their kinds; repeat it', readTable, [])
     .option('--fence <table>', 'the table into which the dataset fence was loaded', 'mirror.fence')
-    .option('--key <file>', "where the consumer's key is written (mode 0600), and where the statements read it", 'fence.key');
+    .option(
+      '--key <file>',
+      "where the consumer's key is written (mode 0600), and where the statements read it",
+      'fence.key',
+    );
   return {
     help: `
 A table is given as TABLE:COLUMN=KIND,…; the kinds are uuid, distinct_id and recording_id. COLUMN=value:TEXT fills a column that may
@@ -45,7 +49,10 @@ Examples:
       const key = `${consumerKey(dataDir, flags.consumer)}\n`;
       createFile(flags.key, key);
       if (readWholeFile(flags.key, 1024).toString() !== key)
-        throw new AppError('the file of the key holds something else', { code: 'usage', hint: 'name another file by --key' });
+        throw new AppError('the file of the key holds something else', {
+          code: 'usage',
+          hint: 'name another file by --key',
+        });
       const { for: engine, consumer, table: tables, fence, key: keyFile } = flags;
       const kit = eraseKit({ engine, consumer, tables, fence, keyFile });
       return Promise.resolve({ json: { kit }, text: kit });
