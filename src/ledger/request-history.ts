@@ -32,7 +32,7 @@ type ScanFacts = {
 };
 
 /** When it was recorded that a consumer has deleted too, and what was seen of that; null where there is its word only. */
-export type Acknowledged = { at: string; seen: Seen | null };
+type Acknowledged = { at: string; seen: Seen | null };
 
 /**
  * All that the ledger says of one request so far. Holds no personal data, and no MACs of its fence: those can be many, and
