@@ -71,8 +71,8 @@ const fields = {
   consumer: matches(/^[a-z][a-z0-9_-]{0,39}$/),
   consumers: (value) =>
     someOf(fields.consumer)(value) && value.every((name, at) => at === 0 || value[at - 1] < name),
-  seen: (value) => hasFields(value, 'assurance=seen_assurance report signer? tables not_covered'),
-  seen_assurance: oneOf('attested observed'),
+  seen: (value) => hasFields(value, 'assurance=seen_assurance report signer tables not_covered'),
+  seen_assurance: oneOf('attested'),
   tables: someOf(isTable),
   not_covered: (value) => Array.isArray(value) && value.every(isTable),
   machine: isMachine,

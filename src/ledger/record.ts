@@ -53,14 +53,13 @@ const consumers = z
   .refine((names) => names.every((name, at) => at === 0 || (names[at - 1] ?? '') < name));
 
 /**
- * What was seen of a consumer's tables. `attested`: a report (its SHA-256), signed with the consumer's SSH key (the SHA-256 of that), found
- * a control row and nobody erased in `tables`. `observed`: this program looked itself. `not_covered`: tables that can hold people,
- * and of which nothing was seen.
+ * What was seen of a consumer's tables: a report (its SHA-256), signed with the consumer's SSH key (the SHA-256 of that), found a control
+ * row and nobody erased in `tables`. `not_covered`: the tables that can hold people, and that it does not name.
  */
 export const seenFields = {
-  assurance: z.enum(['attested', 'observed']),
+  assurance: z.literal('attested'),
   report: hex,
-  signer: hex.optional(),
+  signer: hex,
   tables: z.array(ReaderTable).min(1),
   not_covered: z.array(ReaderTable),
 };

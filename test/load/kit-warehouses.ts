@@ -17,7 +17,7 @@ export function duckDbKit(): KitWarehouse {
         let report = '';
         for (const statement of statements) {
           const [row] = (await connection.runAndReadAll(statement)).getRowsJS();
-          if (statement.startsWith('SELECT')) report = String(row?.[0]);
+          if (statement.startsWith('SELECT')) report = typeof row?.[0] === 'string' ? row[0] : '';
         }
         return report;
       } finally {

@@ -72,9 +72,9 @@ const values: Record<string, (random: Random) => unknown> = {
   consumer: (random) => random.pick(consumers),
   consumers: (random) => consumers.filter((_name, at) => at === 1 || random.chance(0.5)).toSorted(),
   seen: (random) => ({
-    assurance: random.pick(['attested', 'observed']),
+    assurance: 'attested',
     report: hex(random, 64),
-    ...(random.chance(0.5) ? { signer: hex(random, 64) } : {}),
+    signer: hex(random, 64),
     tables: ['mart.events'],
     not_covered: random.pick([[], ['orders']]),
   }),

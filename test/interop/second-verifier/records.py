@@ -71,15 +71,9 @@ is_file = shaped(
     '/[0-9]{8}T[0-9]{6}\\.[0-9]{3}Z/part-[0-9]{5,}\\.parquet'
 )
 is_table = shaped('[a-z_][a-z0-9_]{0,62}([.][a-z_][a-z0-9_]{0,62}){0,2}')
-
-
-def is_seen(value):
-    bare = dict(
-        assurance=one_of('attested observed'), report=is_hash, tables=list_of(is_table), not_covered=list_of(is_table, least=0)
-    )
-    return exactly(**bare)(value) or exactly(signer=is_hash, **bare)(value)
-
-
+is_seen = exactly(
+    assurance=one_of('attested'), report=is_hash, signer=is_hash, tables=list_of(is_table), not_covered=list_of(is_table, least=0)
+)
 is_snapshot = exactly(dataset=is_dataset, snapshot_id=is_snapshot_id, manifest=or_null(is_hash))
 is_fence_entry = exactly(kind=one_of('person_uuid person_id distinct_id recording_id'), encrypted=is_hash)
 is_attention = one_of(
