@@ -1,5 +1,4 @@
-import type { DuckDBBlobVector } from '@duckdb/node-api';
-import type { DuckDb } from '../snapshot/duckdb.ts';
+import type { BlobVector, DuckDb } from '../snapshot/duckdb.ts';
 import { storageError } from '../snapshot/storage-error.ts';
 
 /** Reads published Parquet files by DuckDB. */
@@ -17,7 +16,7 @@ export async function* linesRead(reader: Reader, sql: string): AsyncGenerator<Bu
     const chunk = await explained(() => result.fetchChunk());
     if (!chunk || chunk.rowCount === 0) return;
     const { rowCount } = chunk;
-    const column = chunk.getColumnVector(0) as DuckDBBlobVector;
+    const column = chunk.getColumnVector(0) as BlobVector;
     // Short ones are views of the chunk, which lives no longer than this step.
     yield Buffer.concat(Array.from({ length: rowCount }, (_, row) => column.getItemBytes(row) ?? new Uint8Array()));
   }

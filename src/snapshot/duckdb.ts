@@ -20,6 +20,9 @@ type DuckDbLimits = {
   signal?: AbortSignal;
 };
 
+/** A column of BLOBs, whose bytes are taken without a copy where they are long. */
+export type BlobVector = DuckDbApi.DuckDBBlobVector;
+
 /** A connection that closes its database with itself. */
 export type DuckDb = Disposable & { readonly connection: DuckDbApi.DuckDBConnection };
 
