@@ -241,7 +241,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 1_890,
   ledger: 2_875,
   mirror: 7_345,
-  publish: 7_440,
+  publish: 7_441,
   erasure: 10_495,
   operate: 11_040,
   anchor: 320,
