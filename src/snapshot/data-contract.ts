@@ -32,6 +32,7 @@ const descriptions: Readonly<Record<PublishedDataset, string>> = {
 /** Columns that an erasure does not search for personal texts, and that name persons all the same: those erased, and users of the service. */
 const personalToo: Readonly<Partial<Record<PublishedDataset, readonly string[]>>> = {
   deletions: ['key'],
+  fence: ['entry'],
   playlists: ['created_by', 'last_modified_by'],
 };
 
