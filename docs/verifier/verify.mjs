@@ -36,11 +36,12 @@ const isTimeText = matches(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const isTime = (value) =>
   isTimeText(value) && !Number.isNaN(Date.parse(value)) && new Date(value).toISOString() === value;
 const isMachine = matches(/^[a-z0-9][a-z0-9.-]{0,62}$/);
+const isTable = matches(/^[a-z_][a-z0-9_]{0,62}(\.[a-z_][a-z0-9_]{0,62}){0,2}$/);
 const isFixedTarget = oneOf(
   'upstream.person upstream.events upstream.recordings upstream.playlists mirror aux bucket copies',
 );
 const isFileTarget = matches(
-  /^snapshot:(persons|recordings|playlists|distinct_ids|playlist_recordings|deletions|passes)\/\d{8}T\d{6}\.\d{3}Z\/part-\d{5,}\.parquet$/,
+  /^snapshot:(persons|recordings|playlists|distinct_ids|playlist_recordings|deletions|passes|fence)\/\d{8}T\d{6}\.\d{3}Z\/part-\d{5,}\.parquet$/,
 );
 const all = (isValue, names) => Object.fromEntries(words(names).map((name) => [name, isValue]));
 
@@ -51,7 +52,7 @@ const fields = {
     'seq epoch epoch_from epoch_to persons distinct_ids recordings quarantined files bytes needles hits',
   ),
   ...all(isCount, 'entries rows rows_before rows_removed passed_over left_out steps items token'),
-  ...all(isHex, 'subject authorisation encrypted readmitted_reason note old_key new_key report'),
+  ...all(isHex, 'subject authorisation encrypted readmitted_reason note old_key new_key report signer'),
   ...all(isTime, 'at due_at events_expected_by until served_at'),
   request: isUuid,
   requests: someOf(isUuid),
@@ -70,6 +71,10 @@ const fields = {
   consumer: matches(/^[a-z][a-z0-9_-]{0,39}$/),
   consumers: (value) =>
     someOf(fields.consumer)(value) && value.every((name, at) => at === 0 || value[at - 1] < name),
+  seen: (value) => hasFields(value, 'assurance=seen_assurance report signer tables not_covered'),
+  seen_assurance: oneOf('attested'),
+  tables: someOf(isTable),
+  not_covered: (value) => Array.isArray(value) && value.every(isTable),
   machine: isMachine,
   copy: matches(/^[0-9a-f]{32}$/),
   machines: (value) => someOf(isMachine)(value) && value.length <= 1000,
@@ -90,7 +95,7 @@ const fields = {
   certificate: (value) => value === null || isHex(value),
   snapshots: someOf((value) => hasFields(value, 'dataset snapshot_id manifest')),
   found_snapshots: (value) => Array.isArray(value) && (value.length === 0 || fields.snapshots(value)),
-  dataset: oneOf('persons recordings playlists distinct_ids playlist_recordings deletions passes'),
+  dataset: oneOf('persons recordings playlists distinct_ids playlist_recordings deletions passes fence'),
   snapshot_id: matches(/^\d{8}T\d{6}\.\d{3}Z$/),
   manifest: (value) => value === null || isHex(value),
   cause: oneOf('publication recovery adoption repair'),
@@ -126,7 +131,7 @@ const records = {
   certified: 'request generation certificate',
   sealed: 'request generation',
   readmitted: 'request generation reason=readmitted_reason entries',
-  acknowledged: 'request generation consumer note?',
+  acknowledged: 'request generation consumer note? seen?',
   replayed: 'epoch_from epoch_to rows',
   drill: 'outcome steps report',
   publishing: 'snapshots',
@@ -896,7 +901,8 @@ function requestHistories(wanted) {
     }
     if (type === 'acknowledged') {
       history.acknowledged.set(entry.consumer, at);
-      if (history.certified !== history.generation) history.consumers.set(entry.consumer, at);
+      const said = { acknowledged_at: at, ...entry.seen };
+      if (history.certified !== history.generation) history.consumers.set(entry.consumer, said);
     }
     if (type === 'certified') history.certified = entry.generation;
     if (type === 'awaiting_upstream') history.events_expected_by = entry.events_expected_by;
@@ -954,7 +960,7 @@ function deriveCertificate(history, { origin, stated }) {
   const isUnsure = !wasGone && words('not_verifiable unconfirmed').includes(events?.result);
   const isDropped = isUnsure && events_expected_by !== null && events.ended_at < events_expected_by;
   const consumers = [...history.consumers]
-    .map(([consumer, acknowledged_at]) => ({ consumer, acknowledged_at }))
+    .map(([consumer, said]) => ({ consumer, ...(said ?? { acknowledged_at: null }) }))
     .sort((a, b) => (a.consumer < b.consumer ? -1 : 1));
   return {
     ...history.decision,

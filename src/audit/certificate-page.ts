@@ -195,9 +195,15 @@ function consumers(certificate: Certificate): Markup {
     ${table(
       'Each consumer, and when an operator recorded that it has deleted the person too',
       ['Consumer', { heading: 'Deleted too', is: 'when' }],
-      certificate.consumers.map(({ consumer, acknowledged_at: at }) => [
+      certificate.consumers.map(({ consumer, acknowledged_at: at, assurance, tables = [], not_covered: bare = [] }) => [
         codeText(consumer),
-        at === null ? 'nothing recorded before this certificate' : `asserted, recorded ${minuteText(at)}`,
+        at === null
+          ? 'nothing recorded before this certificate'
+          : [
+              `${assurance ?? 'asserted'}, recorded ${minuteText(at)}`,
+              ...(tables.length > 0 ? [`of ${tables.join(', ')}`] : []),
+              ...(bare.length > 0 ? [`NOT COVERED: ${bare.join(', ')}`] : []),
+            ].join('; '),
       ]),
     )}
     <p class="soft">

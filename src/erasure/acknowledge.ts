@@ -2,9 +2,10 @@ import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { reasonMac } from '../core/secret-key.ts';
-import type { LedgerRecord } from '../ledger/record.ts';
+import type { LedgerRecord, Seen } from '../ledger/record.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import { boxKeyName } from '../mirror/fence.ts';
+import type { Attestation } from './attest.ts';
 import { requireRequest } from './receive.ts';
 import { requireReferences } from './request/reference.ts';
 import type { RequestRef } from './request/target-journal.ts';
@@ -23,8 +24,8 @@ export function provedGone(
   return { type: 'locally_verified', request: id, generation, ...named };
 }
 
-/** A consumer of the published files, and since when it is recorded that it has deleted the person too; null: it is not. */
-export type Acknowledgement = { consumer: string; acknowledgedAt: string | null };
+/** A consumer of the published files, since when it is recorded that it has deleted the person too (null: it is not), and what was seen of it. */
+export type Acknowledgement = { consumer: string; acknowledgedAt: string | null; seen: Seen | null };
 
 /**
  * The consumers that the settings or the ledger name, by name. None before the person is fenced: until then there
@@ -36,7 +37,10 @@ export function acknowledgementsOf(
 ): Acknowledgement[] {
   if (fence === null) return [];
   const names = [...new Set([...consumers, ...asked.keys(), ...acknowledged.keys()])].toSorted();
-  return names.map((consumer) => ({ consumer, acknowledgedAt: acknowledged.get(consumer) ?? null }));
+  return names.map((consumer) => {
+    const { at = null, seen = null } = acknowledged.get(consumer) ?? {};
+    return { consumer, acknowledgedAt: at, seen };
+  });
 }
 
 /**
@@ -53,13 +57,18 @@ export function countUnacknowledged(histories: Iterable<RequestHistory>, nowMs: 
 }
 
 /**
- * Records that a consumer says it has deleted a request's person too, once for each generation. Throws `usage` for a consumer
- * that neither the settings nor the ledger names, a request of which nothing is erased yet, and a note that is no reference.
+ * Records that a consumer says it has deleted a request's person too, once for each generation, and each report once. Throws `usage` for a
+ * consumer that neither the settings nor the ledger names, a request of which nothing is erased yet, a note that is no reference,
+ * and a report from before the erasure.
  */
 export function acknowledgeRequest(
   context: StepContext & { settings: { dataDir: string; export: Pick<Settings['export'], 'consumers'> } },
   idOrPrefix: string,
-  { consumer, note }: { consumer: string; note?: string | undefined },
+  {
+    consumer,
+    note,
+    attestation,
+  }: { consumer: string; note?: string | undefined; attestation?: Attestation | undefined },
 ): { id: string } {
   requireReferences({ note });
   const { db, ledger, settings } = context;
@@ -76,8 +85,28 @@ export function acknowledgeRequest(
       code: 'usage',
       hint: 'run `analytics-mirror reconcile` first',
     });
-  if (history.acknowledged.has(consumer)) return { id };
+  if (attestation && attestation.epoch < history.fence.epoch)
+    throw new AppError(`request ${id}: the report is older than the erasure`, {
+      code: 'usage',
+      hint: 'export, load the fence, and run the kit again',
+    });
+  const known = history.acknowledged.get(consumer);
+  if (known && (!attestation || known.seen?.report === attestation.seen.report)) return { id };
   const mac = note === undefined ? {} : { note: reasonMac(settings.dataDir, boxKeyName, note) };
-  record(context, { type: 'acknowledged', request: id, generation: history.generation, consumer, ...mac });
+  record(context, {
+    type: 'acknowledged',
+    request: id,
+    generation: history.generation,
+    consumer,
+    ...mac,
+    ...(attestation && { seen: attestation.seen }),
+  });
   return { id };
+}
+
+/** The requests that a report can be of: whose fence stood already when it was made. By id. */
+export function attestedBy({ epoch }: Attestation, histories: Iterable<RequestHistory>): string[] {
+  return [...histories].flatMap(({ request, generation, fence, isReadmitted }) =>
+    fence?.generation === generation && fence.epoch <= epoch && !isReadmitted ? [request] : [],
+  );
 }

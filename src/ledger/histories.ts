@@ -182,11 +182,13 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       history.readmittedAt = entry.at;
       history.isReadmitted = true;
       return;
-    case 'acknowledged':
-      history.acknowledged.set(entry.consumer, entry.at);
+    case 'acknowledged': {
+      const said = { at: entry.at, seen: entry.seen ?? null };
+      history.acknowledged.set(entry.consumer, said);
       if (history.certified.every(({ generation }) => generation !== history.generation))
-        history.consumers.set(entry.consumer, entry.at);
+        history.consumers.set(entry.consumer, said);
       return;
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { publishedDatasets } from '../contract/datasets.ts';
 import { identifierKinds } from '../contract/identity.ts';
-import { ConsumerName, MachineName } from '../contract/names.ts';
+import { ConsumerName, MachineName, ReaderTable } from '../contract/names.ts';
 import { isPossibleEnd } from './possible-ends.ts';
 import { TargetName } from './target.ts';
 import {
@@ -51,6 +51,20 @@ const consumers = z
   .array(ConsumerName)
   .min(1)
   .refine((names) => names.every((name, at) => at === 0 || (names[at - 1] ?? '') < name));
+
+/**
+ * What was seen of a consumer's tables: a report (its SHA-256), signed with the consumer's SSH key (the SHA-256 of that), found a control
+ * row and nobody erased in `tables`. `not_covered`: the tables that can hold people, and that it does not name.
+ */
+export const seenFields = {
+  assurance: z.literal('attested'),
+  report: hex,
+  signer: hex,
+  tables: z.array(ReaderTable).min(1),
+  not_covered: z.array(ReaderTable),
+};
+const Seen = z.strictObject(seenFields);
+export type Seen = z.infer<typeof Seen>;
 
 /** An identifier that is fenced, by its MAC, encrypted under the restore key. */
 const fenceEntry = z.strictObject({ kind: z.enum(identifierKinds), encrypted: hex });
@@ -180,8 +194,17 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('sealed'), ...about }),
   /** The fence of a request was lifted. `reason`: an HMAC of the reason that was given. */
   z.strictObject({ type: z.literal('readmitted'), ...about, reason: hex, entries: count }),
-  /** An operator recorded that a consumer of the published files has deleted too. `note`: an HMAC of the reference given. */
-  z.strictObject({ type: z.literal('acknowledged'), ...about, consumer: ConsumerName, note: hex.optional() }),
+  /**
+   * An operator recorded that a consumer of the published files has deleted too. `note`: an HMAC of the reference given. `seen`: what
+   * that rests on beside a word.
+   */
+  z.strictObject({
+    type: z.literal('acknowledged'),
+    ...about,
+    consumer: ConsumerName,
+    note: hex.optional(),
+    seen: Seen.optional(),
+  }),
   /** An older database was brought up to the ledger's epoch; so many rows had to leave it again. */
   z.strictObject({ type: z.literal('replayed'), epoch_from: count, epoch_to: count, rows: count }),
   /**

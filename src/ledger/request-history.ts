@@ -1,4 +1,4 @@
-import type { Decision, LedgerRecord } from './record.ts';
+import type { Decision, LedgerRecord, Seen } from './record.ts';
 import type { TargetName } from './target.ts';
 import type { Assurance, AttentionReason, RequestReason, RequestState, TargetResult } from './vocabulary.ts';
 
@@ -30,6 +30,9 @@ type ScanFacts = {
   /** Texts that were not searched for, where there were any. */
   leftOut?: number;
 };
+
+/** When it was recorded that a consumer has deleted too, and what was seen of that; null where there is its word only. */
+type Acknowledged = { at: string; seen: Seen | null };
 
 /**
  * All that the ledger says of one request so far. Holds no personal data, and no MACs of its fence: those can be many, and
@@ -83,12 +86,12 @@ export type RequestHistory = Pick<
   endedAt: string | null;
   readmittedAt: string | null;
   /** The consumers of published files that have said, of its newest generation, that they have deleted too; and when. */
-  acknowledged: Map<string, string>;
+  acknowledged: Map<string, Acknowledged>;
   /**
    * The consumers that a certificate of its newest generation names: those that were asked, and those that had acknowledged
    * before it was certified. Null: nothing was recorded by then.
    */
-  consumers: Map<string, string | null>;
+  consumers: Map<string, Acknowledged | null>;
   /** Whether the fence was lifted, and no other has been raised since. */
   isReadmitted: boolean;
 };

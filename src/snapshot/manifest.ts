@@ -57,6 +57,11 @@ export const Manifest = z.strictObject({
   unfinished_pass: z.int().optional(),
   /** Of `passes`: the newest of them. */
   newest_pass: z.strictObject({ id: z.int(), finished_at: z.iso.datetime() }).optional(),
+  /** Of `fence`: the SHA-256 of its entries. */
+  fence: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
   erasure_epoch: count,
   /** The number of the newest change that the rows show: `_seq` of each of them. Deletions with a greater number came later. */
   seq: count,

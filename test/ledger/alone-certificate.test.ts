@@ -9,7 +9,7 @@ import { certificateText } from '../../src/erasure/proof/certificate.ts';
 import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
 import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { ledgerOrigin } from '../../src/ledger/checkpoint.ts';
-import type { LedgerRecord } from '../../src/ledger/record.ts';
+import type { LedgerRecord, Seen } from '../../src/ledger/record.ts';
 import { laterWords } from '../../src/ledger/later-words.ts';
 import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
@@ -181,24 +181,40 @@ test.each([
 });
 
 test('the verifier alone tells which consumers have acknowledged since a certificate, by the ledger', () => {
-  const acknowledged = (consumer: string): LedgerRecord => ({
+  const acknowledged = (consumer: string, seen?: Seen): LedgerRecord => ({
     type: 'acknowledged',
     request: requestId(1),
     generation: 1,
     consumer,
+    ...(seen && { seen }),
   });
+  const hex = 'a'.repeat(64);
+  const seen = {
+    assurance: 'attested',
+    report: hex,
+    signer: hex,
+    tables: ['mart.events'],
+    not_covered: ['orders'],
+  } as const;
   const life = lifeOf(1, 1)
     .flat()
     .map(naming(['billing', 'crm-team', 'warehouse']));
   const at = life.findIndex(({ type }) => type === 'certified');
-  const records = [...life.toSpliced(at, 0, acknowledged('warehouse')), acknowledged('crm-team')];
+  const records = [
+    ...life.toSpliced(
+      at,
+      0,
+      acknowledged('warehouse', { ...seen, tables: [...seen.tables], not_covered: [...seen.not_covered] }),
+    ),
+    acknowledged('crm-team'),
+  ];
   const { folder, file } = certified({ records });
   const time = expect.stringMatching(/^2.*Z$/) as string;
   expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
     consumers: [
       { consumer: 'billing', acknowledged_at: null },
       { consumer: 'crm-team', acknowledged_at: null },
-      { consumer: 'warehouse', acknowledged_at: time },
+      { consumer: 'warehouse', acknowledged_at: time, ...seen },
     ],
   });
   const { code, output } = verifyAlone(folder, '--certificate', file);

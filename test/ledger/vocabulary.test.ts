@@ -97,6 +97,12 @@ const records: LedgerRecord[] = [
   { type: 'readmitted', ...about, reason: hash, entries: 1 },
   { type: 'locally_verified', ...about, consumers: ['crm-team', 'crm_team', 'warehouse'] },
   { type: 'acknowledged', ...about, consumer: 'warehouse' },
+  {
+    type: 'acknowledged',
+    ...about,
+    consumer: 'warehouse',
+    seen: { assurance: 'attested', report: hash, signer: hash, tables: ['mart.events'], not_covered: ['orders'] },
+  },
   { type: 'acknowledged', ...about, consumer: `a${'_-09z'.repeat(7)}9999`, note: hash },
   { type: 'replayed', epoch_from: 0, epoch_to: 1, rows: 0 },
   { type: 'drill', outcome: 'passed', steps: 10, report: hash },

@@ -195,10 +195,12 @@ function aboutText(entry: LedgerEntry): string {
 /** What consumers said is recorded as said: this program has not seen their copies. */
 function consumerTable(acknowledgements: readonly Acknowledgement[]): string {
   return formatTable(
-    ['consumer', 'says that it has deleted too, recorded'],
-    acknowledgements.map(({ consumer, acknowledgedAt }) => [
+    ['consumer', 'says that it has deleted too, recorded', 'which is', 'not covered'],
+    acknowledgements.map(({ consumer, acknowledgedAt, seen }) => [
       consumer,
       acknowledgedAt === null ? 'not yet' : secondText(acknowledgedAt),
+      seen ? seen.assurance : acknowledgedAt === null ? '' : 'asserted',
+      seen?.not_covered.join(', ') ?? '',
     ]),
   );
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ConsumerName, MachineName } from '../../contract/names.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { canonicalJson } from '../../ledger/canonical-json.ts';
-import { decisionFields, Time } from '../../ledger/record.ts';
+import { decisionFields, seenFields, Time } from '../../ledger/record.ts';
 import { TargetName } from '../../ledger/target.ts';
 import { bases, evidences, origins, targetResults } from '../../ledger/vocabulary.ts';
 
@@ -111,8 +111,14 @@ export const Certificate = z.strictObject({
   }),
   /** When the service's weekly batch should have run; null where none was waited for. */
   events_expected_by: Time.nullable(),
-  /** The consumers of the published files, and when it was recorded that each has deleted too; null: not by then. */
-  consumers: z.array(z.strictObject({ consumer: ConsumerName, acknowledged_at: Time.nullable() })),
+  /** The consumers of the published files, when it was recorded that each has deleted too (null: not by then), and what was seen of it. */
+  consumers: z.array(
+    z.strictObject({
+      consumer: ConsumerName,
+      acknowledged_at: Time.nullable(),
+      ...z.strictObject(seenFields).partial().shape,
+    }),
+  ),
   not_proven: z.array(z.enum(unprovable)).min(unprovable.length - 1),
   stated: Stated,
 });

@@ -58,7 +58,7 @@ export function deriveCertificate(
     },
     events_expected_by: history.eventsExpectedBy,
     consumers: [...history.consumers]
-      .map(([consumer, at]) => ({ consumer, acknowledged_at: at }))
+      .map(([consumer, said]) => Object.assign({ consumer, acknowledged_at: said?.at ?? null }, said?.seen))
       .toSorted((a, b) => (a.consumer < b.consumer ? -1 : 1)),
     not_proven: unprovable.filter((code) => code !== 'wait_dropped' || isWaitDropped(history)),
     stated,

@@ -136,10 +136,10 @@ def consumers_of(records):
         if record['type'] == 'locally_verified':
             found = {name: None for name in record.get('consumers', [])} | found
         if record['type'] == 'acknowledged' and generation not in certified:
-            found[record['consumer']] = record['at']
+            found[record['consumer']] = {'acknowledged_at': record['at']} | record.get('seen', {})
         if record['type'] == 'certified':
             certified.add(record['generation'])
-    return [{'consumer': name, 'acknowledged_at': found[name]} for name in sorted(found)]
+    return [{'consumer': name} | (found[name] or {'acknowledged_at': None}) for name in sorted(found)]
 
 
 def is_wait_dropped(results, expected_by, deleted_at):
