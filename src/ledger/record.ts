@@ -52,19 +52,20 @@ const consumers = z
   .min(1)
   .refine((names) => names.every((name, at) => at === 0 || (names[at - 1] ?? '') < name));
 
+const seenTables = { tables: z.array(ReaderTable).min(1), not_covered: z.array(ReaderTable) };
+
 /**
- * What was seen of a consumer's tables: a report (its SHA-256), signed with the consumer's SSH key (the SHA-256 of that), found a control
- * row and nobody erased in `tables`. `not_covered`: the tables that can hold people, and that it does not name.
+ * What was seen of a consumer's tables: in `tables` a control row was found, and nobody erased. By the consumer, whose report (its
+ * SHA-256) is signed with its SSH key (the SHA-256 of that); or by this program. `not_covered`: other tables that can hold people.
  */
-export const seenFields = {
-  assurance: z.literal('attested'),
-  report: hex,
-  signer: hex,
-  tables: z.array(ReaderTable).min(1),
-  not_covered: z.array(ReaderTable),
-};
-const Seen = z.strictObject(seenFields);
+const Seen = z.discriminatedUnion('assurance', [
+  z.strictObject({ assurance: z.literal('attested'), report: hex, signer: hex, ...seenTables }),
+  z.strictObject({ assurance: z.literal('observed'), ...seenTables }),
+]);
 export type Seen = z.infer<typeof Seen>;
+
+/** The tables of consumers that can hold people. */
+const expected = z.array(z.strictObject({ consumer: ConsumerName, tables: seenTables.tables })).min(1);
 
 /** An identifier that is fenced, by its MAC, encrypted under the restore key. */
 const fenceEntry = z.strictObject({ kind: z.enum(identifierKinds), encrypted: hex });
@@ -182,7 +183,7 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     left_out: count.optional(),
   }),
   /** A scan found nothing here any more. `consumers`: those of the published files, which have to delete the person too. */
-  z.strictObject({ type: z.literal('locally_verified'), ...about, consumers: consumers.optional() }),
+  z.strictObject({ type: z.literal('locally_verified'), ...about, consumers: consumers.optional(), expected: expected.optional() }),
   /** The service has taken the deletion of the events; by when its weekly batch should have run. */
   z.strictObject({ type: z.literal('awaiting_upstream'), ...about, events_expected_by: Time }),
   z.strictObject({ type: z.literal('attention'), ...about, target: TargetName, reason: z.enum(attentionReasons) }),

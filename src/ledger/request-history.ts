@@ -31,8 +31,26 @@ type ScanFacts = {
   leftOut?: number;
 };
 
-/** When it was recorded that a consumer has deleted too, and what was seen of that; null where there is its word only. */
-type Acknowledged = { at: string; seen: Seen | null };
+/**
+ * What the ledger says of a consumer: when it was last recorded that it has deleted too (null: it was not), its tables that can hold
+ * people, and what was last seen of its tables with each assurance.
+ */
+export type Told = {
+  at: string | null;
+  expected: readonly string[];
+  seen: Partial<Record<Seen['assurance'], { at: string; seen: Seen }>>;
+};
+
+/** Of a consumer: the tables that were seen, how and when; and those that nobody has covered. */
+export function coverageOf({ expected, seen: { attested, observed } }: Told) {
+  const all = [attested, observed].filter((one) => one !== undefined);
+  const covered = new Set(all.flatMap(({ seen }) => seen.tables));
+  const named = new Set([...expected, ...all.flatMap(({ seen }) => seen.not_covered)]);
+  return {
+    seen: all.map(({ at, seen: { not_covered: _left, ...seen } }) => ({ ...seen, at })),
+    not_covered: [...named].filter((table) => !covered.has(table)).toSorted(),
+  };
+}
 
 /**
  * All that the ledger says of one request so far. Holds no personal data, and no MACs of its fence: those can be many, and
@@ -86,12 +104,12 @@ export type RequestHistory = Pick<
   endedAt: string | null;
   readmittedAt: string | null;
   /** The consumers of published files that have said, of its newest generation, that they have deleted too; and when. */
-  acknowledged: Map<string, Acknowledged>;
+  acknowledged: Map<string, Told>;
   /**
    * The consumers that a certificate of its newest generation names: those that were asked, and those that had acknowledged
-   * before it was certified. Null: nothing was recorded by then.
+   * before it was certified.
    */
-  consumers: Map<string, Acknowledged | null>;
+  consumers: Map<string, Told>;
   /** Whether the fence was lifted, and no other has been raised since. */
   isReadmitted: boolean;
 };

@@ -103,6 +103,18 @@ const records: LedgerRecord[] = [
     consumer: 'warehouse',
     seen: { assurance: 'attested', report: hash, signer: hash, tables: ['mart.events'], not_covered: ['orders'] },
   },
+  {
+    type: 'acknowledged',
+    ...about,
+    consumer: 'warehouse',
+    seen: { assurance: 'observed', tables: ['mirror.persons', 'a.b.c'], not_covered: [] },
+  },
+  {
+    type: 'locally_verified',
+    ...about,
+    consumers: ['warehouse'],
+    expected: [{ consumer: 'warehouse', tables: ['orders'] }],
+  },
   { type: 'acknowledged', ...about, consumer: `a${'_-09z'.repeat(7)}9999`, note: hash },
   { type: 'replayed', epoch_from: 0, epoch_to: 1, rows: 0 },
   { type: 'drill', outcome: 'passed', steps: 10, report: hash },

@@ -1,18 +1,20 @@
 import type { Command } from 'commander';
 import { countedText } from '../../core/words.ts';
+import { AppError } from '../../core/errors.ts';
 import type { LoadedTable } from '../../load/load.ts';
+import type { LookedTable } from '../../load/look.ts';
 import { runLoadJob } from '../../worker/load-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
+import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
 import { addSchemaOption, givenWarehouse } from '../warehouse-options.ts';
 
 /** Defines `load`: makes the tables of a warehouse what is published. */
 export function define(command: Command, context: CommandContext): CommandAction {
   addSchemaOption(
-    command.requiredOption(
-      '--into <warehouse>',
-      'postgres://user@host/database, FILE.duckdb or clickhouse://user@host',
-    ),
+    command
+      .requiredOption('--into <warehouse>', 'postgres://user@host/database, FILE.duckdb or clickhouse://user@host')
+      .option('--consumer <name>', 'whose warehouse it is, as export.consumers names it: look whether it has forgotten'),
   );
   return {
     help: `
@@ -20,20 +22,40 @@ Each published dataset becomes a table. What was loaded stands in the tables' co
 again, and one after which nothing was published does nothing. Rows that have left, and erased people, leave the tables; an older copy of
 the files is refused. Postgres and DuckDB change all tables at once, ClickHouse one after the other, each at once.
 The password stands in MIRROR_WAREHOUSE_PASSWORD, or in the file that MIRROR_WAREHOUSE_PASSWORD_FILE names.
-Exit code: 0 the tables are what is published.
+With --consumer, the tables are looked at for everybody who was erased, and the ledger says what was observed of which; a table into
+which somebody was filled again is loaded as a whole. A table that this load makes says nothing yet.
+Exit codes: 0 the tables are what is published; 4 erased people are left in one.
 
 Examples:
   analytics-mirror load --into 'postgres://loader@db.example.com/warehouse?sslmode=verify-full'
-  analytics-mirror load --into warehouse.duckdb
+  analytics-mirror load --into warehouse.duckdb --consumer warehouse
   analytics-mirror load --into clickhouse://loader@ch.example.com:8443 --schema analytics`,
-    run: async (app, { into, schema }: { into: string; schema: string }) => {
+    run: async (app, { into, schema, consumer }: { into: string; schema: string; consumer?: string }) => {
+      const { consumers } = app.settings.export;
+      if (consumer !== undefined && !consumers.includes(consumer))
+        throw new AppError('the settings name no such consumer', { code: 'usage', hint: 'add it to export.consumers' });
       const place = givenWarehouse(into, schema, context.environment);
       // First: opening the mirror for writing would make one where there is none.
       app.databaseReadOnly();
-      const { tables } = await runLoadJob(app.jobContext(context.signal), place);
-      return { json: { tables }, text: tableText(tables) };
+      const { outcome, tables, looked } = await runLoadJob(app.jobContext(context.signal), place, consumer);
+      if (outcome !== 'done') context.setExitCode(exitCodes.incomplete);
+      return { json: { tables, looked }, text: tableText(tables) + lookText(looked) };
     },
   };
+}
+
+function lookText(looked: readonly LookedTable[]): string {
+  const words = ({ found, left }: LookedTable): string => {
+    if (left === null) return 'not seen';
+    if (left > 0) return `${countedText(left, 'identifier')} of erased people left`;
+    return found > 0 ? `nobody erased, after ${countedText(found, 'identifier')} had been filled in again` : 'nobody erased';
+  };
+  return looked.length === 0
+    ? ''
+    : `\n${formatTable(
+        ['looked at', 'found'],
+        looked.map((one) => [one.table, words(one)]),
+      )}`;
 }
 
 function tableText(tables: readonly LoadedTable[]): string {

@@ -1,5 +1,5 @@
 import { sha256 } from '../../core/digest.ts';
-import { reachedAt, type EndedTarget, type RequestHistory } from '../../ledger/request-history.ts';
+import { coverageOf, reachedAt, type EndedTarget, type RequestHistory } from '../../ledger/request-history.ts';
 import { evidenceOf, evidences, type TargetResult } from '../../ledger/vocabulary.ts';
 import {
   Certificate,
@@ -58,7 +58,11 @@ export function deriveCertificate(
     },
     events_expected_by: history.eventsExpectedBy,
     consumers: [...history.consumers]
-      .map(([consumer, said]) => Object.assign({ consumer, acknowledged_at: said?.at ?? null }, said?.seen))
+      .map(([consumer, told]) => {
+        const { seen, not_covered: bare } = coverageOf(told);
+        const covered = { ...(seen.length > 0 && { seen }), ...(bare.length > 0 && { not_covered: bare }) };
+        return { consumer, acknowledged_at: told.at, ...covered };
+      })
       .toSorted((a, b) => (a.consumer < b.consumer ? -1 : 1)),
     not_proven: unprovable.filter((code) => code !== 'wait_dropped' || isWaitDropped(history)),
     stated,

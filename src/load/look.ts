@@ -1,0 +1,90 @@
+import { datasets, type PublishedDataset } from '../contract/datasets.ts';
+import { ReaderTable } from '../contract/names.ts';
+import { readerKinds, type ReaderKind } from '../mirror/fence-entries.ts';
+import { sqlName } from '../snapshot/duckdb.ts';
+import { storedRows } from './dialect.ts';
+import { rowsRead, type Reader } from './duckdb-reader.ts';
+import type { WarehouseTable } from './plan.ts';
+import { allRows, type PublishedTable } from './published.ts';
+import type { Warehouse } from './warehouse.ts';
+
+/** Whether an identifier is one of somebody who was erased. */
+export type IsFenced = (kind: ReaderKind, value: string) => boolean;
+
+/**
+ * A table that can hold people, with its schema before it: how many identifiers of erased people were found in it, and how many are left.
+ * `left` is null where nothing is seen by that: the load has just made the table, or another program did, or no control row was found.
+ */
+export type LookedTable = { table: string; found: number; left: number | null };
+
+type Look = {
+  warehouse: Warehouse;
+  schema: string;
+  reader: Reader;
+  isFenced: IsFenced;
+  /** Makes a table what is published, whatever it is. */
+  reload: (table: PublishedTable) => Promise<void>;
+  signal: AbortSignal;
+};
+
+/**
+ * Looks for erased people in the tables of a warehouse that was just loaded, in which a row that is published has to be found by the same
+ * statements. A table that has some is loaded as a whole, and looked at again. `before`: the tables that were there before the load.
+ */
+export async function lookAt(
+  look: Look,
+  wanted: readonly PublishedTable[],
+  before: ReadonlyMap<string, WarehouseTable>,
+): Promise<LookedTable[]> {
+  const { schema, reload } = look;
+  // A name that the ledger cannot hold stands under its schema's.
+  const shown = (name: string): string => ReaderTable.safeParse(`${schema}.${name}`).data ?? schema;
+  const others = [...before.keys()].filter((name) => !Object.hasOwn(datasets, name));
+  const looked: LookedTable[] = others.map((name) => ({ table: shown(name), found: 0, left: null }));
+  for (const table of wanted) {
+    const { dataset } = table;
+    // `deletions` names rows that have left, until its time is over.
+    if (dataset === 'deletions' || readerColumns(dataset).length === 0) continue;
+    // An empty warehouse in the place of the one that has to forget shows nothing.
+    const found = before.has(dataset) ? await countFenced(look, table) : null;
+    if (found) await reload(table);
+    looked.push({ table: shown(dataset), found: found ?? 0, left: found ? await countFenced(look, table) : found });
+  }
+  return looked;
+}
+
+/** The columns of a dataset that hold what stands in the fence of readers. */
+function readerColumns(dataset: PublishedDataset): { column: string; kind: ReaderKind }[] {
+  return datasets[dataset].identifiers.flatMap(({ column, role }) => {
+    const kind = readerKinds.find((one) => one === role);
+    return kind ? { column, kind } : [];
+  });
+}
+
+/** How many identifiers in a table are of erased people. Null without a control: of each column, a published value has to be found. */
+async function countFenced({ warehouse, reader, isFenced, signal }: Look, table: PublishedTable): Promise<number | null> {
+  const { dialect, nameOf, query } = warehouse;
+  let [fenced, controls] = [0, 0];
+  for (const { column, kind } of readerColumns(table.dataset)) {
+    const [stored, own] = [storedRows([{ name: column, type: 'string' }], allRows(table), dialect), dialect.name(column)];
+    const [[control] = []] = await rowsRead(
+      reader,
+      `SELECT ${sqlName(column)} FROM (${stored}) WHERE ${sqlName(column)} IS NOT NULL LIMIT 1`,
+    );
+    let isFound = false;
+    // A part of the values at a time: of millions, all would not fit.
+    for (const digit of '0123456789abcdef') {
+      signal.throwIfAborted();
+      const rows = await query(
+        `SELECT DISTINCT ${own} FROM ${nameOf(table.dataset)} WHERE substr(${dialect.digest(own)}, 1, 1) = '${digit}'`,
+      );
+      for (const [value] of rows) {
+        if (value === control) isFound = true;
+        if (value && isFenced(kind, kind === 'person_uuid' ? value.toLowerCase() : value)) fenced += 1;
+      }
+    }
+    if (control !== undefined && !isFound) return null;
+    if (control !== undefined) controls += 1;
+  }
+  return controls > 0 ? fenced : null;
+}
