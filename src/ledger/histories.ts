@@ -192,7 +192,11 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       const isCertified = history.certified.some(({ generation }) => generation === history.generation);
       for (const told of isCertified ? [history.acknowledged] : [history.acknowledged, history.consumers]) {
         const before = told.get(consumer) ?? nothingTold;
-        told.set(consumer, { ...before, at, seen: { ...before.seen, ...(seen && { [seen.assurance]: { at, seen } }) } });
+        told.set(consumer, {
+          ...before,
+          at,
+          seen: { ...before.seen, ...(seen && { [seen.assurance]: { at, seen } }) },
+        });
       }
       return;
     }

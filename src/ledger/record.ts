@@ -183,7 +183,12 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     left_out: count.optional(),
   }),
   /** A scan found nothing here any more. `consumers`: those of the published files, which have to delete the person too. */
-  z.strictObject({ type: z.literal('locally_verified'), ...about, consumers: consumers.optional(), expected: expected.optional() }),
+  z.strictObject({
+    type: z.literal('locally_verified'),
+    ...about,
+    consumers: consumers.optional(),
+    expected: expected.optional(),
+  }),
   /** The service has taken the deletion of the events; by when its weekly batch should have run. */
   z.strictObject({ type: z.literal('awaiting_upstream'), ...about, events_expected_by: Time }),
   z.strictObject({ type: z.literal('attention'), ...about, target: TargetName, reason: z.enum(attentionReasons) }),

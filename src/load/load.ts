@@ -17,7 +17,12 @@ export type LoadedTable = {
 };
 
 /** Where a load happens. `isFenced`: where given, it looks afterwards whether anybody is left in the tables. */
-type Loading = { published: PublishedFiles; project: string | null; signal: AbortSignal; isFenced?: IsFenced | undefined };
+type Loading = {
+  published: PublishedFiles;
+  project: string | null;
+  signal: AbortSignal;
+  isFenced?: IsFenced | undefined;
+};
 
 /**
  * Makes the tables of a warehouse what is published now. What was loaded stands in the tables' comments: so a load that was killed

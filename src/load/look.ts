@@ -62,11 +62,17 @@ function readerColumns(dataset: PublishedDataset): { column: string; kind: Reade
 }
 
 /** How many identifiers in a table are of erased people. Null without a control: of each column, a published value has to be found. */
-async function countFenced({ warehouse, reader, isFenced, signal }: Look, table: PublishedTable): Promise<number | null> {
+async function countFenced(
+  { warehouse, reader, isFenced, signal }: Look,
+  table: PublishedTable,
+): Promise<number | null> {
   const { dialect, nameOf, query } = warehouse;
   let [fenced, controls] = [0, 0];
   for (const { column, kind } of readerColumns(table.dataset)) {
-    const [stored, own] = [storedRows([{ name: column, type: 'string' }], allRows(table), dialect), dialect.name(column)];
+    const [stored, own] = [
+      storedRows([{ name: column, type: 'string' }], allRows(table), dialect),
+      dialect.name(column),
+    ];
     const [[control] = []] = await rowsRead(
       reader,
       `SELECT ${sqlName(column)} FROM (${stored}) WHERE ${sqlName(column)} IS NOT NULL LIMIT 1`,

@@ -10,6 +10,8 @@ import type { TestWarehouse } from './warehouses.ts';
 export type KitWarehouse = TestWarehouse & {
   run: (statements: readonly string[]) => Promise<string>;
   make: (table: string, select: string) => Promise<void>;
+  /** Adds rows as somebody may who fills a table by hand. */
+  insert: (table: string, rows: string) => Promise<void>;
 };
 
 /** Makes an SSH key in a file, and gives its public key. */

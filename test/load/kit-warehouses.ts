@@ -10,6 +10,7 @@ export function duckDbKit(): KitWarehouse {
   return {
     ...warehouse,
     make: async (table, select) => void (await warehouse.read(`CREATE TABLE $${table} AS ${select}`)),
+    insert: async (table, rows) => void (await warehouse.read(`INSERT INTO $${table} ${rows}`)),
     run: async (statements) => {
       const instance = await duckDbApi().DuckDBInstance.create(warehouse.address);
       const connection = await instance.connect();
@@ -34,6 +35,7 @@ export function postgresKit(address: string): KitWarehouse {
   return {
     ...warehouse,
     make: async (table, select) => void (await warehouse.read(`CREATE TABLE $${table} AS ${select}`)),
+    insert: async (table, rows) => void (await warehouse.read(`INSERT INTO $${table} ${rows}`)),
     run: async (statements) => {
       const client = new pg.Client({ connectionString: address });
       await client.connect();
@@ -69,6 +71,7 @@ export function clickHouseKit(address: string): KitWarehouse {
       void (await send(
         `CREATE TABLE ${schema}.${table} ENGINE = MergeTree ORDER BY tuple() AS ${select.replaceAll('$', `${schema}.`)}`,
       )),
+    insert: async (table, rows) => void (await send(`INSERT INTO ${schema}.${table} ${rows}`)),
     run: async (statements) => {
       let report = '';
       for (const statement of statements) {

@@ -25,7 +25,9 @@ test('a loaded table is observed only where a control row is found, and nobody e
   await run('sync', ...unlimited);
   await run('export');
   expect(await load()).toMatchObject({ looked: [] });
-  const [[uuid = '', name = ''] = []] = await warehouse.read('SELECT person_uuid, name FROM $persons ORDER BY 1 LIMIT 1');
+  const [[uuid = '', name = ''] = []] = await warehouse.read(
+    'SELECT person_uuid, name FROM $persons ORDER BY 1 LIMIT 1',
+  );
   await warehouse.copy('persons', 'old');
   await run('erase', 'add', '--uuid', String(uuid), '--basis', 'objection', '--by', 'T-1');
   await run('reconcile', ...unlimited);

@@ -14,7 +14,10 @@ export function define(command: Command, context: CommandContext): CommandAction
   addSchemaOption(
     command
       .requiredOption('--into <warehouse>', 'postgres://user@host/database, FILE.duckdb or clickhouse://user@host')
-      .option('--consumer <name>', 'whose warehouse it is, as export.consumers names it: look whether it has forgotten'),
+      .option(
+        '--consumer <name>',
+        'whose warehouse it is, as export.consumers names it: look whether it has forgotten',
+      ),
   );
   return {
     help: `
@@ -48,7 +51,9 @@ function lookText(looked: readonly LookedTable[]): string {
   const words = ({ found, left }: LookedTable): string => {
     if (left === null) return 'not seen';
     if (left > 0) return `${countedText(left, 'identifier')} of erased people left`;
-    return found > 0 ? `nobody erased, after ${countedText(found, 'identifier')} had been filled in again` : 'nobody erased';
+    return found > 0
+      ? `nobody erased, after ${countedText(found, 'identifier')} had been filled in again`
+      : 'nobody erased';
   };
   return looked.length === 0
     ? ''
