@@ -44,7 +44,7 @@ export function acknowledgementsOf(
   return names.map((consumer) => {
     const { expected = [] } = asked.get(consumer) ?? {};
     const { at = null, seen = {} } = acknowledged.get(consumer) ?? {};
-    return { consumer, acknowledgedAt: at, ...coverageOf({ at, expected, seen }) };
+    return Object.assign({ consumer, acknowledgedAt: at }, coverageOf({ at, expected, seen }));
   });
 }
 
@@ -97,7 +97,8 @@ export function acknowledgeRequest(
     });
   const known = history.acknowledged.get(consumer);
   const seen = attestation?.seen;
-  if (known && (!seen || isDeepStrictEqual(known.seen[seen.assurance]?.seen, seen))) return { id };
+  const last = seen && known?.seen[seen.assurance];
+  if (known && (!seen || isDeepStrictEqual(last, { ...seen, at: last?.at }))) return { id };
   const mac = note === undefined ? {} : { note: reasonMac(settings.dataDir, boxKeyName, note) };
   record(context, {
     type: 'acknowledged',

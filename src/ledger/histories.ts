@@ -195,7 +195,7 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
         told.set(consumer, {
           ...before,
           at,
-          seen: { ...before.seen, ...(seen && { [seen.assurance]: { at, seen } }) },
+          seen: { ...before.seen, ...(seen && { [seen.assurance]: { ...seen, at } }) },
         });
       }
       return;

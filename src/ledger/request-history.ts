@@ -38,18 +38,17 @@ type ScanFacts = {
 export type Told = {
   at: string | null;
   expected: readonly string[];
-  seen: Partial<Record<Seen['assurance'], { at: string; seen: Seen }>>;
+  seen: Partial<Record<Seen['assurance'], Seen & { at: string }>>;
 };
 
-/** Of a consumer: the tables that were seen, how and when; and those that nobody has covered. */
+/** Of a consumer: the tables that were seen, how and when; and those that nobody has covered. Neither where there are none. */
 export function coverageOf({ expected, seen: { attested, observed } }: Told) {
   const all = [attested, observed].filter((one) => one !== undefined);
-  const covered = new Set(all.flatMap(({ seen }) => seen.tables));
-  const named = new Set([...expected, ...all.flatMap(({ seen }) => seen.not_covered)]);
-  return {
-    seen: all.map(({ at, seen: { not_covered: _left, ...seen } }) => ({ ...seen, at })),
-    not_covered: [...named].filter((table) => !covered.has(table)).toSorted(),
-  };
+  const covered = all.flatMap(({ tables }) => tables);
+  const named = new Set([...expected, ...all.flatMap((one) => one.not_covered)]);
+  const bare = [...named].filter((table) => !covered.includes(table)).toSorted();
+  const seen = all.map(({ not_covered: _left, ...one }) => one);
+  return { ...(seen.length > 0 && { seen }), ...(bare.length > 0 && { not_covered: bare }) };
 }
 
 /**

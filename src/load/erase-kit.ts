@@ -22,45 +22,42 @@ export type KitRequest = {
 /** What an engine needs that the others say otherwise. `memory`: what it says of a table's deleted rows, as JSON. */
 type Words = {
   hash: (text: string) => string;
-  asText: (column: string) => string;
   begin: readonly string[];
-  helper: (columns: string) => string;
+  helper: (name: string, columns: string) => string;
   readKey: (keys: string, file: string) => string;
   remove: (table: string, where: string) => string;
   commit: (tables: readonly string[]) => readonly string[];
   memory: (table: string) => string;
 };
 
+const removeRows = (table: string, where: string): string => `DELETE FROM ${table} WHERE ${where};`;
+const temporary = (name: string, columns: string): string => `CREATE TEMP TABLE ${name} (${columns});`;
+
 const words: Readonly<Record<Engine, Words>> = {
   postgres: {
     hash: (text) => `encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`,
-    asText: (column) => `${column}::text`,
     begin: ['\\set ON_ERROR_STOP on', 'BEGIN;'],
-    helper: (columns) => `CREATE TEMP TABLE # (${columns.replaceAll('string', 'text').replaceAll('int64', 'bigint')});`,
+    helper: temporary,
     readKey: (keys, file) => `\\copy ${keys} FROM ${sqlText(file)}`,
-    remove: (table, where) => `DELETE FROM ${table} WHERE ${where};`,
+    remove: removeRows,
     commit: (tables) => ['COMMIT;', ...tables.map((table) => `VACUUM ${table};`)],
     memory: (table) =>
       `'{"dead_rows":' || (SELECT coalesce(sum(n_dead_tup), 0)::text FROM pg_stat_user_tables WHERE relid = ${sqlText(table)}::regclass) || '}'`,
   },
   duckdb: {
     hash: (text) => `sha256(${text})`,
-    asText: (column) => `${column}::VARCHAR`,
     begin: ['BEGIN;'],
-    helper: (columns) =>
-      `CREATE TEMP TABLE # (${columns.replaceAll('string', 'VARCHAR').replaceAll('int64', 'BIGINT')});`,
+    helper: temporary,
     readKey: (keys, file) => `INSERT INTO ${keys} SELECT trim(content, chr(10)) FROM read_text(${sqlText(file)});`,
-    remove: (table, where) => `DELETE FROM ${table} WHERE ${where};`,
+    remove: removeRows,
     commit: () => ['COMMIT;', 'CHECKPOINT;'],
     memory: () =>
       `'{"wal":"' || (SELECT any_value(wal_size) FROM pragma_database_size() WHERE database_name = current_database()) || '"}'`,
   },
   clickhouse: {
     hash: (text) => `lower(hex(SHA256(${text})))`,
-    asText: (column) => `toString(${column})`,
     begin: [],
-    helper: (columns) =>
-      `CREATE OR REPLACE TABLE # (${columns.replaceAll('string', 'String').replaceAll('int64', 'Int64')}) ENGINE = Memory;`,
+    helper: (name, columns) => `CREATE OR REPLACE TABLE ${name} (${columns}) ENGINE = Memory;`,
     readKey: (keys, file) => `INSERT INTO ${keys} FROM INFILE ${sqlText(file)} FORMAT TSV;`,
     remove: (table, where) => `ALTER TABLE ${table} DELETE WHERE ${where} SETTINGS mutations_sync = 2;`,
     commit: () => [],
@@ -87,14 +84,16 @@ function nameOf(table: string, { name }: Dialect): string {
  */
 export function eraseKit({ engine, consumer, tables, fence, keyFile }: KitRequest): string {
   const dialect = dialects[engine];
-  const { hash, asText, begin, helper, readKey, remove, commit, memory } = words[engine];
+  const { text, types } = dialect;
+  const { hash, begin, helper, readKey, remove, commit, memory } = words[engine];
   // ClickHouse has no temporary tables that a deletion could read.
   const place = engine === 'clickhouse' && fence.includes('.') ? fence.replace(/[^.]+$/, '') : '';
-  const [keys, counts] = ['erase_kit_key', 'erase_kit_counts'].map((name) => nameOf(`${place}${name}`, dialect));
+  const keys = nameOf(`${place}erase_kit_key`, dialect);
+  const counts = nameOf(`${place}erase_kit_counts`, dialect);
   const entries = `FROM ${nameOf(fence, dialect)} WHERE consumer = ${sqlText(consumer)}`;
   const valueOf = (column: string, kind: ReaderKind): string => {
-    const text = asText(column);
-    return kind === 'person_uuid' ? `lower(${text})` : text;
+    const value = text(column);
+    return kind === 'person_uuid' ? `lower(${value})` : value;
   };
   const isFenced = (table: string, { column, kind }: KitTable['identifying'][number]): string => {
     const tag = hash(`substr(k.key, 1, 64) || ${sqlText(`${kind}:`)} || ${valueOf(`e.${dialect.name(column)}`, kind)}`);
@@ -104,7 +103,7 @@ export function eraseKit({ engine, consumer, tables, fence, keyFile }: KitReques
   const count = (step: string, table: string, where: string): string =>
     `INSERT INTO ${counts} SELECT ${sqlText(step)}, count(*) FROM ${table} WHERE ${where};`;
   const counted = (step: string): string => `SELECT max(n) FROM ${counts} WHERE step = ${sqlText(step)}`;
-  const textOf = (number: string): string => `coalesce(${dialect.text(`(${number})`)}, 'null')`;
+  const textOf = (number: string): string => `coalesce(${text(`(${number})`)}, 'null')`;
   const parts = tables.map(({ table: given, identifying, filled }, at) => {
     const table = nameOf(given, dialect);
     const each = identifying.map((one) => isFenced(table, one));
@@ -132,9 +131,9 @@ export function eraseKit({ engine, consumer, tables, fence, keyFile }: KitReques
   });
   return [
     ...begin,
-    helper('key string').replace('#', keys ?? ''),
-    readKey(keys ?? '', keyFile),
-    helper('step string, n int64').replace('#', counts ?? ''),
+    helper(keys, `key ${types.string}`),
+    readKey(keys, keyFile),
+    helper(counts, `step ${types.string}, n ${types.int64}`),
     ...parts.flatMap(({ statements }) => statements),
     ...commit(tables.map(({ table }) => nameOf(table, dialect))),
     `SELECT '{"report":1,"consumer":"${consumer}","engine":"${engine}","epoch":' || ${textOf(`SELECT max(epoch) ${entries}`)} || ',"tables":[' || ${parts.map(({ report }) => report).join(` || ',' || `)} || ']}' AS report;`,

@@ -4,12 +4,9 @@ import { readerKinds, type ReaderKind } from '../mirror/fence-entries.ts';
 import { sqlName } from '../snapshot/duckdb.ts';
 import { storedRows } from './dialect.ts';
 import { rowsRead, type Reader } from './duckdb-reader.ts';
-import type { WarehouseTable } from './plan.ts';
+import { loadedComment, type WarehouseTable } from './plan.ts';
 import { allRows, type PublishedTable } from './published.ts';
 import type { Warehouse } from './warehouse.ts';
-
-/** Whether an identifier is one of somebody who was erased. */
-export type IsFenced = (kind: ReaderKind, value: string) => boolean;
 
 /**
  * A table that can hold people, with its schema before it: how many identifiers of erased people were found in it, and how many are left.
@@ -17,13 +14,13 @@ export type IsFenced = (kind: ReaderKind, value: string) => boolean;
  */
 export type LookedTable = { table: string; found: number; left: number | null };
 
-type Look = {
+/** What a look needs. `isFenced`: whether an identifier is one of somebody who was erased; `project`: of the tables. */
+export type Look = {
   warehouse: Warehouse;
   schema: string;
   reader: Reader;
-  isFenced: IsFenced;
-  /** Makes a table what is published, whatever it is. */
-  reload: (table: PublishedTable) => Promise<void>;
+  isFenced: (kind: ReaderKind, value: string) => boolean;
+  project: string | null;
   signal: AbortSignal;
 };
 
@@ -36,7 +33,7 @@ export async function lookAt(
   wanted: readonly PublishedTable[],
   before: ReadonlyMap<string, WarehouseTable>,
 ): Promise<LookedTable[]> {
-  const { schema, reload } = look;
+  const { schema, project, warehouse } = look;
   // A name that the ledger cannot hold stands under its schema's.
   const shown = (name: string): string => ReaderTable.safeParse(`${schema}.${name}`).data ?? schema;
   const others = [...before.keys()].filter((name) => !Object.hasOwn(datasets, name));
@@ -47,7 +44,10 @@ export async function lookAt(
     if (dataset === 'deletions' || readerColumns(dataset).length === 0) continue;
     // An empty warehouse in the place of the one that has to forget shows nothing.
     const found = before.has(dataset) ? await countFenced(look, table) : null;
-    if (found) await reload(table);
+    if (found) {
+      const present = (await warehouse.tables()).get(dataset);
+      await warehouse.apply({ table, plan: { is: 'full' }, comment: loadedComment(table, project), present });
+    }
     looked.push({ table: shown(dataset), found: found ?? 0, left: found ? await countFenced(look, table) : found });
   }
   return looked;
@@ -69,21 +69,16 @@ async function countFenced(
   const { dialect, nameOf, query } = warehouse;
   let [fenced, controls] = [0, 0];
   for (const { column, kind } of readerColumns(table.dataset)) {
-    const [stored, own] = [
-      storedRows([{ name: column, type: 'string' }], allRows(table), dialect),
-      dialect.name(column),
-    ];
-    const [[control] = []] = await rowsRead(
-      reader,
-      `SELECT ${sqlName(column)} FROM (${stored}) WHERE ${sqlName(column)} IS NOT NULL LIMIT 1`,
-    );
+    const stored = storedRows([{ name: column, type: 'string' }], allRows(table), dialect);
+    const someValue = `SELECT * FROM (${stored}) WHERE ${sqlName(column)} IS NOT NULL LIMIT 1`;
+    const [[control] = []] = await rowsRead(reader, someValue);
+    const own = dialect.name(column);
     let isFound = false;
     // A part of the values at a time: of millions, all would not fit.
     for (const digit of '0123456789abcdef') {
       signal.throwIfAborted();
-      const rows = await query(
-        `SELECT DISTINCT ${own} FROM ${nameOf(table.dataset)} WHERE substr(${dialect.digest(own)}, 1, 1) = '${digit}'`,
-      );
+      const isPart = `substr(${dialect.digest(own)}, 1, 1) = '${digit}'`;
+      const rows = await query(`SELECT DISTINCT ${own} FROM ${nameOf(table.dataset)} WHERE ${isPart}`);
       for (const [value] of rows) {
         if (value === control) isFound = true;
         if (value && isFenced(kind, kind === 'person_uuid' ? value.toLowerCase() : value)) fenced += 1;

@@ -28,9 +28,13 @@ export function runLoadJob(
     if (consumer !== undefined && clean.length > 0)
       recordSeen(own, consumer, { assurance: 'observed', tables: clean, not_covered: bare });
     const counts = { changed: tables.filter(({ did }) => did !== 'nothing').length };
-    const isLeft = looked.some(({ left }) => left !== null && left > 0);
-    return isLeft
-      ? { outcome: 'incomplete', reason: 'erased_left', counts, tables, looked }
-      : { outcome: 'done', counts, tables, looked };
+    const isLeft = looked.some(({ left }) => (left ?? 0) > 0);
+    return {
+      outcome: isLeft ? 'incomplete' : 'done',
+      ...(isLeft && { reason: 'erased_left' }),
+      counts,
+      tables,
+      looked,
+    };
   });
 }

@@ -277,8 +277,8 @@ describe('consumers', () => {
     ]);
     const report = reportOf(archive);
     expect(report.requests[0]?.acknowledgements).toEqual([
-      { consumer: 'crm-team', acknowledgedAt: null, seen: [], not_covered: [] },
-      { consumer: 'warehouse', acknowledgedAt: new Date(archiveNowMs).toISOString(), seen: [], not_covered: [] },
+      { consumer: 'crm-team', acknowledgedAt: null },
+      { consumer: 'warehouse', acknowledgedAt: new Date(archiveNowMs).toISOString() },
     ]);
     const [row] = parse(reportCsv(report), { columns: true }) as Record<string, string>[];
     expect(row).toMatchObject({ acknowledged_by: 'warehouse', not_acknowledged_by: 'crm-team' });

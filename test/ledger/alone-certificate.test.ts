@@ -189,16 +189,14 @@ test('the verifier alone tells which consumers have acknowledged since a certifi
     ...(seen && { seen }),
   });
   const [report, signer] = ['a'.repeat(64), 'b'.repeat(64)];
+  const expected = [
+    { consumer: 'billing', tables: ['bills'] },
+    { consumer: 'warehouse', tables: ['mart.events', 'mirror.persons', 'orders', 'old'] },
+  ];
   const life = lifeOf(1, 1)
     .flat()
     .map(naming(['billing', 'crm-team', 'warehouse']))
-    .map((one): LedgerRecord => {
-      const expected = [
-        { consumer: 'billing', tables: ['bills'] },
-        { consumer: 'warehouse', tables: ['mart.events', 'mirror.persons', 'orders', 'old'] },
-      ];
-      return one.type === 'locally_verified' ? { ...one, expected } : one;
-    });
+    .map((one): LedgerRecord => (one.type === 'locally_verified' ? Object.assign(one, { expected }) : one));
   const at = life.findIndex(({ type }) => type === 'certified');
   const attested = { assurance: 'attested' as const, report, signer };
   const records = [

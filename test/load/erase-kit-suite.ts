@@ -124,7 +124,7 @@ export function testKit(open: () => KitWarehouse): void {
       { control: 0 },
       { control: 0 },
     ]);
-    expect(await acknowledge('--all')).toMatchObject({
+    expect(await acknowledge()).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('its control row was not found') as string,
     });
@@ -133,7 +133,7 @@ export function testKit(open: () => KitWarehouse): void {
     writeFileSync(keyFile, own);
     await runKit();
 
-    const told = await acknowledge('--all');
+    const told = await acknowledge();
     expect(told).toMatchObject({ code: 0, stdout: `acknowledged ${id}\n` });
     expect(jsonOf(await succeed('erase', 'show', id, '--json'))).toMatchObject({
       acknowledgements: [

@@ -55,7 +55,7 @@ test('a person in six tables of three engines: the certificate says of each how 
   const report = join(folder, 'report.json');
   const runKit = async (name: string, one: KitWarehouse) =>
     (await signedReport(one, await kitOf(name, one), { key, file: report })).tables;
-  const acknowledge = (name: string) => run('erase', 'acknowledge', '--all', '--consumer', name, '--report', report);
+  const acknowledge = (name: string) => run('erase', 'acknowledge', '--consumer', name, '--report', report);
   const erase = async (uuid: string): Promise<string> => {
     await succeed('erase', 'add', '--uuid', uuid, '--basis', 'objection', '--by', 'T-1');
     await succeed('reconcile');

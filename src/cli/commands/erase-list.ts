@@ -196,7 +196,7 @@ function aboutText(entry: LedgerEntry): string {
 function consumerTable(acknowledgements: readonly Acknowledgement[]): string {
   return formatTable(
     ['consumer', 'says that it has deleted too, recorded', 'which is', 'not covered'],
-    acknowledgements.map(({ consumer, acknowledgedAt, seen, not_covered: bare }) => [
+    acknowledgements.map(({ consumer, acknowledgedAt, seen = [], not_covered: bare = [] }) => [
       consumer,
       acknowledgedAt === null ? 'not yet' : secondText(acknowledgedAt),
       seen.map(({ assurance }) => assurance).join(', ') || (acknowledgedAt === null ? '' : 'asserted'),

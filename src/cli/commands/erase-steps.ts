@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { App } from '../../app/app.ts';
 import { AppError } from '../../core/errors.ts';
@@ -37,33 +38,31 @@ export function define(command: Command, context: CommandContext): CommandAction
   if (command.name() === 'acknowledge') {
     command
       .argument('[ids...]', severalIds)
-      .option('--all', 'all requests that the report is of')
-      .option('--report <file>', 'the report of `erase kit`, as the consumer has signed it')
-      .option('--signature <file>', 'its signature, of ssh-keygen -Y sign (default: the report’s name and .sig)')
+      .option(
+        '--report <file>',
+        'the report of `erase kit`; beside it lies its signature, of ssh-keygen -Y sign (.sig)',
+      )
       .requiredOption('--consumer <name>', 'the consumer that says so, as export.consumers names it')
       .option('--note <reference>', 'the ticket or role that has its word; the ledger keeps an HMAC of it');
     return {
       help: `
 The ledger then says that an operator recorded it, and when; not that the copies of the consumer are gone. With a report, it says
 that the consumer attests it: a report is refused that another key has signed, that is older than the erasure, whose control
-row was not found, or that has erased people left.
+row was not found, or that has erased people left. Without ids, it is for all requests that it can be of.
 
 Examples:
   analytics-mirror erase acknowledge 3f2a --consumer warehouse
   analytics-mirror erase acknowledge 3f2a 51c0 --consumer crm-team --note TICKET-840
-  analytics-mirror erase acknowledge --all --consumer warehouse --report report.json`,
+  analytics-mirror erase acknowledge --consumer warehouse --report report.json`,
       run: (app, ids: string[], given: AcknowledgeFlags) => {
         const attestation = attestationIn(app, given);
-        if (ids.length === 0 && !(given.all && attestation))
-          throw new AppError('no request is named', {
-            code: 'usage',
-            hint: 'name requests, or give --all and --report',
-          });
+        if (ids.length === 0 && !attestation)
+          throw new AppError('no request is named', { code: 'usage', hint: 'name requests, or give --report' });
         return decide(
           app,
           context,
           'acknowledged',
-          (job) => (given.all && attestation ? attestedBy(attestation, job.ledger().histories.all()) : ids),
+          (job) => (attestation && ids.length === 0 ? attestedBy(attestation, job.ledger().histories.all()) : ids),
           (job, id) => acknowledgeRequest(job, id, { ...given, attestation }),
         );
       },
@@ -96,26 +95,17 @@ Examples:
   };
 }
 
-type AcknowledgeFlags = { consumer: string; note?: string; all?: boolean; report?: string; signature?: string };
+type AcknowledgeFlags = { consumer: string; note?: string; report?: string };
 
 const reportBytesMax = 1_000_000;
 
-function attestationIn({ settings }: App, { consumer, report, signature }: AcknowledgeFlags): Attestation | undefined {
+function attestationIn({ settings }: App, { consumer, report }: AcknowledgeFlags): Attestation | undefined {
   if (report === undefined) return undefined;
-  const given = { report: readGiven(report), signature: readGiven(signature ?? `${report}.sig`).toString(), consumer };
-  return readAttestation(given, settings.export.fence);
-}
-
-function readGiven(path: string): Buffer {
-  try {
-    return readWholeFile(path, reportBytesMax);
-  } catch (cause) {
-    throw new AppError(`cannot read the file ${path}`, {
-      code: 'usage',
-      hint: 'name the report and its signature',
-      cause,
-    });
-  }
+  const [bytes, signature] = [report, `${report}.sig`].map((path) => {
+    if (existsSync(path)) return readWholeFile(path, reportBytesMax);
+    throw new AppError(`there is no file ${path}`, { code: 'usage', hint: 'name the report, and sign it' });
+  }) as [Buffer, Buffer];
+  return readAttestation({ report: bytes, signature: signature.toString(), consumer }, settings.export.fence);
 }
 
 function heldIds({ db }: JobContext): string[] {

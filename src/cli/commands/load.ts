@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { countedText } from '../../core/words.ts';
+import { countedText, countText } from '../../core/words.ts';
 import { AppError } from '../../core/errors.ts';
 import type { LoadedTable } from '../../load/load.ts';
 import type { LookedTable } from '../../load/look.ts';
@@ -48,19 +48,13 @@ Examples:
 }
 
 function lookText(looked: readonly LookedTable[]): string {
-  const words = ({ found, left }: LookedTable): string => {
-    if (left === null) return 'not seen';
-    if (left > 0) return `${countedText(left, 'identifier')} of erased people left`;
-    return found > 0
-      ? `nobody erased, after ${countedText(found, 'identifier')} had been filled in again`
-      : 'nobody erased';
-  };
-  return looked.length === 0
-    ? ''
-    : `\n${formatTable(
-        ['looked at', 'found'],
-        looked.map((one) => [one.table, words(one)]),
-      )}`;
+  if (looked.length === 0) return '';
+  const rows = looked.map(({ table, found, left }) => [
+    table,
+    countText(found),
+    left === null ? 'not seen' : countText(left),
+  ]);
+  return `\n${formatTable(['looked at', 'erased people’s identifiers', 'left now'], rows)}`;
 }
 
 function tableText(tables: readonly LoadedTable[]): string {

@@ -58,11 +58,7 @@ export function deriveCertificate(
     },
     events_expected_by: history.eventsExpectedBy,
     consumers: [...history.consumers]
-      .map(([consumer, told]) => {
-        const { seen, not_covered: bare } = coverageOf(told);
-        const covered = { ...(seen.length > 0 && { seen }), ...(bare.length > 0 && { not_covered: bare }) };
-        return { consumer, acknowledged_at: told.at, ...covered };
-      })
+      .map(([consumer, told]) => Object.assign({ consumer, acknowledged_at: told.at }, coverageOf(told)))
       .toSorted((a, b) => (a.consumer < b.consumer ? -1 : 1)),
     not_proven: unprovable.filter((code) => code !== 'wait_dropped' || isWaitDropped(history)),
     stated,
