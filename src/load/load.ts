@@ -16,6 +16,9 @@ export type LoadedTable = {
   verdict: 'complete' | 'incomplete' | null;
 };
 
+/** What a load did to each table, and what was found in those that were looked at. */
+export type Loaded = { tables: LoadedTable[]; looked: LookedTable[] };
+
 /**
  * Makes the tables of a warehouse what is published now. What was loaded stands in the tables' comments: so a load that was killed
  * is begun again, and one after which nothing was published does nothing. `project`: whose tables may be changed. Where
@@ -31,7 +34,7 @@ export async function loadWarehouse(
     signal,
     isFenced,
   }: Pick<Look, 'project' | 'signal'> & { published: PublishedFiles; isFenced?: Look['isFenced'] | undefined },
-): Promise<{ tables: LoadedTable[]; looked: LookedTable[] }> {
+): Promise<Loaded> {
   const wanted = publishedTables(published);
   const done: LoadedTable[] = [];
   let looked: LookedTable[] = [];

@@ -3,8 +3,7 @@ import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import type { WarehousePlace } from '../load/address.ts';
-import { loadWarehouse, type LoadedTable } from '../load/load.ts';
-import type { LookedTable } from '../load/look.ts';
+import { loadWarehouse, type Loaded } from '../load/load.ts';
 import { prepareIsFenced } from '../mirror/fence.ts';
 
 /**
@@ -12,11 +11,7 @@ import { prepareIsFenced } from '../mirror/fence.ts';
  * named, whose warehouse it is, the tables are looked at for everybody who was erased, and the ledger says what was observed.
  * Throws `usage` for a consumer that the settings do not name.
  */
-export function runLoadJob(
-  context: JobContext,
-  place: WarehousePlace,
-  consumer?: string,
-): Promise<JobResult & { tables: LoadedTable[]; looked: LookedTable[] }> {
+export function runLoadJob(context: JobContext, place: WarehousePlace, consumer?: string): Promise<JobResult & Loaded> {
   return runJob(context, 'load', async (own) => {
     await refuseUnbound(own);
     const { db, published, settings, signal } = own;

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { countedText, countText } from '../../core/words.ts';
 import { AppError } from '../../core/errors.ts';
-import type { LoadedTable } from '../../load/load.ts';
-import type { LookedTable } from '../../load/look.ts';
+import type { Loaded } from '../../load/load.ts';
 import { runLoadJob } from '../../worker/load-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
@@ -40,14 +39,15 @@ Examples:
       const place = givenWarehouse(into, schema, context.environment);
       // First: opening the mirror for writing would make one where there is none.
       app.databaseReadOnly();
-      const { outcome, tables, looked } = await runLoadJob(app.jobContext(context.signal), place, consumer);
-      if (outcome !== 'done') context.setExitCode(exitCodes.incomplete);
-      return { json: { tables, looked }, text: tableText(tables) + lookText(looked) };
+      const loaded = await runLoadJob(app.jobContext(context.signal), place, consumer);
+      if (loaded.outcome !== 'done') context.setExitCode(exitCodes.incomplete);
+      const { tables, looked } = loaded;
+      return { json: { tables, looked }, text: tableText(loaded) + lookText(loaded) };
     },
   };
 }
 
-function lookText(looked: readonly LookedTable[]): string {
+function lookText({ looked }: Loaded): string {
   if (looked.length === 0) return '';
   const rows = looked.map(({ table, found, left }) => [
     table,
@@ -57,8 +57,8 @@ function lookText(looked: readonly LookedTable[]): string {
   return `\n${formatTable(['looked at', 'erased people’s identifiers', 'left now'], rows)}`;
 }
 
-function tableText(tables: readonly LoadedTable[]): string {
-  const words = ({ did, deltas }: LoadedTable): string => {
+function tableText({ tables }: Loaded): string {
+  const words = ({ did, deltas }: Loaded['tables'][number]): string => {
     if (did === 'nothing') return 'nothing new';
     return did === 'everything' ? 'all rows' : countedText(deltas, 'delta');
   };
