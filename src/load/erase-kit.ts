@@ -151,14 +151,14 @@ const givenKinds: Readonly<Record<string, ReaderKind>> = Object.fromEntries(
 
 /** The table that a text names: `mart.events:person_id=uuid,distinct_id=distinct_id,team=value:7`. Undefined for any other text. */
 export function readKitTable(text: string): KitTable | undefined {
-  const [, table, columns] = /^([a-z_][a-z0-9_.]*):(.+)$/.exec(text) ?? [];
+  const [, table, columns] = /^([a-z_]\w*(?:\.[a-z_]\w*){0,2}):(.+)$/.exec(text) ?? [];
   if (table === undefined || columns === undefined) return undefined;
-  const pairs = columns.split(',').map((pair) => /^([^=]+)=(?:value:(.*)|(\w+))$/.exec(pair));
-  const identifying = pairs.flatMap((pair) => {
-    const kind = givenKinds[pair?.[3] ?? ''];
-    return kind === undefined ? [] : [{ column: pair?.[1] ?? '', kind }];
+  const pairs = columns.split(',').map((pair) => /^([^=]+)=(?:value:(.*)|(\w+))$/.exec(pair) ?? []);
+  const identifying = pairs.flatMap(([, column = '', , word = '']) => {
+    const kind = givenKinds[word];
+    return kind ? [{ column, kind }] : [];
   });
-  const filled = pairs.flatMap((pair) => (pair?.[2] === undefined ? [] : [{ column: pair[1] ?? '', value: pair[2] }]));
+  const filled = pairs.flatMap(([, column = '', value]) => (value === undefined ? [] : [{ column, value }]));
   return identifying.length > 0 && identifying.length + filled.length === pairs.length
     ? { table, identifying, filled }
     : undefined;
