@@ -1,7 +1,7 @@
 import { datasets, type PublishedDataset } from '../contract/datasets.ts';
 import { ReaderTable } from '../contract/names.ts';
 import { readerKinds, type ReaderKind } from '../mirror/fence-entries.ts';
-import { sqlName } from '../snapshot/duckdb.ts';
+import { sqlName, sqlText } from '../snapshot/duckdb.ts';
 import { storedRows } from './dialect.ts';
 import { rowsRead, type Reader } from './duckdb-reader.ts';
 import { loadedComment, type WarehouseTable } from './plan.ts';
@@ -24,6 +24,11 @@ export type Look = {
   signal: AbortSignal;
 };
 
+const digits = [...'0123456789abcdef'];
+const rowsAtOnce = 500_000;
+/** So many tables of others are named, and else their schema. */
+const othersMax = 100;
+
 /**
  * Looks for erased people in the tables of a warehouse that was just loaded, in which a row that is published has to be found by the same
  * statements. A table that has some is loaded as a whole, and looked at again. `before`: the tables that were there before the load.
@@ -36,8 +41,10 @@ export async function lookAt(
   const { schema, project, warehouse } = look;
   // A name that the ledger cannot hold stands under its schema's.
   const shown = (name: string): string => ReaderTable.safeParse(`${schema}.${name}`).data ?? schema;
-  const others = [...before.keys()].filter((name) => !Object.hasOwn(datasets, name));
-  const looked: LookedTable[] = others.map((name) => ({ table: shown(name), found: 0, left: null }));
+  const others = [...before.keys()].filter((name) => !Object.hasOwn(datasets, name)).map(shown);
+  // An entry of the ledger has an end.
+  const named = others.length > othersMax ? [schema] : others;
+  const looked: LookedTable[] = named.map((table) => ({ table, found: 0, left: null }));
   for (const table of wanted) {
     const { dataset } = table;
     // `deletions` names rows that have left, until its time is over.
@@ -67,6 +74,10 @@ async function countFenced(
   table: PublishedTable,
 ): Promise<number | null> {
   const { dialect, nameOf, query } = warehouse;
+  const name = nameOf(table.dataset);
+  const [[count = ''] = []] = await query(`SELECT ${dialect.text('count(*)')} FROM ${name}`);
+  // A part of the values at a time: of millions, all would not fit.
+  const atOnce = Math.max(1, Math.floor(digits.length / Math.ceil(Number(count) / rowsAtOnce)));
   let [fenced, controls] = [0, 0];
   for (const { column, kind } of readerColumns(table.dataset)) {
     const stored = storedRows([{ name: column, type: 'string' }], allRows(table), dialect);
@@ -74,11 +85,11 @@ async function countFenced(
     const [[control] = []] = await rowsRead(reader, someValue);
     const own = dialect.name(column);
     let isFound = false;
-    // A part of the values at a time: of millions, all would not fit.
-    for (const digit of '0123456789abcdef') {
+    for (let at = 0; at < digits.length; at += atOnce) {
       signal.throwIfAborted();
-      const isPart = `substr(${dialect.digest(own)}, 1, 1) = '${digit}'`;
-      const rows = await query(`SELECT DISTINCT ${own} FROM ${nameOf(table.dataset)} WHERE ${isPart}`);
+      const part = digits.slice(at, at + atOnce).map(sqlText);
+      const isPart = `substr(${dialect.digest(own)}, 1, 1) IN (${part.join(', ')})`;
+      const rows = await query(`SELECT DISTINCT ${own} FROM ${name} WHERE ${isPart}`);
       for (const [value] of rows) {
         if (value === control) isFound = true;
         if (value && isFenced(kind, kind === 'person_uuid' ? value.toLowerCase() : value)) fenced += 1;

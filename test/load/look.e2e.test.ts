@@ -73,5 +73,11 @@ test('a loaded table is observed only where a control row is found, and nobody e
   rmSync(warehouse.address);
   expect(await look()).toEqual(tables.map((table) => ({ table, found: 0, left: null })));
   expect(await seenOf()).toEqual(after);
+  // Of very many tables of others, or with names that the ledger cannot hold, the schema is named.
+  await warehouse.read('CREATE TABLE $"Jane Doe" (a INT)');
+  expect(await look()).toContainEqual({ table: 'mirror', found: 0, left: null });
+  const many = Array.from({ length: 101 }, (_, at) => `CREATE TABLE $t${at} (a INT)`);
+  await warehouse.read(many.join(';'));
+  expect(await look()).toEqual([{ table: 'mirror', found: 0, left: null }, ...clean]);
   expect(await run('load', '--into', warehouse.address, '--consumer', 'nobody')).toMatchObject({ code: 2 });
 });
