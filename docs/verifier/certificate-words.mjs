@@ -2,7 +2,7 @@
 // PROOFS.md describes certificates. `verify.mjs` and the program print these words.
 
 /** The version of these words. */
-export const wordsVersion = 1;
+export const wordsVersion = 2;
 
 /** What no erasure by this program can prove, by the code in `not_proven`. */
 const notProven = {
@@ -124,7 +124,14 @@ const exceptions = {
 const noRecipients =
   'Recipients (Art. 19 GDPR): none is recorded as told. The dataset deletions names the rows to delete to the recipients that read it.';
 const recipients =
-  'Recipients (Art. 19 GDPR): the certificate names those that load the published files and had to delete the person too, and when an operator recorded that each of them has. Where it has no time, nothing was recorded before this certificate. The ledger holds what was recorded later. This program has not seen the copies of these recipients.';
+  'Recipients (Art. 19 GDPR): the certificate names those that load the published files and had to delete the person too, and when an operator recorded that each of them has. Where it has no time, nothing was recorded before this certificate. The ledger holds what was recorded later. This program has not seen the copies of these recipients, but for tables that it observed.';
+const seenAs = {
+  attested:
+    'Attested: {tables}. The recipient signed a report: in each of these tables its statements found a row that was put there as a control, and nobody who was erased. This program has not seen these tables.',
+  observed:
+    'Observed: {tables}. This program looked into each of these tables: it found a row that it knew to be there, and by the same statements nobody who was erased. It did not look at free text, and not at the engine’s own files, logs and backups, or what was filled in later.',
+};
+const notCovered = 'NOT COVERED: {tables}. These tables can hold the person. Nobody has shown that they do not.';
 const retention =
   'Retention: the program keeps this certificate and the ledger without a time limit. The operator decides how long they stay.';
 
@@ -190,6 +197,18 @@ function notStatedOf({ origin, targets, decided_by, identity, exception, stated 
   return missing.length === 0 ? [] : [`NOT STATED: ${missing.join('; ')}.`];
 }
 
+/** What was seen of the tables of recipients, how and when, and which nobody has covered. A table stands behind its recipient's name. */
+function tablesOf(consumers) {
+  const named = (tables, consumer, at) => tables.map((table) => `${consumer} ${table}${at ? ` (${at.slice(0, 10)})` : ''}`);
+  const seenTables = (assurance) =>
+    consumers.flatMap(({ consumer, seen = [] }) =>
+      seen.filter((one) => one.assurance === assurance).flatMap(({ tables, at }) => named(tables, consumer, at)),
+    );
+  const bare = consumers.flatMap(({ consumer, not_covered: tables = [] }) => named(tables, consumer));
+  const all = [[seenAs.attested, seenTables('attested')], [seenAs.observed, seenTables('observed')], [notCovered, bare]];
+  return all.filter(([, tables]) => tables.length > 0).map(([says, tables]) => says.replace('{tables}', tables.join(', ')));
+}
+
 /** What a certificate states for regulators: what is not stated first. */
 function statementsOf(certificate) {
   const { basis, origin, targets, consumers, decided_by, identity, exception } = certificate;
@@ -201,6 +220,7 @@ function statementsOf(certificate) {
     ...decided.filter((sentence) => sentence !== undefined),
     ...used.map((name) => methods[name]),
     consumers.length > 0 ? recipients : noRecipients,
+    ...tablesOf(consumers),
     retention,
   ];
 }

@@ -12,7 +12,7 @@ export type Verdict = Later & {
   signed: number;
   problems: Place[];
   warnings: Place[];
-  consumers?: [name: string, consumer: string, acknowledgedAt: string | undefined][];
+  consumers?: [name: string, consumer: string, acknowledgedAt: string | undefined, seen: object[]][];
 };
 export declare function verify(task: {
   folder: string;

@@ -36,11 +36,12 @@ const isTimeText = matches(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const isTime = (value) =>
   isTimeText(value) && !Number.isNaN(Date.parse(value)) && new Date(value).toISOString() === value;
 const isMachine = matches(/^[a-z0-9][a-z0-9.-]{0,62}$/);
+const isTable = matches(/^[a-z_][a-z0-9_]{0,62}(\.[a-z_][a-z0-9_]{0,62}){0,2}$/);
 const isFixedTarget = oneOf(
   'upstream.person upstream.events upstream.recordings upstream.playlists mirror aux bucket copies',
 );
 const isFileTarget = matches(
-  /^snapshot:(persons|recordings|playlists|distinct_ids|playlist_recordings|deletions|passes)\/\d{8}T\d{6}\.\d{3}Z\/part-\d{5,}\.parquet$/,
+  /^snapshot:(persons|recordings|playlists|distinct_ids|playlist_recordings|deletions|passes|fence)\/\d{8}T\d{6}\.\d{3}Z\/part-\d{5,}\.parquet$/,
 );
 const all = (isValue, names) => Object.fromEntries(words(names).map((name) => [name, isValue]));
 
@@ -51,7 +52,7 @@ const fields = {
     'seq epoch epoch_from epoch_to persons distinct_ids recordings quarantined files bytes needles hits',
   ),
   ...all(isCount, 'entries rows rows_before rows_removed passed_over left_out steps items token'),
-  ...all(isHex, 'subject authorisation encrypted readmitted_reason note old_key new_key report'),
+  ...all(isHex, 'subject authorisation encrypted readmitted_reason note old_key new_key report signer'),
   ...all(isTime, 'at due_at events_expected_by until served_at'),
   request: isUuid,
   requests: someOf(isUuid),
@@ -70,6 +71,14 @@ const fields = {
   consumer: matches(/^[a-z][a-z0-9_-]{0,39}$/),
   consumers: (value) =>
     someOf(fields.consumer)(value) && value.every((name, at) => at === 0 || value[at - 1] < name),
+  seen: (value) =>
+    hasFields(value, 'assurance=attested report signer tables not_covered') ||
+    hasFields(value, 'assurance=observed tables not_covered'),
+  attested: oneOf('attested'),
+  observed: oneOf('observed'),
+  expected: someOf((value) => hasFields(value, 'consumer tables')),
+  tables: someOf(isTable),
+  not_covered: (value) => Array.isArray(value) && value.every(isTable),
   machine: isMachine,
   copy: matches(/^[0-9a-f]{32}$/),
   machines: (value) => someOf(isMachine)(value) && value.length <= 1000,
@@ -90,7 +99,7 @@ const fields = {
   certificate: (value) => value === null || isHex(value),
   snapshots: someOf((value) => hasFields(value, 'dataset snapshot_id manifest')),
   found_snapshots: (value) => Array.isArray(value) && (value.length === 0 || fields.snapshots(value)),
-  dataset: oneOf('persons recordings playlists distinct_ids playlist_recordings deletions passes'),
+  dataset: oneOf('persons recordings playlists distinct_ids playlist_recordings deletions passes fence'),
   snapshot_id: matches(/^\d{8}T\d{6}\.\d{3}Z$/),
   manifest: (value) => value === null || isHex(value),
   cause: oneOf('publication recovery adoption repair'),
@@ -119,14 +128,14 @@ const records = {
   intent: 'requests target',
   result: 'requests target result assurance rows_before? rows_removed? until? machines?',
   scan: 'requests phase files bytes needles hits passed_over? left_out?',
-  locally_verified: 'request generation consumers?',
+  locally_verified: 'request generation consumers? expected?',
   awaiting_upstream: 'request generation events_expected_by',
   attention: 'request generation target reason=attention_reason',
   reopened: 'request generation reason=attention_reason unnamed?',
   certified: 'request generation certificate',
   sealed: 'request generation',
   readmitted: 'request generation reason=readmitted_reason entries',
-  acknowledged: 'request generation consumer note?',
+  acknowledged: 'request generation consumer note? seen?',
   replayed: 'epoch_from epoch_to rows',
   drill: 'outcome steps report',
   publishing: 'snapshots',
@@ -892,11 +901,19 @@ function requestHistories(wanted) {
     if (type === 'locally_verified') {
       history.locally_verified_at = at;
       history.entries.locally_verified = entry.seq;
-      for (const name of entry.consumers ?? []) history.consumers.set(name, history.consumers.get(name) ?? null);
+      for (const name of entry.consumers ?? []) {
+        const { tables: expected = [] } = entry.expected?.find(({ consumer }) => consumer === name) ?? {};
+        history.consumers.set(name, { ...(history.consumers.get(name) ?? nothingTold), expected });
+      }
     }
     if (type === 'acknowledged') {
-      history.acknowledged.set(entry.consumer, at);
-      if (history.certified !== history.generation) history.consumers.set(entry.consumer, at);
+      const { consumer, seen } = entry;
+      const isCertified = history.certified === history.generation;
+      for (const told of isCertified ? [history.acknowledged] : [history.acknowledged, history.consumers]) {
+        const before = told.get(consumer) ?? nothingTold;
+        const last = seen ? { [seen.assurance]: { ...seen, at } } : {};
+        told.set(consumer, { ...before, at, seen: { ...before.seen, ...last } });
+      }
     }
     if (type === 'certified') history.certified = entry.generation;
     if (type === 'awaiting_upstream') history.events_expected_by = entry.events_expected_by;
@@ -912,6 +929,21 @@ function requestHistories(wanted) {
       for (const id of entry.requests ?? [entry.request]) if (wanted.has(id)) takeFor(id, entry);
     },
     of: (id) => histories.get(id),
+  };
+}
+
+const nothingTold = { at: null, expected: [], seen: {} };
+
+/** What a certificate says of a consumer: which tables were seen, how and when, and which nobody has covered. */
+function consumerOf(consumer, { at, expected, seen: { attested, observed } }) {
+  const all = [attested, observed].filter((one) => one !== undefined);
+  const covered = all.flatMap(({ tables }) => tables);
+  const named = [...expected, ...all.flatMap(({ not_covered }) => not_covered)].filter((table) => !covered.includes(table));
+  const seen = all.map(({ not_covered: _left, ...one }) => one);
+  return {
+    ...{ consumer, acknowledged_at: at },
+    ...(seen.length > 0 ? { seen } : {}),
+    ...(named.length > 0 ? { not_covered: [...new Set(named)].sort() } : {}),
   };
 }
 
@@ -954,7 +986,7 @@ function deriveCertificate(history, { origin, stated }) {
   const isUnsure = !wasGone && words('not_verifiable unconfirmed').includes(events?.result);
   const isDropped = isUnsure && events_expected_by !== null && events.ended_at < events_expected_by;
   const consumers = [...history.consumers]
-    .map(([consumer, acknowledged_at]) => ({ consumer, acknowledged_at }))
+    .map(([consumer, told]) => consumerOf(consumer, told))
     .sort((a, b) => (a.consumer < b.consumer ? -1 : 1));
   return {
     ...history.decision,
@@ -1028,7 +1060,10 @@ function certificateJudge(certificates, origin) {
       given.flatMap(({ name, named }) => {
         const history = histories.of(named?.request);
         if (!history || history.generation !== named.generation || !Array.isArray(named.consumers)) return [];
-        return [...history.consumers.keys()].map((consumer) => [name, consumer, history.acknowledged.get(consumer)]);
+        return [...history.consumers.keys()].map((consumer) => {
+          const told = history.acknowledged.get(consumer);
+          return [name, consumer, told?.at, Object.values(told?.seen ?? {})];
+        });
       }),
     /** What is wrong with each, where anything is; `signed`: how many entries a good checkpoint covers. */
     problems: (signed) =>
@@ -1494,8 +1529,10 @@ async function main(args) {
   sayPlaces('note', verdict.warnings);
   const count = Object.keys(certificates).length;
   if (count > 0) say(`${count} certificates held against the ledger`);
-  for (const [name, consumer, at] of verdict.consumers ?? [])
-    say(`certificate ${name}: ${consumer}: ${at ? `acknowledged ${at}` : 'nothing acknowledged'}, by this ledger`);
+  for (const [name, consumer, at, seen] of verdict.consumers ?? []) {
+    const tables = seen.map((one) => `, ${one.assurance} ${one.at}: ${one.tables.join(' ')}`).join('');
+    say(`certificate ${name}: ${consumer}: ${at ? `acknowledged ${at}` : 'nothing acknowledged'}${tables}, by this ledger`);
+  }
   const laterText = (words) => words.map(({ seq, at, says }) => `entry ${seq}, ${at}: ${says}`).join('; ') || 'none';
   if (!isBundle)
     for (const [name, words] of verdict.later ?? [])

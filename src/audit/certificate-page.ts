@@ -195,9 +195,14 @@ function consumers(certificate: Certificate): Markup {
     ${table(
       'Each consumer, and when an operator recorded that it has deleted the person too',
       ['Consumer', { heading: 'Deleted too', is: 'when' }],
-      certificate.consumers.map(({ consumer, acknowledged_at: at }) => [
+      certificate.consumers.map(({ consumer, acknowledged_at: at, seen = [], not_covered: bare = [] }) => [
         codeText(consumer),
-        at === null ? 'nothing recorded before this certificate' : `asserted, recorded ${minuteText(at)}`,
+        [
+          ...(at === null ? ['nothing recorded before this certificate'] : []),
+          ...(at !== null && seen.length === 0 ? [`asserted, recorded ${minuteText(at)}`] : []),
+          ...seen.map((one) => `${one.assurance} ${minuteText(one.at)}: ${one.tables.join(', ')}`),
+          ...(bare.length > 0 ? [`NOT COVERED: ${bare.join(', ')}`] : []),
+        ].join('; '),
       ]),
     )}
     <p class="soft">

@@ -65,6 +65,10 @@ Examples:
     does: 'record that a consumer of the published files says it has deleted people too',
     file: 'erase-steps',
   },
+  'erase kit': {
+    holds: 'to write',
+    does: 'print statements that delete erased people from the tables of a consumer, and report on it',
+  },
   'erase readmit': {
     holds: 'to write',
     does: 'let an erased person be mirrored again, if the service has that person',

@@ -46,6 +46,14 @@ export const publicKey = z
 /** A program that signs, and the key that confirms what it signs: 32 bytes, in base64. */
 export const signer = z.strictObject({ command: z.array(z.string().min(1)).min(1), publicKey });
 
+/** An SSH key as a file of public keys has it, of Ed25519. */
+export const sshKey = z
+  .string()
+  .regex(
+    /^ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}( .*)?$/,
+    'is an SSH key of Ed25519: ssh-ed25519 AAAA…',
+  );
+
 /** A cron expression; null, and an empty one, for none. */
 export const cron = z
   .string()

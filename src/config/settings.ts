@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { alertFormats } from './alert-kinds.ts';
-import { ConsumerName, MachineName } from '../contract/names.ts';
+import { ConsumerName, MachineName, ReaderTable } from '../contract/names.ts';
 import { haveOwnKeys, Sender } from './sender.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 import { logLevels } from './log-levels.ts';
@@ -20,6 +20,7 @@ import {
   list,
   outsideUrl,
   signer,
+  sshKey,
   statedText,
   timerMsMax,
 } from './setting-kinds.ts';
@@ -60,6 +61,13 @@ export const Mask = z.union(
   'is a property to leave out, or has `property` and `how: hash`',
 );
 export type Mask = z.infer<typeof Mask>;
+
+/** A consumer that gets the fence under a key of its own; the SSH key that signs its reports; and its tables that can hold people. */
+const FencedConsumer = z.strictObject({
+  consumer: ConsumerName,
+  signer: sshKey.nullable().default(null),
+  tables: z.array(ReaderTable).max(100).default([]),
+});
 
 /** The property that a promotion or a mask names: a key, or of a promotion a path of keys between dots. */
 export function propertyOf(named: Promotion | Mask): string {
@@ -133,40 +141,49 @@ export const Settings = z.strictObject({
   }),
   playlists: z.strictObject({ shortIds: z.array(z.union([z.string().min(1), z.int().transform(String)])) }),
   sync: z.strictObject({ headUnchangedRows: count, windowsMax: count }),
-  export: z.strictObject({
-    partRows: count,
-    keep: count,
-    deltasMax: z.int().min(0),
-    promote: z.array(Promotion),
-    properties: z.enum(['all', 'listed']),
-    mask: z.array(Mask),
-    destination: bucketPlace.nullable(),
-    s3: bucketReach,
-    consumers: z
-      .array(ConsumerName)
-      .max(100)
-      .refine((names) => new Set(names).size === names.length, 'names a consumer twice'),
-    iceberg: z.boolean(),
-    publicRoot: z
-      .string()
-      .regex(/^\P{Cc}+$/u)
-      .nullable(),
-    catalog: z
-      .strictObject({
-        uri: outsideUrl.nullable(),
-        warehouse: z.string().min(1).nullable(),
-        namespace: z.string().regex(/^[\w-]+(\.[\w-]+)*$/, 'must look like analytics or lake.analytics'),
-        tokenFile: z.string().min(1).nullable(),
-        clientFile: z.string().min(1).nullable(),
-        tokenUri: outsideUrl.nullable(),
-        scope: z.string().min(1).nullable(),
-        sigv4: z.string().min(1).nullable(),
-      })
-      .refine(
-        ({ tokenFile, clientFile, sigv4 }) => [tokenFile, clientFile, sigv4].filter(Boolean).length <= 1,
-        'has one of tokenFile, clientFile and sigv4',
-      ),
-  }),
+  export: z
+    .strictObject({
+      partRows: count,
+      keep: count,
+      deltasMax: z.int().min(0),
+      promote: z.array(Promotion),
+      properties: z.enum(['all', 'listed']),
+      mask: z.array(Mask),
+      destination: bucketPlace.nullable(),
+      s3: bucketReach,
+      consumers: z
+        .array(ConsumerName)
+        .max(100)
+        .refine((names) => new Set(names).size === names.length, 'names a consumer twice'),
+      fence: z
+        .array(FencedConsumer)
+        .max(100)
+        .refine((all) => new Set(all.map(({ consumer }) => consumer)).size === all.length, 'names a consumer twice'),
+      iceberg: z.boolean(),
+      publicRoot: z
+        .string()
+        .regex(/^\P{Cc}+$/u)
+        .nullable(),
+      catalog: z
+        .strictObject({
+          uri: outsideUrl.nullable(),
+          warehouse: z.string().min(1).nullable(),
+          namespace: z.string().regex(/^[\w-]+(\.[\w-]+)*$/, 'must look like analytics or lake.analytics'),
+          tokenFile: z.string().min(1).nullable(),
+          clientFile: z.string().min(1).nullable(),
+          tokenUri: outsideUrl.nullable(),
+          scope: z.string().min(1).nullable(),
+          sigv4: z.string().min(1).nullable(),
+        })
+        .refine(
+          ({ tokenFile, clientFile, sigv4 }) => [tokenFile, clientFile, sigv4].filter(Boolean).length <= 1,
+          'has one of tokenFile, clientFile and sigv4',
+        ),
+    })
+    .refine(({ fence, consumers }) => fence.every(({ consumer }) => consumers.includes(consumer)), {
+      path: ['fence'],
+      error: 'names a consumer that export.consumers does not name',
+    }),
   erasure: z.strictObject({
     deleteEvents: z.boolean(),
     deleteRecordings: z.enum(['auto', 'never']),

@@ -6,6 +6,7 @@ import {
   describeField,
   DistinctIdOwner,
   EndedPass,
+  FencedEntry,
   Person,
   Playlist,
   PlaylistRecording,
@@ -159,6 +160,7 @@ export const datasets = {
     ...made,
     published: { pass: 'persons', names: { id: 'pass_id', started_at: 'as_of', rows_distinct: 'rows_seen' } },
   }),
+  fence: dataset({ resource: FencedEntry, key: 'entry', ...made, published: { pass: 'persons', names: {} } }),
 };
 
 type DatasetWith<P extends keyof Definition> = {

@@ -172,6 +172,17 @@ export const EndedPass = z.object({
   step_backs: integer,
 });
 
+/**
+ * An entry of the fence, as a consumer gets it: what stands for an identifier of that kind under the consumer's key. `epoch`: how often
+ * the fence had risen; only of the entries that stand for the control, which names nobody.
+ */
+export const FencedEntry = z.object({
+  entry: notPersonal(text),
+  consumer: notPersonal(text),
+  kind: notPersonal(text),
+  epoch: integer,
+});
+
 /** Section 2.2: every field optional; the query is a node serialized as JSON text. */
 export const TrendInsight = z
   .object({

@@ -41,10 +41,10 @@ export function readOrMakeKey(dataDir: string, name: string): Buffer {
 }
 
 /** What a derived key serves: one thing each. */
-type Purpose = 'box encryption' | 'reasons' | 'fence on the ledger';
+type Purpose = 'box encryption' | 'reasons' | 'fence on the ledger' | 'fence in the mirror' | 'fence of readers';
 
 /** A key for one purpose (HKDF-SHA-256 without salt), so that a data folder's key itself serves none. */
-function derivedKey(key: Buffer, purpose: Purpose): Buffer {
+export function derivedKey(key: Buffer, purpose: Purpose): Buffer {
   return Buffer.from(hkdfSync('sha256', key, '', `analytics-mirror ${purpose}`, keyBytes));
 }
 
@@ -93,9 +93,13 @@ export function textDecryption(dataDir: string, name: string): (about: string, s
  * What encrypts MACs under a key, or decrypts them (hex): AES-256 of each half. Two blocks that are as good as random need no
  * mode and no nonce, so that a fence on the ledger can be compared with one that is not encrypted.
  */
-export function macCipher(key: Buffer, direction: 'encrypt' | 'decrypt'): (mac: string) => string {
+export function macCipher(
+  key: Buffer,
+  direction: 'encrypt' | 'decrypt',
+  purpose: 'fence on the ledger' | 'fence in the mirror' = 'fence on the ledger',
+): (mac: string) => string {
   const make = direction === 'encrypt' ? createCipheriv : createDecipheriv;
-  const cipher = make('aes-256-ecb', derivedKey(key, 'fence on the ledger'), null).setAutoPadding(false);
+  const cipher = make('aes-256-ecb', derivedKey(key, purpose), null).setAutoPadding(false);
   return (mac) => cipher.update(mac, 'hex', 'hex');
 }
 

@@ -1,30 +1,35 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { reasonMac } from '../core/secret-key.ts';
-import type { LedgerRecord } from '../ledger/record.ts';
-import type { RequestHistory } from '../ledger/request-history.ts';
-import { boxKeyName } from '../mirror/fence.ts';
+import type { LedgerRecord, Seen } from '../ledger/record.ts';
+import { coverageOf, type RequestHistory } from '../ledger/request-history.ts';
+import { boxKeyName, readEpoch } from '../mirror/fence.ts';
+import type { Attestation } from './attest.ts';
 import { requireRequest } from './receive.ts';
 import { requireReferences } from './request/reference.ts';
 import type { RequestRef } from './request/target-journal.ts';
-import { record, type StepContext } from './request/together.ts';
+import { record, together, type StepContext } from './request/together.ts';
 
 /**
- * The record that a scan has proved a request's person gone from here. It names the consumers of the published files: whatever
- * the settings say later, these had to delete the person too.
+ * The record that a scan has proved a request's person gone from here. It names the consumers of the published files, and their tables
+ * that can hold people: whatever the settings say later, these had to delete the person too.
  */
 export function provedGone(
-  { settings }: { settings: { export: Pick<Settings['export'], 'consumers'> } },
+  { settings }: { settings: { export: Pick<Settings['export'], 'consumers' | 'fence'> } },
   { id, generation }: RequestRef,
 ): LedgerRecord {
   const consumers = settings.export.consumers.toSorted();
-  const named = consumers.length === 0 ? {} : { consumers };
+  const expected = settings.export.fence.flatMap(({ consumer, tables }) =>
+    tables.length > 0 ? { consumer, tables: [...tables] } : [],
+  );
+  const named = { ...(consumers.length > 0 && { consumers }), ...(expected.length > 0 && { expected }) };
   return { type: 'locally_verified', request: id, generation, ...named };
 }
 
-/** A consumer of the published files, and since when it is recorded that it has deleted the person too; null: it is not. */
-export type Acknowledgement = { consumer: string; acknowledgedAt: string | null };
+/** A consumer of the published files, when it was last recorded that it has deleted the person too (null: it is not), and what was seen of it. */
+export type Acknowledgement = { consumer: string; acknowledgedAt: string | null } & ReturnType<typeof coverageOf>;
 
 /**
  * The consumers that the settings or the ledger name, by name. None before the person is fenced: until then there
@@ -36,7 +41,11 @@ export function acknowledgementsOf(
 ): Acknowledgement[] {
   if (fence === null) return [];
   const names = [...new Set([...consumers, ...asked.keys(), ...acknowledged.keys()])].toSorted();
-  return names.map((consumer) => ({ consumer, acknowledgedAt: acknowledged.get(consumer) ?? null }));
+  return names.map((consumer) => {
+    const { expected = [] } = asked.get(consumer) ?? {};
+    const { at = null, seen = {} } = acknowledged.get(consumer) ?? {};
+    return Object.assign({ consumer, acknowledgedAt: at }, coverageOf({ at, expected, seen }));
+  });
 }
 
 /**
@@ -53,13 +62,18 @@ export function countUnacknowledged(histories: Iterable<RequestHistory>, nowMs: 
 }
 
 /**
- * Records that a consumer says it has deleted a request's person too, once for each generation. Throws `usage` for a consumer
- * that neither the settings nor the ledger names, a request of which nothing is erased yet, and a note that is no reference.
+ * Records that a consumer says it has deleted a request's person too, once for each generation, and what was seen where that is new. Throws `usage` for a
+ * consumer that neither the settings nor the ledger names, a request of which nothing is erased yet, a note that is no reference,
+ * and a report from before the erasure.
  */
 export function acknowledgeRequest(
   context: StepContext & { settings: { dataDir: string; export: Pick<Settings['export'], 'consumers'> } },
   idOrPrefix: string,
-  { consumer, note }: { consumer: string; note?: string | undefined },
+  {
+    consumer,
+    note,
+    attestation,
+  }: { consumer: string; note?: string | undefined; attestation?: Attestation | undefined },
 ): { id: string } {
   requireReferences({ note });
   const { db, ledger, settings } = context;
@@ -76,8 +90,45 @@ export function acknowledgeRequest(
       code: 'usage',
       hint: 'run `analytics-mirror reconcile` first',
     });
-  if (history.acknowledged.has(consumer)) return { id };
+  if (attestation && attestation.epoch < history.fence.epoch)
+    throw new AppError(`request ${id}: the report is older than the erasure`, {
+      code: 'usage',
+      hint: 'export, load the fence, and run the kit again',
+    });
+  const known = history.acknowledged.get(consumer);
+  const seen = attestation?.seen;
+  const last = seen && known?.seen[seen.assurance];
+  // What a certificate no longer names is written down only where other tables are covered: there can be a load an hour.
+  const isCertified = history.certified.some(({ generation }) => generation === history.generation);
+  const isTold = isDeepStrictEqual(
+    isCertified ? last?.tables : last,
+    isCertified ? seen?.tables : { ...seen, at: last?.at },
+  );
+  if (known && (!seen || isTold)) return { id };
   const mac = note === undefined ? {} : { note: reasonMac(settings.dataDir, boxKeyName, note) };
-  record(context, { type: 'acknowledged', request: id, generation: history.generation, consumer, ...mac });
+  record(context, {
+    type: 'acknowledged',
+    request: id,
+    generation: history.generation,
+    consumer,
+    ...mac,
+    ...(seen && { seen }),
+  });
   return { id };
+}
+
+/** Records, for each request whose fence stands, what this program has seen of a consumer's tables just now. */
+export function recordSeen(context: Parameters<typeof acknowledgeRequest>[0], consumer: string, seen: Seen): void {
+  const attestation = { seen, epoch: readEpoch(context.db) };
+  together(context, (step) => {
+    for (const id of attestedBy(attestation, context.ledger().histories.all()))
+      acknowledgeRequest(step, id, { consumer, attestation });
+  });
+}
+
+/** The requests that a report can be of: whose fence stood already when it was made. By id. */
+export function attestedBy({ epoch }: Attestation, histories: Iterable<RequestHistory>): string[] {
+  return [...histories].flatMap(({ request, generation, fence, isReadmitted }) =>
+    fence?.generation === generation && fence.epoch <= epoch && !isReadmitted ? [request] : [],
+  );
 }

@@ -43,6 +43,8 @@ export type ExportRequest = {
   unfinishedPass: number | undefined;
   /** Of `passes`: the newest of them. */
   newestPass: Manifest['newest_pass'];
+  /** Of `fence`: the SHA-256 of its entries. */
+  fence?: Manifest['fence'];
   erasureEpoch: number;
   /** The newest change of the mirror that the rows show. */
   changes: Manifest['changes'];
@@ -108,6 +110,7 @@ export async function stageDataset(request: ExportRequest): Promise<StagedSnapsh
       pass: request.pass,
       ...(request.unfinishedPass === undefined ? {} : { unfinished_pass: request.unfinishedPass }),
       ...(request.newestPass && { newest_pass: request.newestPass }),
+      ...(request.fence && { fence: request.fence }),
       erasure_epoch: request.erasureEpoch,
       seq,
       changes: request.changes ?? null,

@@ -4,11 +4,12 @@ import { shrinkHeap } from '../core/heap.ts';
 import { isMirrored, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 import { hasChange, newestNumber, noteFeedPublished, renumberFeeds } from '../mirror/feeds.ts';
 import { readEpoch, whileEpoch } from '../mirror/fence.ts';
+import { fenceDigest } from '../mirror/fence-entries.ts';
 import { agreedMs } from '../mirror/service-clock.ts';
 import { atOneMoment, withSnapshotSource } from '../mirror/snapshot-source.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import { stageDataset, type StagedSnapshot } from './export-dataset.ts';
-import { findUnchanged, isMadeAlike } from './find-unchanged.ts';
+import { fenceOf, findUnchanged, isMadeAlike } from './find-unchanged.ts';
 import type { ExportContext, MirrorExport, MirrorExportTask } from './mirror-export.ts';
 import { numberColumns } from './number-columns.ts';
 import { publicationOf } from './promote-and-mask.ts';
@@ -108,7 +109,8 @@ function stageFromMirror(
   const base = kind === 'delta' && deletions !== undefined ? findDeltaBase(context, dataset) : undefined;
   const exporting = { ...settings.export, dataDir: settings.dataDir };
   const { publishTexts } = publicationOf(dataset, exporting);
-  const reading = { since: base?.changes ?? null, textsOfPart: publishTexts ? settings.export.partRows : null };
+  const fence = dataset === 'fence' ? fenceOf(context, connection) : undefined;
+  const reading = { since: base?.changes ?? null, textsOfPart: publishTexts ? settings.export.partRows : null, fence };
   return withSnapshotSource(connection, dataset, reading, (source) =>
     stageDataset({
       published,
@@ -119,6 +121,7 @@ function stageFromMirror(
       pass: source.pass,
       unfinishedPass: source.unfinishedPass,
       newestPass: source.newestPass,
+      fence: fence && fenceDigest(fence),
       erasureEpoch: source.erasureEpoch,
       changes: source.changes,
       seq: source.seq,

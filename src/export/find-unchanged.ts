@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { datasets, type PublishedDataset } from '../contract/datasets.ts';
+import type { Columns } from '../contract/tolerant-reader.ts';
+import type { Database } from '../mirror/database.ts';
 import { readEpoch } from '../mirror/fence.ts';
+import { fenceDigest, fenceRows } from '../mirror/fence-entries.ts';
 import { lastJudgedPass, newestEndedPass } from '../mirror/passes.ts';
 import { isUnchangedSince } from '../mirror/snapshot-source.ts';
 import { addedColumns } from '../snapshot/columns.ts';
@@ -39,8 +42,11 @@ export async function findUnchanged(
   if (dataset === 'passes' && !isDeepStrictEqual(manifest.newest_pass, newestEndedPass(source))) return undefined;
   // A chain of deltas has more rows than the mirror.
   const rowsThen = ids.length === 1 ? manifest.rows : undefined;
-  if (manifest.changes === undefined || !isUnchangedSince(source, dataset, manifest.changes, rowsThen))
-    return undefined;
+  const isUnchanged =
+    dataset === 'fence'
+      ? manifest.fence === fenceDigest(fenceOf(context, source))
+      : manifest.changes !== undefined && isUnchangedSince(source, dataset, manifest.changes, rowsThen);
+  if (!isUnchanged) return undefined;
   const { created_at: unchangedSince, kind: found, rows, files, publication } = manifest;
   const retention = { keep: settings.export.keep, hiding: publication };
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
@@ -57,6 +63,12 @@ export async function findUnchanged(
     unrepresentable: 0,
     removed,
   };
+}
+
+/** The rows of `fence` as they are to be published now. */
+export function fenceOf({ settings }: Pick<ExportContext, 'settings'>, source: Database): Columns[] {
+  const consumers = settings.export.fence.map(({ consumer }) => consumer);
+  return fenceRows(source, settings.dataDir, consumers);
 }
 
 /** Whether a snapshot was made with the columns, settings and layout that a new one would have. Parts may be of another size. */

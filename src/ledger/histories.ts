@@ -1,6 +1,6 @@
 import type { LedgerEntry } from './entry.ts';
 import { decisionOf, isOfRequest, requestsOf, type RequestRecord } from './record.ts';
-import { reachedAt, type Mark, type RequestHistory } from './request-history.ts';
+import { reachedAt, type Mark, type RequestHistory, type Told } from './request-history.ts';
 import type { TargetName } from './target.ts';
 import type { RequestReason, RequestState } from './vocabulary.ts';
 
@@ -94,6 +94,8 @@ function newHistory(entry: First): RequestHistory {
   };
 }
 
+const nothingTold: Told = { at: null, expected: [], seen: {} };
+
 type Step = Exclude<Extract<LedgerEntry, RequestRecord>, First>;
 
 function become(history: RequestHistory, state: RequestState, reason: RequestReason | null = null): void {
@@ -162,7 +164,10 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       return takeScan(history, entry);
     case 'locally_verified':
       history.verified = mark;
-      for (const name of entry.consumers ?? []) history.consumers.set(name, history.consumers.get(name) ?? null);
+      for (const name of entry.consumers ?? []) {
+        const expected = entry.expected?.find(({ consumer }) => consumer === name)?.tables ?? [];
+        history.consumers.set(name, { ...(history.consumers.get(name) ?? nothingTold), expected });
+      }
       return become(history, 'locally_verified');
     case 'awaiting_upstream':
       history.eventsExpectedBy = entry.events_expected_by;
@@ -182,11 +187,19 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       history.readmittedAt = entry.at;
       history.isReadmitted = true;
       return;
-    case 'acknowledged':
-      history.acknowledged.set(entry.consumer, entry.at);
-      if (history.certified.every(({ generation }) => generation !== history.generation))
-        history.consumers.set(entry.consumer, entry.at);
+    case 'acknowledged': {
+      const { consumer, at, seen } = entry;
+      const isCertified = history.certified.some(({ generation }) => generation === history.generation);
+      for (const told of isCertified ? [history.acknowledged] : [history.acknowledged, history.consumers]) {
+        const before = told.get(consumer) ?? nothingTold;
+        told.set(consumer, {
+          ...before,
+          at,
+          seen: { ...before.seen, ...(seen && { [seen.assurance]: { ...seen, at } }) },
+        });
+      }
       return;
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { publishedDatasets } from '../contract/datasets.ts';
 import { identifierKinds } from '../contract/identity.ts';
-import { ConsumerName, MachineName } from '../contract/names.ts';
+import { ConsumerName, MachineName, ReaderTable } from '../contract/names.ts';
 import { isPossibleEnd } from './possible-ends.ts';
 import { TargetName } from './target.ts';
 import {
@@ -51,6 +51,21 @@ const consumers = z
   .array(ConsumerName)
   .min(1)
   .refine((names) => names.every((name, at) => at === 0 || (names[at - 1] ?? '') < name));
+
+const seenTables = { tables: z.array(ReaderTable).min(1), not_covered: z.array(ReaderTable) };
+
+/**
+ * What was seen of a consumer's tables: in `tables` a control row was found, and nobody erased. By the consumer, whose report (its
+ * SHA-256) is signed with its SSH key (the SHA-256 of that); or by this program. `not_covered`: other tables that can hold people.
+ */
+const Seen = z.discriminatedUnion('assurance', [
+  z.strictObject({ assurance: z.literal('attested'), report: hex, signer: hex, ...seenTables }),
+  z.strictObject({ assurance: z.literal('observed'), ...seenTables }),
+]);
+export type Seen = z.infer<typeof Seen>;
+
+/** The tables of consumers that can hold people. */
+const expected = z.array(z.strictObject({ consumer: ConsumerName, tables: seenTables.tables })).min(1);
 
 /** An identifier that is fenced, by its MAC, encrypted under the restore key. */
 const fenceEntry = z.strictObject({ kind: z.enum(identifierKinds), encrypted: hex });
@@ -168,7 +183,12 @@ export const LedgerRecord = z.discriminatedUnion('type', [
     left_out: count.optional(),
   }),
   /** A scan found nothing here any more. `consumers`: those of the published files, which have to delete the person too. */
-  z.strictObject({ type: z.literal('locally_verified'), ...about, consumers: consumers.optional() }),
+  z.strictObject({
+    type: z.literal('locally_verified'),
+    ...about,
+    consumers: consumers.optional(),
+    expected: expected.optional(),
+  }),
   /** The service has taken the deletion of the events; by when its weekly batch should have run. */
   z.strictObject({ type: z.literal('awaiting_upstream'), ...about, events_expected_by: Time }),
   z.strictObject({ type: z.literal('attention'), ...about, target: TargetName, reason: z.enum(attentionReasons) }),
@@ -180,8 +200,17 @@ export const LedgerRecord = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('sealed'), ...about }),
   /** The fence of a request was lifted. `reason`: an HMAC of the reason that was given. */
   z.strictObject({ type: z.literal('readmitted'), ...about, reason: hex, entries: count }),
-  /** An operator recorded that a consumer of the published files has deleted too. `note`: an HMAC of the reference given. */
-  z.strictObject({ type: z.literal('acknowledged'), ...about, consumer: ConsumerName, note: hex.optional() }),
+  /**
+   * An operator recorded that a consumer of the published files has deleted too. `note`: an HMAC of the reference given. `seen`: what
+   * that rests on beside a word.
+   */
+  z.strictObject({
+    type: z.literal('acknowledged'),
+    ...about,
+    consumer: ConsumerName,
+    note: hex.optional(),
+    seen: Seen.optional(),
+  }),
   /** An older database was brought up to the ledger's epoch; so many rows had to leave it again. */
   z.strictObject({ type: z.literal('replayed'), epoch_from: count, epoch_to: count, rows: count }),
   /**

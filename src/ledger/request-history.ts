@@ -1,4 +1,4 @@
-import type { Decision, LedgerRecord } from './record.ts';
+import type { Decision, LedgerRecord, Seen } from './record.ts';
 import type { TargetName } from './target.ts';
 import type { Assurance, AttentionReason, RequestReason, RequestState, TargetResult } from './vocabulary.ts';
 
@@ -30,6 +30,26 @@ type ScanFacts = {
   /** Texts that were not searched for, where there were any. */
   leftOut?: number;
 };
+
+/**
+ * What the ledger says of a consumer: when it was last recorded that it has deleted too (null: it was not), its tables that can hold
+ * people, and what was last seen of its tables with each assurance.
+ */
+export type Told = {
+  at: string | null;
+  expected: readonly string[];
+  seen: Partial<Record<Seen['assurance'], Seen & { at: string }>>;
+};
+
+/** Of a consumer: the tables that were seen, how and when; and those that nobody has covered. Neither where there are none. */
+export function coverageOf({ expected, seen: { attested, observed } }: Told) {
+  const all = [attested, observed].filter((one) => one !== undefined);
+  const covered = all.flatMap(({ tables }) => tables);
+  const named = new Set([...expected, ...all.flatMap((one) => one.not_covered)]);
+  const bare = [...named].filter((table) => !covered.includes(table)).toSorted();
+  const seen = all.map(({ not_covered: _left, ...one }) => one);
+  return { ...(seen.length > 0 && { seen }), ...(bare.length > 0 && { not_covered: bare }) };
+}
 
 /**
  * All that the ledger says of one request so far. Holds no personal data, and no MACs of its fence: those can be many, and
@@ -83,12 +103,12 @@ export type RequestHistory = Pick<
   endedAt: string | null;
   readmittedAt: string | null;
   /** The consumers of published files that have said, of its newest generation, that they have deleted too; and when. */
-  acknowledged: Map<string, string>;
+  acknowledged: Map<string, Told>;
   /**
    * The consumers that a certificate of its newest generation names: those that were asked, and those that had acknowledged
-   * before it was certified. Null: nothing was recorded by then.
+   * before it was certified.
    */
-  consumers: Map<string, string | null>;
+  consumers: Map<string, Told>;
   /** Whether the fence was lifted, and no other has been raised since. */
   isReadmitted: boolean;
 };

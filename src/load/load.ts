@@ -3,6 +3,7 @@ import type { PublishedFiles } from '../snapshot/published-files.ts';
 import type { WarehousePlace } from './address.ts';
 import { withWarehouse } from './open-warehouse.ts';
 import { loadedComment, planLoad } from './plan.ts';
+import { lookAt, type Look, type LookedTable } from './look.ts';
 import { publishedTables } from './published.ts';
 
 /** What a load did to a table. It did nothing, loaded everything, or took over the changes of so many deltas and of the deletions. */
@@ -15,18 +16,29 @@ export type LoadedTable = {
   verdict: 'complete' | 'incomplete' | null;
 };
 
+/** What a load did to each table, and what was found in those that were looked at. */
+export type Loaded = { tables: LoadedTable[]; looked: LookedTable[] };
+
 /**
  * Makes the tables of a warehouse what is published now. What was loaded stands in the tables' comments: so a load that was killed
- * is begun again, and one after which nothing was published does nothing. `project`: whose tables may be changed. No export and no
+ * is begun again, and one after which nothing was published does nothing. `project`: whose tables may be changed. Where
+ * `isFenced` is given, the tables are looked at for erased people: a table in which
+ * somebody is found, as after an old file was filled in, is loaded as a whole, and looked at again. No export and no
  * erasure may run meanwhile. Throws as `publishedTables`, `planLoad` and the warehouse do.
  */
 export async function loadWarehouse(
   place: WarehousePlace,
-  { published, project, signal }: { published: PublishedFiles; project: string | null; signal: AbortSignal },
-): Promise<LoadedTable[]> {
+  {
+    published,
+    project,
+    signal,
+    isFenced,
+  }: Pick<Look, 'project' | 'signal'> & { published: PublishedFiles; isFenced?: Look['isFenced'] | undefined },
+): Promise<Loaded> {
   const wanted = publishedTables(published);
   const done: LoadedTable[] = [];
-  await withWarehouse(place, { published, isReadOnly: false, signal }, (warehouse) =>
+  let looked: LookedTable[] = [];
+  await withWarehouse(place, { published, isReadOnly: false, signal }, (warehouse, reader) =>
     warehouse.together(async () => {
       const there = await warehouse.tables();
       for (const table of wanted) {
@@ -44,7 +56,9 @@ export async function loadWarehouse(
           verdict,
         });
       }
+      const { schema } = place;
+      if (isFenced) looked = await lookAt({ warehouse, schema, reader, isFenced, project, signal }, wanted, there);
     }),
   );
-  return done;
+  return { tables: done, looked };
 }

@@ -166,6 +166,14 @@ export function prepareFencedBy(db: Database): ((kind: IdentifierKind, value: st
   return (kind, value) => find.all(kind, kind, value);
 }
 
+/** Prepares the question whether an identifier is fenced, for many of which few are. */
+export function prepareIsFenced(db: Database): (kind: IdentifierKind, value: string) => boolean {
+  const filter = prepareFenceFilter(db);
+  filter.refresh();
+  const fencedBy = prepareFencedBy(db);
+  return (kind, value) => filter.mayHold(kind, value) && (fencedBy?.(kind, value) ?? []).length > 0;
+}
+
 /** An identifier in the mirror that the fence should have kept out, and a request that fenced it. */
 export type FencedIdentifier = Identifier & { requestId: string };
 

@@ -26,11 +26,13 @@ const descriptions: Readonly<Record<PublishedDataset, string>> = {
   playlist_recordings: 'A row for each recording in a playlist.',
   deletions: 'A row for each row that has left: copies have to delete it.',
   passes: 'A row for each walk of a list that has ended: by it, readers judge how fresh and how whole the list is.',
+  fence: 'An entry for each identifier of erased people, by consumer: no row whose identifier has one may come back.',
 };
 
 /** Columns that an erasure does not search for personal texts, and that name persons all the same: those erased, and users of the service. */
 const personalToo: Readonly<Partial<Record<PublishedDataset, readonly string[]>>> = {
   deletions: ['key'],
+  fence: ['entry'],
   playlists: ['created_by', 'last_modified_by'],
 };
 

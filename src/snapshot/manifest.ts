@@ -7,14 +7,10 @@ import { type SnapshotName, partPattern, snapshotIdPattern, tableFilePattern } f
 
 const snapshotId = z.string().regex(snapshotIdPattern);
 const count = z.int().min(0);
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** One part of a snapshot. */
-export const ManifestFile = z.strictObject({
-  name: z.string().regex(partPattern),
-  rows: count,
-  bytes: count,
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
-});
+export const ManifestFile = z.strictObject({ name: z.string().regex(partPattern), rows: count, bytes: count, sha256 });
 export type ManifestFile = z.infer<typeof ManifestFile>;
 
 const fieldId = z.int().min(1);
@@ -57,6 +53,8 @@ export const Manifest = z.strictObject({
   unfinished_pass: z.int().optional(),
   /** Of `passes`: the newest of them. */
   newest_pass: z.strictObject({ id: z.int(), finished_at: z.iso.datetime() }).optional(),
+  /** Of `fence`: the SHA-256 of its entries. */
+  fence: sha256.optional(),
   erasure_epoch: count,
   /** The number of the newest change that the rows show: `_seq` of each of them. Deletions with a greater number came later. */
   seq: count,
@@ -91,13 +89,7 @@ export type Manifest = z.infer<typeof Manifest>;
 
 const TableEntry = z.strictObject({
   version: z.int().min(1),
-  files: z.array(
-    z.strictObject({
-      name: z.string().regex(tableFilePattern),
-      bytes: count,
-      sha256: z.string().regex(/^[0-9a-f]{64}$/),
-    }),
-  ),
+  files: z.array(z.strictObject({ name: z.string().regex(tableFilePattern), bytes: count, sha256 })),
 });
 export type TableEntry = z.infer<typeof TableEntry>;
 

@@ -56,10 +56,11 @@ export function runExportJob(
       const isSeenWhole = (dataset: PublishedDataset): boolean => seenWhole.has(table[dataset].published.pass);
       const isMeant = (dataset: PublishedDataset): boolean =>
         table[dataset].published.pass !== 'playlists' || settings.playlists.shortIds.length > 0 || isSeenWhole(dataset);
-      const datasets = named ?? publishedDatasets.filter(isMeant);
-      const isPublished = (dataset: PublishedDataset): boolean =>
-        own.published.readCurrent().snapshots[dataset] !== undefined;
-      const exported = withThoseThatBelong(datasets, isPublished).filter(isSeenWhole);
+      const isThere = (dataset: PublishedDataset): boolean =>
+        own.published.readCurrent().snapshots[dataset] !== undefined ||
+        (dataset === 'fence' && settings.export.fence.length > 0);
+      const datasets = named ?? publishedDatasets.filter((one) => (one === 'fence' ? isThere(one) : isMeant(one)));
+      const exported = withThoseThatBelong(datasets, isThere).filter(isSeenWhole);
       const onProgress = (dataset: PublishedDataset, done: number, total: number): void =>
         onRows?.(dataset, done, total);
       // First: what is new is told as soon as it can be published.
@@ -83,17 +84,18 @@ export function runExportJob(
 
 /**
  * The datasets to publish, with those that readers join to them, so that they find all of one moment: `deletions`, by which
- * deltas and copies elsewhere lose rows, `passes`, which say how whole they are, and what is made of the same list, where it is
- * published already.
+ * deltas and copies elsewhere lose rows, `passes`, which say how whole they are, the fence, where a consumer gets it, and what is made of
+ * the same list, where it is published already.
  */
 function withThoseThatBelong(
   named: readonly PublishedDataset[],
-  isPublished: (dataset: PublishedDataset) => boolean,
+  isThere: (dataset: PublishedDataset) => boolean,
 ): PublishedDataset[] {
   const lists = new Set(named.filter(isMirrored).map((dataset) => table[dataset].published.pass));
   const belongs = (dataset: PublishedDataset): boolean => {
     if (dataset === 'deletions' || dataset === 'passes') return lists.size > 0;
-    return !isMirrored(dataset) && lists.has(table[dataset].published.pass) && isPublished(dataset);
+    if (dataset === 'fence') return lists.size > 0 && isThere(dataset);
+    return !isMirrored(dataset) && lists.has(table[dataset].published.pass) && isThere(dataset);
   };
   return publishedDatasets.filter((dataset) => named.includes(dataset) || belongs(dataset));
 }

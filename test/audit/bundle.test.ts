@@ -79,7 +79,7 @@ describe('a bundle', () => {
         for (const one of [value].flat())
           expect(stdout).toContain(`\n${name}: ${typeof one === 'string' ? one : canonicalJson(one as object)}\n`);
       expect(stdout).toMatch(
-        /\nin words \(version 1\):\nErased in our copy on [^\n]+\.\nNOT STATED: [^\n]+\.\nLegal ground: /,
+        /\nin words \(version 2\):\nErased in our copy on [^\n]+\.\nNOT STATED: [^\n]+\.\nLegal ground: /,
       );
       expect(stdout).toMatch(/\nnot proven, upstream\.events: It is not proven/);
       expect(stdout).not.toContain(requestId(2));

@@ -285,6 +285,30 @@ describe('consumers', () => {
     expect(reportPage(report)).toContain('warehouse: for 1 of 1 request.');
   });
 
+  it('have on the ledger what was seen of their tables, after the certificate where others are covered', () => {
+    const archive = archiveOf(1);
+    const { db, settings, dataDir } = archive;
+    const [{ request } = { request: '' }] = reportOf(archive).requests;
+    const clock = { now: () => archiveNowMs, sleep: () => Promise.resolve() };
+    const ledger = openLedger(dataDir, clock);
+    const see = (tables: string[], not_covered: string[]): number => {
+      const attestation = { seen: { assurance: 'observed' as const, tables, not_covered }, epoch: 99 };
+      acknowledgeRequest({ db, settings, clock, ledger: () => ledger }, request, {
+        consumer: 'warehouse',
+        attestation,
+      });
+      return [...ledger.entries()].filter(({ type }) => type === 'acknowledged').length;
+    };
+    expect(ledger.histories.of(request)?.certified).toHaveLength(1);
+    const both = ['a', 'b'];
+    expect([see(['a'], []), see(['a'], ['tmp']), see(both, ['tmp']), see(both, ['b1']), see(['a'], [])]).toEqual([
+      1, 1, 2, 2, 3,
+    ]);
+    ledger.append([{ type: 'reopened', request, generation: 2, reason: 'recreated' }]);
+    ledger.append([{ type: 'fenced', request, generation: 2, epoch: 2 }]);
+    expect([see(['a'], []), see(['a'], []), see(['a'], ['tmp'])]).toEqual([4, 4, 5]);
+  });
+
   it('that the ledger names may acknowledge though the settings name them no more, and are counted until they do', () => {
     const archive = archiveOf(1);
     const [{ request } = { request: '' }] = reportOf(archive).requests;

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -211,6 +211,31 @@ it('erase acknowledge: a consumer that has deleted too is on the ledger, and nam
       { consumer: 'warehouse', acknowledgedAt: expect.any(String) as string },
     ],
   });
+  expect((await run('erase acknowledge', ['--consumer', 'warehouse', ...given], 2)).stderr).toContain('--report');
+});
+
+it('erase kit: statements that hold no key, and a file that holds it', async () => {
+  const key = join(workspace.folder, 'fence.key');
+  const given = [
+    '--for',
+    'duckdb',
+    '--consumer',
+    'warehouse',
+    '--table',
+    'mart.events:who=uuid,team=value:7',
+    '--key',
+    key,
+  ];
+  expect((await run('erase kit', given, 2)).stderr).toContain('export.fence names no such consumer');
+  const named = ['--set', 'export.consumers=["warehouse"]', '--set', 'export.fence=[{"consumer":"warehouse"}]'];
+  const { stdout } = await run('erase kit', [...given, ...named]);
+  const secret = readFileSync(key, 'utf8').trim();
+  expect(secret).toMatch(/^[0-9a-f]{128}$/);
+  expect([secret.slice(0, 64), secret.slice(64)].filter((part) => stdout.includes(part))).toEqual([]);
+  expect(statSync(key).mode & 0o777).toBe(0o600);
+  const inside = given.with(given.length - 1, join(workspace.dataDir, 'fence.key'));
+  expect((await run('erase kit', [...inside, ...named], 2)).stderr).toContain('cannot lie in the data folder');
+  expect((await run('erase kit', [...given.with(5, 'events'), ...named], 2)).stderr).toContain('--table does not say');
 });
 
 it('erase approve: a request that touches another person is held until it is approved', async () => {

@@ -37,6 +37,7 @@ test('the datasets are mirrored, paged and published in this order', () => {
     'playlist_recordings',
     'deletions',
     'passes',
+    'fence',
   ]);
 });
 
@@ -49,6 +50,7 @@ test('the key of a row identifies it, but in playlists and in the feed of deleti
     ['playlist_recordings', 'recording_id'],
     ['deletions', undefined],
     ['passes', undefined],
+    ['fence', undefined],
   ]);
   expect(keyKind('constructor')).toBeUndefined();
 });

@@ -9,7 +9,7 @@ import { certificateText } from '../../src/erasure/proof/certificate.ts';
 import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
 import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { ledgerOrigin } from '../../src/ledger/checkpoint.ts';
-import type { LedgerRecord } from '../../src/ledger/record.ts';
+import type { LedgerRecord, Seen } from '../../src/ledger/record.ts';
 import { laterWords } from '../../src/ledger/later-words.ts';
 import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
@@ -181,33 +181,66 @@ test.each([
 });
 
 test('the verifier alone tells which consumers have acknowledged since a certificate, by the ledger', () => {
-  const acknowledged = (consumer: string): LedgerRecord => ({
+  const acknowledged = (consumer: string, seen?: Seen): LedgerRecord => ({
     type: 'acknowledged',
     request: requestId(1),
     generation: 1,
     consumer,
+    ...(seen && { seen }),
   });
+  const [report, signer] = ['a'.repeat(64), 'b'.repeat(64)];
+  const expected = [
+    { consumer: 'billing', tables: ['bills'] },
+    { consumer: 'warehouse', tables: ['mart.events', 'mirror.persons', 'orders', 'old'] },
+  ];
   const life = lifeOf(1, 1)
     .flat()
-    .map(naming(['billing', 'crm-team', 'warehouse']));
+    .map(naming(['billing', 'crm-team', 'warehouse']))
+    .map((one): LedgerRecord => (one.type === 'locally_verified' ? Object.assign(one, { expected }) : one));
   const at = life.findIndex(({ type }) => type === 'certified');
-  const records = [...life.toSpliced(at, 0, acknowledged('warehouse')), acknowledged('crm-team')];
+  const attested = { assurance: 'attested' as const, report, signer };
+  const records = [
+    ...life.toSpliced(
+      at,
+      0,
+      acknowledged('warehouse', { ...attested, tables: ['old'], not_covered: [] }),
+      acknowledged('warehouse', { assurance: 'observed', tables: ['mirror.persons'], not_covered: ['mirror.other'] }),
+      // The last report counts; the first, of `old`, stays on the ledger.
+      acknowledged('warehouse', { ...attested, tables: ['mart.events'], not_covered: ['orders'] }),
+    ),
+    acknowledged('crm-team'),
+    acknowledged('billing', { ...attested, tables: ['bills'], not_covered: [] }),
+  ];
   const { folder, file } = certified({ records });
   const time = expect.stringMatching(/^2.*Z$/) as string;
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
-    consumers: [
-      { consumer: 'billing', acknowledged_at: null },
-      { consumer: 'crm-team', acknowledged_at: null },
-      { consumer: 'warehouse', acknowledged_at: time },
-    ],
-  });
+  const certificate = JSON.parse(readFileSync(file, 'utf8')) as { consumers: unknown };
+  expect(certificate.consumers).toEqual([
+    { consumer: 'billing', acknowledged_at: null, not_covered: ['bills'] },
+    { consumer: 'crm-team', acknowledged_at: null },
+    {
+      consumer: 'warehouse',
+      acknowledged_at: time,
+      seen: [
+        { ...attested, at: time, tables: ['mart.events'] },
+        { assurance: 'observed', at: time, tables: ['mirror.persons'] },
+      ],
+      not_covered: ['mirror.other', 'old', 'orders'],
+    },
+  ]);
+  const statements = certificateWords(certificate).statements.join('\n');
+  expect(statements).toMatch(/^Attested: warehouse mart\.events \(2\d{3}-\d\d-\d\d\)\. /m);
+  expect(statements).toMatch(/^Observed: warehouse mirror\.persons \(2\d{3}-\d\d-\d\d\)\. /m);
+  const bare = 'billing bills, warehouse mirror.other, warehouse old, warehouse orders';
+  expect(statements).toContain(`NOT COVERED: ${bare}. `);
   const { code, output } = verifyAlone(folder, '--certificate', file);
   expect({ code, lines: output.split('\n').filter((line) => line.startsWith('certificate')) }).toEqual({
     code: 3,
     lines: [
-      `certificate ${file}: billing: nothing acknowledged, by this ledger`,
+      expect.stringMatching(/: billing: acknowledged 2.*Z, attested 2.*Z: bills, by this ledger$/),
       expect.stringMatching(/: crm-team: acknowledged 2.*Z, by this ledger$/),
-      expect.stringMatching(/: warehouse: acknowledged 2.*Z, by this ledger$/),
+      expect.stringMatching(
+        /: warehouse: acknowledged 2.*Z, attested 2.*Z: mart.events, observed 2.*Z: mirror.persons, by this ledger$/,
+      ),
       `certificate ${file}: later entries about this request: none`,
     ],
   });

@@ -39,6 +39,19 @@ function acknowledgedBy(consumer: string): LedgerRecord {
   return { type: 'acknowledged', ...about, consumer };
 }
 
+/** What a consumer has signed of its tables. */
+function attestedBy(consumer: string): LedgerRecord {
+  const hex = 'b'.repeat(64);
+  const seen = { assurance: 'attested' as const, report: hex, signer: hex, tables: ['mart.events'], not_covered: [] };
+  return { type: 'acknowledged', ...about, consumer, seen };
+}
+
+/** What the program has seen of a consumer's tables. */
+function observedOf(consumer: string): LedgerRecord {
+  const seen = { assurance: 'observed' as const, tables: ['mirror.persons'], not_covered: ['mart.events', 'orders'] };
+  return { type: 'acknowledged', ...about, consumer, seen };
+}
+
 function awaiting(expected: string): LedgerRecord {
   return { type: 'awaiting_upstream', ...about, events_expected_by: expected };
 }
@@ -82,6 +95,14 @@ const facts: fc.Arbitrary<LedgerRecord> = fc.oneof(
   fc.constant<LedgerRecord>({ type: 'locally_verified', ...about }),
   fc.constant<LedgerRecord>({ type: 'locally_verified', ...about, consumers: ['crm-team', 'warehouse'] }),
   fc.constantFrom('billing', 'crm-team', 'warehouse').map(acknowledgedBy),
+  fc.constantFrom('billing', 'warehouse').map(attestedBy),
+  fc.constantFrom('billing', 'warehouse').map(observedOf),
+  fc.constant<LedgerRecord>({
+    type: 'locally_verified',
+    ...about,
+    consumers: ['warehouse'],
+    expected: [{ consumer: 'warehouse', tables: ['orders', 'mart.events'] }],
+  }),
   fc.constant<LedgerRecord>({ type: 'attention', ...about, target: 'mirror', reason: 'restored' }),
 );
 

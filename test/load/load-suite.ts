@@ -17,8 +17,8 @@ const { signal } = new AbortController();
 
 /** Loads what is published below a folder; says what was done to each table. */
 export async function load(dataDir: string, { place }: TestWarehouse, project = 'p'): Promise<string[]> {
-  const done = await loadWarehouse(place, { published: publishedFilesIn(dataDir), project, signal });
-  return done.map(({ dataset, did }: LoadedTable) => `${dataset}: ${did}`);
+  const { tables } = await loadWarehouse(place, { published: publishedFilesIn(dataDir), project, signal });
+  return tables.map(({ dataset, did }: LoadedTable) => `${dataset}: ${did}`);
 }
 
 /** The differences between a warehouse and what is published; none where both are equal. */

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createCipheriv, createHash, hkdfSync } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { fenceIdentifiers, setEpoch } from '../../src/mirror/fence.ts';
@@ -15,29 +15,36 @@ const texts = fc.oneof(
     .map(([unit, times]) => unit.repeat(times)),
 );
 
-it('the MAC of an identifier is the HMAC-SHA-256 of kind, a zero byte and value, whatever the text and the key', () => {
+it('the tag of an identifier is the SHA-256 of the derived key, kind, colon and value, and the MAC is the tag encrypted', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ minLength: 0, maxLength: 130 }),
       fc.array(texts, { minLength: 1, maxLength: 6 }),
       (bytes, values) => {
         const key = Buffer.from(bytes);
-        const macOf = fenceMacUnder(() => key);
+        const { tagOf, macOf, tagIn } = fenceMacUnder(() => key);
+        const derived = (purpose: string): Buffer =>
+          Buffer.from(hkdfSync('sha256', key, '', `analytics-mirror ${purpose}`, 32));
         for (const value of values) {
-          const expected = createHmac('sha256', key).update(`distinct_id\0${value}`).digest('hex');
-          expect(Buffer.from(macOf('distinct_id', value) ?? '', 'latin1').toString('hex')).toBe(expected);
+          const text = `${derived('fence of readers').toString('hex')}distinct_id:${value}`;
+          const expected = createHash('sha256').update(text).digest('hex');
+          expect(Buffer.from(tagOf('distinct_id', value) ?? '', 'latin1').toString('hex')).toBe(expected);
+          const cipher = createCipheriv('aes-256-ecb', derived('fence in the mirror'), null).setAutoPadding(false);
+          expect(macOf(expected)).toBe(cipher.update(expected, 'hex', 'hex'));
+          expect(tagIn(macOf(expected))).toBe(expected);
         }
       },
     ),
   );
 });
 
-it('without a key there is no MAC, and the key is asked for until there is one', () => {
+it('without a key there is no tag, and the key is asked for until there is one', () => {
   let key: Buffer | undefined;
-  const macOf = fenceMacUnder(() => key);
-  expect(macOf('distinct_id', 'ann')).toBeUndefined();
+  const { tagOf, macOf } = fenceMacUnder(() => key);
+  expect(tagOf('distinct_id', 'ann')).toBeUndefined();
+  expect(() => macOf('00'.repeat(32))).toThrow(/without the key/);
   key = Buffer.alloc(32);
-  expect(macOf('distinct_id', 'ann')).toHaveLength(32);
+  expect(tagOf('distinct_id', 'ann')).toHaveLength(32);
 });
 
 it('the filter holds every fenced identifier, and next to no other', () => {

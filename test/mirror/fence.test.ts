@@ -291,9 +291,13 @@ describe('a row that cannot be read and is large', () => {
   it('costs the fence no more than who it is about, where it says so', () => {
     const db = fencedMirror();
     let macs = 0;
-    addFenceMac(db, () => {
-      macs += 1;
-      return '';
+    addFenceMac(db, {
+      tagOf: () => {
+        macs += 1;
+        return '';
+      },
+      macOf: () => '',
+      tagIn: () => 'ff'.repeat(32),
     });
     const told = row({ uuid: '00000000-0000-4000-8000-00000000000f', id: 9, distinct_ids: ['i'], name: 5 });
     expect(commit(db, 'persons', [], [told])).toMatchObject({ quarantined: 1 });
@@ -330,9 +334,13 @@ describe('the fence', () => {
   /** How many MACs a page costs. */
   function macsOf(db: Database, act: () => void): number {
     let macs = 0;
-    addFenceMac(db, () => {
-      macs += 1;
-      return '';
+    addFenceMac(db, {
+      tagOf: () => {
+        macs += 1;
+        return '';
+      },
+      macOf: () => '',
+      tagIn: () => 'ff'.repeat(32),
     });
     act();
     return macs;

@@ -34,6 +34,7 @@ test('each column that tells of a person is personal: identifiers, texts of pers
     playlist_recordings: ['recording_id', 'person_uuid', 'property_plan'],
     deletions: ['key', 'person_uuid', 'property_plan'],
     passes: ['property_plan'],
+    fence: ['entry', 'property_plan'],
   });
 });
 
@@ -51,6 +52,7 @@ test('the tables are those that are loaded, with their keys, and the newest pass
     ['1 recording_id', '2 short_id'],
     ['1 key', '2 dataset'],
     ['1 pass_id'],
+    ['1 entry'],
   ]);
   expect(schema.flatMap(({ name, quality = [] }) => quality.map(() => name))).toEqual(['passes']);
   expect(slaProperties).toHaveLength(1);

@@ -17,7 +17,7 @@ import { personRow, recordingRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** A dataset whose rows an erasure takes away. */
-type PersonalDataset = Exclude<PublishedDataset, 'playlists' | 'deletions' | 'passes'>;
+type PersonalDataset = Exclude<PublishedDataset, 'playlists' | 'deletions' | 'passes' | 'fence'>;
 
 const { signal } = new AbortController();
 

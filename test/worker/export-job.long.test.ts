@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
@@ -63,7 +64,7 @@ test.each(['full', 'delta'] as const)(
     expect(await run(undefined, kind)).toMatchObject({
       outcome: 'incomplete',
       snapshots: [{ dataset: 'recordings' }],
-      neverComplete: ['persons', 'playlists', 'distinct_ids', 'playlist_recordings', 'deletions', 'passes'],
+      neverComplete: ['persons', 'playlists', 'distinct_ids', 'playlist_recordings', 'deletions', 'passes', 'fence'],
     });
     expect(published()).toEqual(['recordings']);
     expect(await run(['recordings'], kind)).toMatchObject({ outcome: 'done', neverComplete: [] });
@@ -78,9 +79,33 @@ test('all datasets are those of playlists too where some are configured, or were
   expect(without.published()).toEqual(['deletions', 'distinct_ids', 'passes', 'persons', 'recordings']);
   without.pass('playlists', null);
   expect(await without.run(null)).toMatchObject({ outcome: 'done' });
-  expect(without.published()).toHaveLength(publishedDatasets.length);
+  expect(without.published()).toHaveLength(publishedDatasets.length - 1);
   const configured = openExport([{ path: 'playlists.shortIds', value: ['list'] }]);
-  expect(await configured.run(null)).toMatchObject({ outcome: 'incomplete', neverComplete: publishedDatasets });
+  const asked = publishedDatasets.filter((dataset) => dataset !== 'fence');
+  expect(await configured.run(null)).toMatchObject({ outcome: 'incomplete', neverComplete: asked });
+});
+
+test('the fence is published where a consumer gets it, with every list, and anew when it has changed', async () => {
+  const settings = (...names: string[]) => [
+    { path: 'export.consumers', value: names },
+    { path: 'export.fence', value: names.map((consumer) => ({ consumer })) },
+  ];
+  const { dataDir, pass, run, published, manifestOf } = openExport(settings('warehouse'));
+  pass('persons', null);
+  await run(['persons']);
+  expect(published()).toContain('fence');
+  expect(manifestOf('fence').rows).toBe(3);
+  const since = async (kind?: 'full' | 'delta') =>
+    (await run(['persons'], kind)).snapshots.find(({ dataset }) => dataset === 'fence')?.unchangedSince;
+  expect(await since()).toEqual(expect.any(String));
+  expect(await since('delta')).toEqual(expect.any(String));
+  const { snapshot_id: id, files } = manifestOf('fence');
+  const rows = await readWithHyparquet(join(dataDir, 'snapshots/fence', id, files[0]?.name ?? ''));
+  expect(JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))).toContain(
+    'warehouse',
+  );
+  rmSync(join(dataDir, 'keys/fence-warehouse.key'));
+  expect(await since('delta')).toBeNull();
 });
 
 test('after a complete pass, an incomplete one is published with its verdict', async () => {

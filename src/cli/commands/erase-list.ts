@@ -192,13 +192,15 @@ function aboutText(entry: LedgerEntry): string {
   return 'consumer' in entry ? entry.consumer : '';
 }
 
-/** What consumers said is recorded as said: this program has not seen their copies. */
+/** What consumers said is recorded as said: this program has seen no copies but those that it observed. */
 function consumerTable(acknowledgements: readonly Acknowledgement[]): string {
   return formatTable(
-    ['consumer', 'says that it has deleted too, recorded'],
-    acknowledgements.map(({ consumer, acknowledgedAt }) => [
+    ['consumer', 'says that it has deleted too, recorded', 'which is', 'not covered'],
+    acknowledgements.map(({ consumer, acknowledgedAt, seen = [], not_covered: bare = [] }) => [
       consumer,
       acknowledgedAt === null ? 'not yet' : secondText(acknowledgedAt),
+      seen.map(({ assurance }) => assurance).join(', ') || (acknowledgedAt === null ? '' : 'asserted'),
+      bare.join(', '),
     ]),
   );
 }

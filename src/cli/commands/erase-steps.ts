@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { App } from '../../app/app.ts';
 import { AppError } from '../../core/errors.ts';
-import { acknowledgeRequest } from '../../erasure/acknowledge.ts';
+import { readWholeFile } from '../../core/folder.ts';
+import { acknowledgeRequest, attestedBy } from '../../erasure/acknowledge.ts';
+import { readAttestation, type Attestation } from '../../erasure/attest.ts';
 import { readmit } from '../../erasure/readmit.ts';
 import { approveRequest, cancelRequest } from '../../erasure/receive.ts';
 import { together } from '../../erasure/request/together.ts';
@@ -34,24 +37,35 @@ export function define(command: Command, context: CommandContext): CommandAction
   }
   if (command.name() === 'acknowledge') {
     command
-      .argument('<ids...>', severalIds)
+      .argument('[ids...]', severalIds)
+      .option(
+        '--report <file>',
+        'the report of `erase kit`; beside it lies its signature, of ssh-keygen -Y sign (.sig)',
+      )
       .requiredOption('--consumer <name>', 'the consumer that says so, as export.consumers names it')
       .option('--note <reference>', 'the ticket or role that has its word; the ledger keeps an HMAC of it');
     return {
       help: `
-The ledger then says that an operator recorded it, and when; not that the copies of the consumer are gone.
+The ledger then says that an operator recorded it, and when; not that the copies of the consumer are gone. With a report, it says
+that the consumer attests it: a report is refused that another key has signed, that is older than the erasure, whose control
+row was not found, or that has erased people left. Without ids, it is for all requests that it can be of.
 
 Examples:
   analytics-mirror erase acknowledge 3f2a --consumer warehouse
-  analytics-mirror erase acknowledge 3f2a 51c0 --consumer crm-team --note TICKET-840`,
-      run: (app, ids: string[], given: { consumer: string; note?: string }) =>
-        decide(
+  analytics-mirror erase acknowledge 3f2a 51c0 --consumer crm-team --note TICKET-840
+  analytics-mirror erase acknowledge --consumer warehouse --report report.json`,
+      run: (app, ids: string[], given: AcknowledgeFlags) => {
+        const attestation = attestationIn(app, given);
+        if (ids.length === 0 && !attestation)
+          throw new AppError('no request is named', { code: 'usage', hint: 'name requests, or give --report' });
+        return decide(
           app,
           context,
           'acknowledged',
-          () => ids,
-          (job, id) => acknowledgeRequest(job, id, given),
-        ),
+          (job) => (attestation && ids.length === 0 ? attestedBy(attestation, job.ledger().histories.all()) : ids),
+          (job, id) => acknowledgeRequest(job, id, { ...given, attestation }),
+        );
+      },
     };
   }
   command
@@ -79,6 +93,19 @@ Examples:
       };
     },
   };
+}
+
+type AcknowledgeFlags = { consumer: string; note?: string; report?: string };
+
+const reportBytesMax = 1_000_000;
+
+function attestationIn({ settings }: App, { consumer, report }: AcknowledgeFlags): Attestation | undefined {
+  if (report === undefined) return undefined;
+  const [bytes, signature] = [report, `${report}.sig`].map((path) => {
+    if (existsSync(path)) return readWholeFile(path, reportBytesMax);
+    throw new AppError(`there is no file ${path}`, { code: 'usage', hint: 'name the report, and sign it' });
+  }) as [Buffer, Buffer];
+  return readAttestation({ report: bytes, signature: signature.toString(), consumer }, settings.export.fence);
 }
 
 function heldIds({ db }: JobContext): string[] {

@@ -1,18 +1,22 @@
 import type { Command } from 'commander';
-import { countedText } from '../../core/words.ts';
-import type { LoadedTable } from '../../load/load.ts';
+import { countedText, countText } from '../../core/words.ts';
+import { AppError } from '../../core/errors.ts';
+import type { Loaded } from '../../load/load.ts';
 import { runLoadJob } from '../../worker/load-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
+import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
 import { addSchemaOption, givenWarehouse } from '../warehouse-options.ts';
 
 /** Defines `load`: makes the tables of a warehouse what is published. */
 export function define(command: Command, context: CommandContext): CommandAction {
   addSchemaOption(
-    command.requiredOption(
-      '--into <warehouse>',
-      'postgres://user@host/database, FILE.duckdb or clickhouse://user@host',
-    ),
+    command
+      .requiredOption('--into <warehouse>', 'postgres://user@host/database, FILE.duckdb or clickhouse://user@host')
+      .option(
+        '--consumer <name>',
+        'whose warehouse it is, as export.consumers names it: look whether it has forgotten',
+      ),
   );
   return {
     help: `
@@ -20,24 +24,41 @@ Each published dataset becomes a table. What was loaded stands in the tables' co
 again, and one after which nothing was published does nothing. Rows that have left, and erased people, leave the tables; an older copy of
 the files is refused. Postgres and DuckDB change all tables at once, ClickHouse one after the other, each at once.
 The password stands in MIRROR_WAREHOUSE_PASSWORD, or in the file that MIRROR_WAREHOUSE_PASSWORD_FILE names.
-Exit code: 0 the tables are what is published.
+With --consumer, the tables are looked at for everybody who was erased, and the ledger says what was observed of which; a table into
+which somebody was filled again is loaded as a whole. A table that this load makes says nothing yet.
+Exit codes: 0 the tables are what is published; 4 erased people are left in one.
 
 Examples:
   analytics-mirror load --into 'postgres://loader@db.example.com/warehouse?sslmode=verify-full'
-  analytics-mirror load --into warehouse.duckdb
+  analytics-mirror load --into warehouse.duckdb --consumer warehouse
   analytics-mirror load --into clickhouse://loader@ch.example.com:8443 --schema analytics`,
-    run: async (app, { into, schema }: { into: string; schema: string }) => {
+    run: async (app, { into, schema, consumer }: { into: string; schema: string; consumer?: string }) => {
+      const { consumers } = app.settings.export;
+      if (consumer !== undefined && !consumers.includes(consumer))
+        throw new AppError('the settings name no such consumer', { code: 'usage', hint: 'add it to export.consumers' });
       const place = givenWarehouse(into, schema, context.environment);
       // First: opening the mirror for writing would make one where there is none.
       app.databaseReadOnly();
-      const { tables } = await runLoadJob(app.jobContext(context.signal), place);
-      return { json: { tables }, text: tableText(tables) };
+      const loaded = await runLoadJob(app.jobContext(context.signal), place, consumer);
+      if (loaded.outcome !== 'done') context.setExitCode(exitCodes.incomplete);
+      const { tables, looked } = loaded;
+      return { json: { tables, looked }, text: tableText(loaded) + lookText(loaded) };
     },
   };
 }
 
-function tableText(tables: readonly LoadedTable[]): string {
-  const words = ({ did, deltas }: LoadedTable): string => {
+function lookText({ looked }: Loaded): string {
+  if (looked.length === 0) return '';
+  const rows = looked.map(({ table, found, left }) => [
+    table,
+    countText(found),
+    left === null ? 'not seen' : countText(left),
+  ]);
+  return `\n${formatTable(['looked at', 'erased people’s identifiers', 'left now'], rows)}`;
+}
+
+function tableText({ tables }: Loaded): string {
+  const words = ({ did, deltas }: Loaded['tables'][number]): string => {
     if (did === 'nothing') return 'nothing new';
     return did === 'everything' ? 'all rows' : countedText(deltas, 'delta');
   };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ConsumerName, MachineName } from '../../contract/names.ts';
+import { ConsumerName, MachineName, ReaderTable } from '../../contract/names.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { canonicalJson } from '../../ledger/canonical-json.ts';
 import { decisionFields, Time } from '../../ledger/record.ts';
@@ -18,6 +18,14 @@ const scan = z.strictObject({
   needles: count,
   hits: count,
   left_out: count.optional(),
+});
+
+const seenTables = z.strictObject({
+  assurance: z.enum(['attested', 'observed']),
+  at: Time,
+  report: hex.optional(),
+  signer: hex.optional(),
+  tables: z.array(ReaderTable),
 });
 
 /** A line of text, as an operator gives it in the settings. */
@@ -111,8 +119,18 @@ export const Certificate = z.strictObject({
   }),
   /** When the service's weekly batch should have run; null where none was waited for. */
   events_expected_by: Time.nullable(),
-  /** The consumers of the published files, and when it was recorded that each has deleted too; null: not by then. */
-  consumers: z.array(z.strictObject({ consumer: ConsumerName, acknowledged_at: Time.nullable() })),
+  /**
+   * The consumers of the published files, and when it was recorded that each has deleted too (null: not by then). `seen`: the tables in
+   * which nobody erased was found, by a report that it signed or by this program, and when. `not_covered`: its tables that nobody saw.
+   */
+  consumers: z.array(
+    z.strictObject({
+      consumer: ConsumerName,
+      acknowledged_at: Time.nullable(),
+      seen: z.array(seenTables).optional(),
+      not_covered: z.array(ReaderTable).optional(),
+    }),
+  ),
   not_proven: z.array(z.enum(unprovable)).min(unprovable.length - 1),
   stated: Stated,
 });

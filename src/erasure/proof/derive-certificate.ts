@@ -1,5 +1,5 @@
 import { sha256 } from '../../core/digest.ts';
-import { reachedAt, type EndedTarget, type RequestHistory } from '../../ledger/request-history.ts';
+import { coverageOf, reachedAt, type EndedTarget, type RequestHistory } from '../../ledger/request-history.ts';
 import { evidenceOf, evidences, type TargetResult } from '../../ledger/vocabulary.ts';
 import {
   Certificate,
@@ -58,7 +58,7 @@ export function deriveCertificate(
     },
     events_expected_by: history.eventsExpectedBy,
     consumers: [...history.consumers]
-      .map(([consumer, at]) => ({ consumer, acknowledged_at: at }))
+      .map(([consumer, told]) => Object.assign({ consumer, acknowledged_at: told.at }, coverageOf(told)))
       .toSorted((a, b) => (a.consumer < b.consumer ? -1 : 1)),
     not_proven: unprovable.filter((code) => code !== 'wait_dropped' || isWaitDropped(history)),
     stated,

@@ -160,9 +160,9 @@ export function writeReceipts(folder: string, receipts: readonly Receipt[]): str
 /** Throws `usage` for a place in the data folder: the key of a request must not outlive it there. */
 export function refuseInside(dataDir: string, path: string): void {
   if (!isWithin(dataDir, path)) return;
-  throw new AppError('a receipt cannot lie in the data folder', {
+  throw new AppError('what is given away cannot lie in the data folder', {
     code: 'usage',
-    hint: 'name a place elsewhere: the receipt would show, after the request is sealed, which person it was about',
+    hint: 'name a place elsewhere: a receipt would show, after the request is sealed, which person it was about',
   });
 }
 

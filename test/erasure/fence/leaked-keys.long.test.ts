@@ -1,9 +1,9 @@
-import { createHmac } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { identifierKinds, type Identifier } from '../../../src/contract/identity.ts';
 import { differencesOf, keepCopy, openBoundWorld, placesOf, problemsOf } from '../bound/bound-world.ts';
+import { fenceMacUnder } from '../../../src/mirror/fence-mac.ts';
 import type { ErasureWorld } from '../erasure-world.ts';
 
 /** A world in which Anna was erased, with a copy of the folder from before, and all that the mirror knew of her. */
@@ -21,11 +21,12 @@ async function worldAfterErasure() {
 /** What counting ids and trying known names finds in a text, by the key of the fence. */
 function guess({ dataDir }: ErasureWorld, text: string, names: readonly string[]): Identifier[] {
   const key = Buffer.from(readFileSync(join(dataDir, 'keys/fence.key'), 'utf8').trim(), 'hex');
+  const { tagOf, macOf } = fenceMacUnder(() => key);
   const ids = Array.from({ length: 2000 }, (_, id) => String(id));
   return identifierKinds.flatMap((kind) =>
     [...names, ...ids].flatMap((value) => {
-      const mac = createHmac('sha256', key).update(`${kind}\0${value}`).digest('hex');
-      return text.includes(mac) ? [{ kind, value }] : [];
+      const tag = Buffer.from(tagOf(kind, value) ?? '', 'latin1').toString('hex');
+      return text.includes(tag) || text.includes(macOf(tag)) ? [{ kind, value }] : [];
     }),
   );
 }

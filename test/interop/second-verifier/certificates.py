@@ -11,6 +11,7 @@ METHODS = {name: 'by_service' for name in ('deleted', 'removed', 'confirmed', 'd
     name: 'below_clear' for name in ('purged', 'rewritten', 'file_gone')
 }
 WEAKEST_FIRST = ['not_reached', 'not_verifiable', 'asserted_by_upstream', 'observed', 'verified']
+NOTHING_TOLD = {'at': None, 'expected': [], 'seen': {}}
 NOT_PROVEN = ['service_event_store', 'service_backups', 'downstream_copies', 'operator_backups', 'block_device']
 
 
@@ -134,12 +135,25 @@ def consumers_of(records):
         if record['type'] == 'reopened':
             found, generation = {}, record['generation']
         if record['type'] == 'locally_verified':
-            found = {name: None for name in record.get('consumers', [])} | found
+            tables = {one['consumer']: one['tables'] for one in reversed(record.get('expected', []))}
+            for name in record.get('consumers', []):
+                found[name] = found.get(name, NOTHING_TOLD) | {'expected': tables.get(name, [])}
         if record['type'] == 'acknowledged' and generation not in certified:
-            found[record['consumer']] = record['at']
+            told = found.get(record['consumer'], NOTHING_TOLD)
+            seen = {record['seen']['assurance']: record['seen'] | {'at': record['at']}} if 'seen' in record else {}
+            found[record['consumer']] = told | {'at': record['at'], 'seen': told['seen'] | seen}
         if record['type'] == 'certified':
             certified.add(record['generation'])
-    return [{'consumer': name, 'acknowledged_at': found[name]} for name in sorted(found)]
+    return [consumer_of(name, found[name]) for name in sorted(found)]
+
+
+def consumer_of(name, told):
+    seen = [told['seen'][kind] for kind in ('attested', 'observed') if kind in told['seen']]
+    covered = {table for one in seen for table in one['tables']}
+    bare = {*told['expected'], *(table for one in seen for table in one['not_covered'])} - covered
+    shown = [{field: value for field, value in one.items() if field != 'not_covered'} for one in seen]
+    consumer = {'consumer': name, 'acknowledged_at': told['at']} | ({'seen': shown} if shown else {})
+    return consumer | ({'not_covered': sorted(bare)} if bare else {})
 
 
 def is_wait_dropped(results, expected_by, deleted_at):

@@ -64,12 +64,17 @@ def are_consumers(value):
     return list_of(is_consumer)(value) and all(a < b for a, b in zip(value, value[1:]))
 
 
-is_dataset = one_of('persons recordings playlists distinct_ids playlist_recordings deletions passes')
+is_dataset = one_of('persons recordings playlists distinct_ids playlist_recordings deletions passes fence')
 is_snapshot_id = shaped('[0-9]{8}T[0-9]{6}\\.[0-9]{3}Z')
 is_file = shaped(
-    'snapshot:(persons|recordings|playlists|distinct_ids|playlist_recordings|deletions|passes)'
+    'snapshot:(persons|recordings|playlists|distinct_ids|playlist_recordings|deletions|passes|fence)'
     '/[0-9]{8}T[0-9]{6}\\.[0-9]{3}Z/part-[0-9]{5,}\\.parquet'
 )
+is_table = shaped('[a-z_][a-z0-9_]{0,62}([.][a-z_][a-z0-9_]{0,62}){0,2}')
+seen_tables = {'tables': list_of(is_table), 'not_covered': list_of(is_table, least=0)}
+is_attested = exactly(assurance=one_of('attested'), report=is_hash, signer=is_hash, **seen_tables)
+is_observed = exactly(assurance=one_of('observed'), **seen_tables)
+is_expected = exactly(consumer=is_consumer, tables=list_of(is_table))
 is_snapshot = exactly(dataset=is_dataset, snapshot_id=is_snapshot_id, manifest=or_null(is_hash))
 is_fence_entry = exactly(kind=one_of('person_uuid person_id distinct_id recording_id'), encrypted=is_hash)
 is_attention = one_of(
@@ -118,7 +123,7 @@ KINDS = {
     'authorisation': is_hash, 'note': is_hash, 'old_key': is_hash, 'new_key': is_hash, 'report': is_hash,
     'certificate': or_null(is_hash), 'signature': shaped('[0-9a-f]{128}'), 'check': shaped('[0-9a-f]{32}'),
     'copy': shaped('[0-9a-f]{32}'), 'delete_events': is_boolean, 'continued': is_true, 'unnamed': is_true,
-    'consumer': is_consumer, 'consumers': are_consumers, 'machine': shaped('[a-z0-9][a-z0-9.-]{0,62}'),
+    'seen': lambda value: is_attested(value) or is_observed(value), 'expected': list_of(is_expected), 'consumer': is_consumer, 'consumers': are_consumers, 'machine': shaped('[a-z0-9][a-z0-9.-]{0,62}'),
     'origin': one_of('manual upstream restore'),
     'basis': one_of(
         'consent_withdrawn objection no_longer_needed unlawful legal_obligation child_consent consumer_request '
@@ -143,9 +148,9 @@ FIELDS = {
     'refused': R + 'reason', 'fencing': R + 'epoch fence continued? served_at?', 'fenced': R + 'epoch',
     'intent': 'requests target',
     'result': 'requests target result assurance rows_before? rows_removed? until? machines?',
-    'scan': 'requests phase files bytes needles hits passed_over? left_out?', 'locally_verified': R + 'consumers?',
+    'scan': 'requests phase files bytes needles hits passed_over? left_out?', 'locally_verified': R + 'consumers? expected?',
     'awaiting_upstream': R + 'events_expected_by', 'attention': R + 'target reason', 'reopened': R + 'reason unnamed?',
-    'certified': R + 'certificate', 'readmitted': R + 'reason entries', 'acknowledged': R + 'consumer note?',
+    'certified': R + 'certificate', 'readmitted': R + 'reason entries', 'acknowledged': R + 'consumer note? seen?',
     'replayed': 'epoch_from epoch_to rows', 'drill': 'outcome steps report', 'publishing': 'snapshots',
     'published': 'cause snapshots', 'key_bound': 'key check', 'differs': 'part items', 'mended': 'part items',
     'key_rotated': 'old_key new_key signature', 'taken_over': 'machine token copy', 'copy_made': 'machine copy',

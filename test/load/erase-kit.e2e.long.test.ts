@@ -1,0 +1,4 @@
+import { testKit } from './erase-kit-suite.ts';
+import { duckDbKit } from './kit-warehouses.ts';
+
+testKit(duckDbKit);
