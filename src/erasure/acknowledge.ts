@@ -62,9 +62,9 @@ export function countUnacknowledged(histories: Iterable<RequestHistory>, nowMs: 
 }
 
 /**
- * Records that a consumer says it has deleted a request's person too, once for each generation, and what was seen where that is new. Throws `usage` for a
- * consumer that neither the settings nor the ledger names, a request of which nothing is erased yet, a note that is no reference,
- * and a report from before the erasure.
+ * Records that a consumer says it has deleted a request's person too, once for each generation, and what was seen, where that is new.
+ * Throws `usage` for a consumer that neither the settings nor the ledger names, a request of which nothing is erased yet, a note that
+ * is no reference, and a report from before the erasure.
  */
 export function acknowledgeRequest(
   context: StepContext & { settings: { dataDir: string; export: Pick<Settings['export'], 'consumers'> } },
