@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,12 +15,14 @@ import { hashOf } from '../../src/export/masks.ts';
 import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import { consumerKey } from '../../src/mirror/fence-entries.ts';
+import { fenceMacUnder } from '../../src/mirror/fence-mac.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
 import { copyFolder } from '../cli/copy-folder.ts';
 import { clusterKey, hold, machineOf, openStoreWorld, remember } from '../cluster/store-world.ts';
 import { openBoundWorld } from '../erasure/bound/bound-world.ts';
-import { openErasureWorld } from '../erasure/erasure-world.ts';
+import { openErasureWorld, type Setting } from '../erasure/erasure-world.ts';
 import { attackedCopy, attacksOn, isAccepted, writeAttacked } from '../ledger/attacks.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
@@ -95,8 +97,8 @@ it("the cluster's key, the bucket", async () => {
 });
 
 /** Anna was erased, Bert's request is open. */
-async function openErased() {
-  const { world, uuids } = await openBoundWorld();
+async function openErased(more: Setting[] = []) {
+  const { world, uuids } = await openBoundWorld(more);
   await world.syncAndPublish();
   await world.request([{ kind: 'uuid', value: uuids['anna-canary'] ?? '' }]);
   await world.reconcile();
@@ -109,9 +111,17 @@ const keyIn = (dataDir: string, name: string): Buffer =>
 
 /** What of a list of names a key finds in some MACs. */
 function guess(key: Buffer, macs: string, names: readonly string[]): string[] {
-  return names.filter((name) =>
-    identifierKinds.some((kind) => macs.includes(createHmac('sha256', key).update(`${kind}\0${name}`).digest('hex'))),
-  );
+  const { tagOf, macOf } = fenceMacUnder(() => key);
+  const macOfName = (kind: string, name: string): string =>
+    macOf(Buffer.from(tagOf(kind, name) ?? '', 'latin1').toString('hex'));
+  return names.filter((name) => identifierKinds.some((kind) => macs.includes(macOfName(kind, name))));
+}
+
+/** What of a list of names the key of a consumer finds among the published entries of the fence. */
+function guessEntries(key: string, entries: string, names: readonly string[]): string[] {
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const entryOf = (name: string): string => sha256(key.slice(64) + sha256(`${key.slice(0, 64)}distinct_id:${name}`));
+  return names.filter((name) => entries.includes(entryOf(name)));
 }
 
 const names = ['anna-canary', 'anna-canary-device', 'bert-canary', 'carl'];
@@ -134,6 +144,31 @@ it('fence.key, restore.key, ledger/', async () => {
   const decrypt = macCipher(keyIn(world.dataDir, 'restore.key'), 'decrypt');
   const macs = [...ledger.matchAll(/[0-9a-f]{64}/g)].map(([mac]) => decrypt(mac)).join(' ');
   expect(guess(fence, macs, names)).toEqual(erased);
+});
+
+it("a consumer's key, snapshots/fence/", async () => {
+  const fence = ['warehouse', 'other'].map((consumer) => ({ consumer }));
+  const { world } = await openErased([
+    { path: 'export.consumers', value: ['warehouse', 'other'] },
+    { path: 'export.fence', value: fence },
+  ]);
+  await world.publish();
+  const rows: { entry?: unknown; consumer?: unknown }[] = [];
+  for (const part of listPublishedParts(publishedFilesIn(world.dataDir)))
+    if (part.dataset === 'fence') rows.push(...(await readWithHyparquet(part.path)));
+  const entriesOf = (consumer: string): string =>
+    rows.flatMap((row) => (row.consumer === consumer ? [String(row.entry)] : [])).join(' ');
+  const key = consumerKey(world.dataDir, 'warehouse');
+  expect(guessEntries(key, entriesOf('warehouse'), names)).toEqual(erased);
+  // Not those of another consumer, and nobody by a copy of the mirror.
+  expect(guessEntries(key, entriesOf('other'), names)).toEqual([]);
+  const macs = world.db().prepare<[], string>(`SELECT lower(hex(mac)) FROM fence`).pluck().all().join(' ');
+  const tags = names.map((name) =>
+    createHash('sha256')
+      .update(`${key.slice(0, 64)}distinct_id:${name}`)
+      .digest('hex'),
+  );
+  expect(tags.filter((tag) => macs.includes(tag))).toEqual([]);
 });
 
 it('box.key, mirror.db', async () => {

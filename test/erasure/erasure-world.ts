@@ -267,7 +267,8 @@ export async function openKnownWorld(
   return { world, uuid, given: [{ kind: 'uuid', value: uuid }] };
 }
 
-type Setting = { path: string; value: unknown };
+/** A setting of a world, by its path. */
+export type Setting = { path: string; value: unknown };
 
 function settingsFor(dataDir: string, sandbox: Sandbox, more: readonly Setting[]): Settings {
   const set = [

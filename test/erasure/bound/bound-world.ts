@@ -6,7 +6,7 @@ import { readLedger } from '../../../src/ledger/ledger.ts';
 import { publishedFilesIn } from '../../../src/snapshot/published-files.ts';
 import { copyFolder } from '../../cli/copy-folder.ts';
 import { freshFolder } from '../../mirror/open-test-mirror.ts';
-import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
+import { openErasureWorld, type ErasureWorld, type Setting } from '../erasure-world.ts';
 import { findTexts } from '../find-texts.ts';
 
 /** What of a data folder can be put back by itself. */
@@ -20,8 +20,10 @@ const bindable = {
 export type Bindable = keyof typeof bindable;
 
 /** A world with two persons whom mirror and files know, each by a text that nothing else holds. */
-export async function openBoundWorld(): Promise<{ world: ErasureWorld; uuids: Record<string, string> }> {
-  const world = await openErasureWorld(5);
+export async function openBoundWorld(
+  more: Setting[] = [],
+): Promise<{ world: ErasureWorld; uuids: Record<string, string> }> {
+  const world = await openErasureWorld(5, more);
   const uuids: Record<string, string> = {};
   for (const name of ['anna-canary', 'bert-canary']) {
     const { created } = world.sandbox.act({
