@@ -8,16 +8,16 @@ import { loadTexts, parquetRows, sqlName, sqlText } from '../duckdb.ts';
 export type TablePart = { local: string; path: string; oldPath: string; isNew: boolean };
 
 /**
- * Which rows a new file of deletes has. `superseded`: those that the new parts and the keys that are gone replace, beside what the files
- * of until now have; null: what these have, moved where a rewrite has removed rows before them.
+ * Which rows new files of deletes have. `superseded`: one file has those that the new parts and the keys that are gone replace, beside
+ * what the files of until now have; null: each has what one of these has, moved where a rewrite has removed rows before them.
  */
 export type DeletesTask = {
   parts: readonly TablePart[];
   /** The files of until now. */
   old: readonly string[];
   superseded: { key: string; gone: Iterable<string> } | null;
-  /** Where the new file is written. */
-  to: string;
+  /** Where the new files are written. */
+  to: readonly string[];
 };
 
 /** Prepares the connection's record of the rows that a rewrite removes. */
@@ -30,11 +30,14 @@ export async function noteRemovedRows(connection: DuckDBConnection, local: strin
   await connection.run(`INSERT INTO removed_rows SELECT DISTINCT ${sqlText(local)}, row FROM gone`);
 }
 
-/** Writes a file of rows in parts that a reader has to pass over. Returns how many; 0 writes no file. For a connection with one thread. */
+/**
+ * Writes files of rows in parts that a reader has to pass over. Returns how many rows each has; 0 writes no file. For a connection with
+ * one thread.
+ */
 export async function writePositionDeletes(
   connection: DuckDBConnection,
   { parts, old, superseded, to }: DeletesTask,
-): Promise<number> {
+): Promise<number[]> {
   // Iceberg wants the rows by path, then by place.
   const ordered = parts.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   await loadTexts(
@@ -43,20 +46,22 @@ export async function writePositionDeletes(
     ['place', 'local', 'old_path'],
     ordered.map(({ local, oldPath }, place) => [String(place), local, oldPath]),
   );
-  await connection.run(`CREATE OR REPLACE TEMP TABLE passed_over (place INTEGER, pos BIGINT)`);
+  await connection.run(`CREATE OR REPLACE TEMP TABLE passed_over (file INTEGER, place INTEGER, pos BIGINT)`);
   await prepareRemovedRows(connection);
   if (old.length > 0) await connection.run(superseded ? knownSql(old) : movedSql(old));
   if (superseded) await markSuperseded(connection, parts, superseded, old.length > 0);
-  const counted = await connection.runAndReadAll(`SELECT count(*) FROM (SELECT DISTINCT * FROM passed_over)`);
-  const rows = Number(counted.getRows()[0]?.[0]);
-  if (rows === 0) return 0;
+  const counted = await connection.runAndReadAll(
+    `SELECT file, count(*) FROM (SELECT DISTINCT * FROM passed_over) GROUP BY file`,
+  );
+  const rowsOf = new Map(counted.getRows().map(([file, rows]) => [Number(file), Number(rows)]));
   // Paths are put in after the order is made, which so takes little memory. A scan knows them as this program's in plain pages.
   const paths = ordered.map(({ path }) => sqlText(path)).join(', ');
-  await connection.run(`COPY (SELECT [${paths}][place + 1] AS file_path, pos
-      FROM (SELECT DISTINCT place, pos FROM passed_over ORDER BY place, pos))
-    TO ${sqlText(to)} (FORMAT parquet, COMPRESSION uncompressed, USE_TMP_FILE false,
-      FIELD_IDS {file_path: 2147483546, pos: 2147483545})`);
-  return rows;
+  for (const file of rowsOf.keys())
+    await connection.run(`COPY (SELECT [${paths}][place + 1] AS file_path, pos
+        FROM (SELECT DISTINCT place, pos FROM passed_over WHERE file = ${file} ORDER BY place, pos))
+      TO ${sqlText(to[file] ?? '')} (FORMAT parquet, COMPRESSION uncompressed, USE_TMP_FILE false,
+        FIELD_IDS {file_path: 2147483546, pos: 2147483545})`);
+  return to.map((_path, file) => rowsOf.get(file) ?? 0);
 }
 
 /** The rows that a reader passes over already. */
@@ -66,8 +71,8 @@ function knownSql(old: readonly string[]): string {
 }
 
 function movedSql(old: readonly string[]): string {
-  return `INSERT INTO passed_over SELECT place, pos - coalesce(before, 0)
-    FROM (SELECT CAST(place AS INTEGER) AS place, local, pos FROM ${parquetRows(old)}
+  return `INSERT INTO passed_over SELECT file, place, pos - coalesce(before, 0)
+    FROM (SELECT file_index AS file, CAST(place AS INTEGER) AS place, local, pos FROM ${parquetRows(old)}
       JOIN table_parts ON file_path = old_path) AS known
     ASOF LEFT JOIN (SELECT local, row, row_number() OVER (PARTITION BY local ORDER BY row) AS before
       FROM removed_rows) AS removed ON known.local = removed.local AND known.pos >= removed.row
@@ -87,8 +92,8 @@ async function markSuperseded(
   };
   await loadTexts(connection, 'gone_keys', ['key'], rows());
   await connection.run(`INSERT INTO gone_keys SELECT ${sqlName(key)} FROM ${rowsOf(added)}`);
-  await connection.run(`INSERT INTO passed_over SELECT CAST(place AS INTEGER), row
+  await connection.run(`INSERT INTO passed_over SELECT 0, CAST(place AS INTEGER), row
     FROM (SELECT filename AS local, file_row_number AS row FROM ${rowsOf(earlier)}
       WHERE ${sqlName(key)} IN (SELECT key FROM gone_keys)) JOIN table_parts USING (local)
-    ${isBeside ? 'EXCEPT SELECT place, pos FROM known_rows' : ''}`);
+    ${isBeside ? 'EXCEPT SELECT 0, place, pos FROM known_rows' : ''}`);
 }

@@ -114,7 +114,7 @@ function nextVersion(task: TableTask): NextVersion {
 
 /** Makes the files of a table, and publishes none. Throws DuckDB's errors. */
 export async function prepareTable(connection: DuckDBConnection, task: TableTask): Promise<PreparedTable> {
-  const { published, dataset, chain, previous, change } = task;
+  const { chain, previous, change } = task;
   const next = nextVersion(task);
   const version = (previous?.entry.version ?? 0) + 1;
   const at = (name: string): string => addressOf(task.location, name);
@@ -124,15 +124,9 @@ export async function prepareTable(connection: DuckDBConnection, task: TableTask
   const before = previous && change.is !== 'full' ? layersOf(previous, full) : [];
   const first = next.made[0]?.layer ?? 0;
   const layers: Layer[] = before.slice(0, first);
-  const drafts: NewDeletes[] = [];
-  const folder = chain.length > 1 && change.is !== 'full' ? published.openDraft(tableFolder(dataset)) : undefined;
-  for (const { id, sequence, layer } of next.made) {
-    const old = change.is === 'delta' ? before : before.slice(layer, layer + 1);
-    const name = deletesName(id);
-    const deletes = folder ? await prepareDeletes(connection, task, { parts, old, folder, name }) : undefined;
-    if (deletes) drafts.push(deletes);
-    layers.push({ id, sequence, deletes });
-  }
+  const drafts = await prepareDeletes(connection, task, { parts, before, made: next.made });
+  for (const { id, sequence } of next.made)
+    layers.push({ id, sequence, deletes: drafts.find(({ name }) => name === deletesName(id)) });
   const listed = parts.filter(({ layer }) => layer >= firstTogether(first)).map(({ local }) => local);
   const metrics = await measureParts(connection, listed, full.columns);
   const files: { name: string; content: Buffer }[] = [];
@@ -280,17 +274,27 @@ function partsOf({ location, chain, written, pathOf, change }: TableTask): Part[
   );
 }
 
+/** The files of rows to pass over that come with new snapshots: into a draft. */
 async function prepareDeletes(
   connection: DuckDBConnection,
-  { published, dataset, change }: TableTask,
-  { parts, old, folder, name }: { parts: readonly Part[]; old: readonly Layer[]; folder: string; name: string },
-): Promise<NewDeletes | undefined> {
-  const to = join(folder, name);
+  { published, dataset, chain, change }: TableTask,
+  { parts, before, made }: { parts: readonly Part[]; before: readonly Layer[]; made: readonly NewSnapshot[] },
+): Promise<NewDeletes[]> {
+  if (chain.length < 2 || change.is === 'full') return [];
+  const table = tableFolder(dataset);
+  const pathsOf = (layers: readonly (Layer | undefined)[]): string[] =>
+    layers.flatMap((layer) => (layer?.deletes ? [published.localPath(table, layer.deletes.name)] : []));
+  const isDelta = change.is === 'delta';
+  const named = made.filter(({ layer }) => isDelta || before[layer]?.deletes).map(({ id }) => deletesName(id));
+  const folder = published.openDraft(table);
   const rows = await writePositionDeletes(connection, {
     parts,
-    old: old.flatMap(({ deletes }) => (deletes ? [published.localPath(tableFolder(dataset), deletes.name)] : [])),
-    superseded: change.is === 'delta' ? { key: publishedShapes[dataset].key.name, gone: change.gone } : null,
-    to,
+    old: pathsOf(isDelta ? before : made.map(({ layer }) => before[layer])),
+    superseded: isDelta ? { key: publishedShapes[dataset].key.name, gone: change.gone } : null,
+    to: named.map((name) => join(folder, name)),
   });
-  return rows === 0 ? undefined : { name, rows, ...(await measureFile(to)) };
+  const files: NewDeletes[] = [];
+  for (const [nth, name] of named.entries())
+    if (rows[nth]) files.push({ name, rows: rows[nth], ...(await measureFile(join(folder, name))) });
+  return files;
 }
