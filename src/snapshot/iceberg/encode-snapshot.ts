@@ -33,7 +33,7 @@ export function listName(snapshotId: number): string {
 }
 
 /** The name of a manifest. */
-export function manifestName({ id, content }: Pick<TableManifest, 'id' | 'content'>): string {
+function manifestName({ id, content }: Pick<TableManifest, 'id' | 'content'>): string {
   return `${id}-${content}.avro`;
 }
 
