@@ -62,7 +62,8 @@ export function define(command: Command, context: CommandContext): CommandAction
     help: `
 Files have other names after the next export and after an erasure: ask again before each load. The rows of a dataset are its
 full snapshot and the deltas that follow it; the statements of --sql and --dbt put them together, and leave out the rows
-that have left since. The sources of --dbt have freshness, and tests that fail where the newest pass of a list is not complete. The model of --dbt model is incremental; it is printed once.
+that have left since. The sources of --dbt have freshness, and tests that fail where the newest pass of a list is not complete.
+The model of --dbt model is incremental, and is printed once.
 --contract describes the tables that \`load\` makes, and classifies the columns that tell of persons.
 --verify reads the copy, wherever persons/<snapshot id>/part-00001.parquet and the others lie below the place. It names files
 that are missing or differ, and files that an erasure has replaced or that are no longer published: they may hold erased
