@@ -13,6 +13,7 @@ import { listDestinations, readStandings } from '../../src/mirror/destinations.t
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { isFile } from '../../src/ledger/target.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
+import { publishedDatasets } from '../../src/contract/datasets.ts';
 import { findRequest } from '../../src/mirror/erasure-requests.ts';
 import { runReconcileJob } from '../../src/worker/reconcile-job.ts';
 import { startCatalog } from '../bucket/catalog-model.ts';
@@ -156,7 +157,7 @@ describe('an erasure with a bucket', () => {
     expectEqual(scene.model, world.dataDir);
     catalog.fault = () => undefined;
     expect(await world.reconcile()).toMatchObject({ outcome: 'done', catalog: { error: null } });
-    expect([catalog.tables.size, isRead()]).toEqual([7, true]);
+    expect([catalog.tables.size, isRead()]).toEqual([publishedDatasets.length, true]);
   });
 
   it('is certified by no wrong clock of the store: it is refused, and the times that it gave tell nothing', async () => {
