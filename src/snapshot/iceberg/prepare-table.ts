@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { PublishedDataset } from '../../contract/datasets.ts';
@@ -96,17 +96,18 @@ function nextVersion(task: TableTask): NextVersion {
   const kept = last && last.location === location ? last.snapshots : [];
   const nextMs = (last?.['last-updated-ms'] ?? 0) + 1;
   const atMs = change.is === 'rewrite' ? nextMs : Math.max(Date.parse(written.created_at), nextMs);
-  const id = Math.max(atMs, ...(last?.snapshots.map((snapshot) => snapshot['snapshot-id'] + 1) ?? []));
   const first = chain.indexOf(written);
-  // Those that have rewritten parts come again under other ids, since no reader may take one for the other.
+  // Those that have rewritten parts come again under other ids: readers keep what they have read by id. Ids are random, since an
+  // older folder that is put back goes another way from there.
   const old: readonly (TableSnapshot | undefined)[] =
     last && change.is === 'rewrite' ? snapshotsOfChain(last, chain[0]?.snapshot_id).slice(first) : [undefined];
+  const ids = old.map(() => randomInt(2 ** 48 - 1));
   const made = old.map((snapshot, nth): NewSnapshot => ({
     layer: first + nth,
-    id: id + nth,
+    id: ids[nth] ?? 0,
     sequence: snapshot?.['sequence-number'] ?? (last?.['last-sequence-number'] ?? 0) + 1,
     atMs: snapshot?.['timestamp-ms'] ?? atMs,
-    parent: nth > 0 ? id + nth - 1 : snapshot ? snapshot['parent-snapshot-id'] : kept.at(-1)?.['snapshot-id'],
+    parent: nth > 0 ? ids[nth - 1] : snapshot ? snapshot['parent-snapshot-id'] : kept.at(-1)?.['snapshot-id'],
     replaces: snapshot?.['snapshot-id'],
   }));
   return { atMs, made, kept, schemas: schemasOf(task) };

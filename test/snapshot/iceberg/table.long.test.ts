@@ -88,6 +88,19 @@ test('an erasure moves the rows that readers pass over, in each snapshot that is
   expect(readdirSync(world.metadata).filter((name) => before.includes(name))).toEqual(['version-hint.text']);
 });
 
+test('an older folder that is put back goes on with files of other names, since readers keep what they have read by name', async () => {
+  const world = await openTable(show('a', 1, 2, 3), full, show('b', 1, 2), delta, { do: 'copy' });
+  const copied = new Set(readdirSync(world.metadata));
+  const added = (): string[] => readdirSync(world.metadata).filter((name) => !copied.has(name) && /^\d/.test(name));
+  await world.perform({ do: 'erase', numbers: [1] });
+  const first = new Set(added());
+  expect(first.size).toBeGreaterThan(3);
+  await world.perform({ do: 'restore' });
+  expect(added()).toHaveLength(first.size);
+  expect(added().filter((name) => first.has(name))).toEqual([]);
+  await world.check();
+});
+
 test('an erasure from one full snapshot leaves the files of others, and of deltas before it, as they are', async () => {
   const world = await openTable(show('a', 1, 2, 3), full, show('b', 2), delta, show('c', 3), delta, show('d', 1), full);
   const { snapshotIds: before } = await readIcebergTable(world.folder);
