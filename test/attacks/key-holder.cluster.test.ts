@@ -8,7 +8,6 @@ import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
 import { unpackFiles } from '../../src/cluster/archive.ts';
 import { markedLines } from '../../src/cluster/marked-lines.ts';
 import { openSealed } from '../../src/cluster/sealed-file.ts';
-import { identifierKinds } from '../../src/contract/identity.ts';
 import { macCipher } from '../../src/core/secret-key.ts';
 import { boxOf } from '../../src/erasure/request/box.ts';
 import { hashOf } from '../../src/export/masks.ts';
@@ -16,7 +15,6 @@ import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { consumerKey } from '../../src/mirror/fence-entries.ts';
-import { fenceMacUnder } from '../../src/mirror/fence-mac.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
 import { copyFolder } from '../cli/copy-folder.ts';
@@ -26,6 +24,7 @@ import { openErasureWorld, type Setting } from '../erasure/erasure-world.ts';
 import { attackedCopy, attacksOn, isAccepted, writeAttacked } from '../ledger/attacks.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
+import { guess } from './guess.ts';
 
 // Who has one key, and what is named with it.
 
@@ -108,14 +107,6 @@ async function openErased(more: Setting[] = []) {
 
 const keyIn = (dataDir: string, name: string): Buffer =>
   Buffer.from(readFileSync(join(dataDir, name), 'utf8').trim(), 'hex');
-
-/** What of a list of names a key finds in some MACs. */
-function guess(key: Buffer, macs: string, names: readonly string[]): string[] {
-  const { tagOf, macOf } = fenceMacUnder(() => key);
-  const macOfName = (kind: string, name: string): string =>
-    macOf(Buffer.from(tagOf(kind, name) ?? '', 'latin1').toString('hex'));
-  return names.filter((name) => identifierKinds.some((kind) => macs.includes(macOfName(kind, name))));
-}
 
 /** What of a list of names the key of a consumer finds among the published entries of the fence. */
 function guessEntries(key: string, entries: string, names: readonly string[]): string[] {

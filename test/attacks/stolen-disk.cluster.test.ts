@@ -1,8 +1,6 @@
-import { createHmac } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { identifierKinds } from '../../src/contract/identity.ts';
 import { boxOf } from '../../src/erasure/request/box.ts';
 import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { copyFolder } from '../cli/copy-folder.ts';
@@ -11,6 +9,7 @@ import { openBoundWorld } from '../erasure/bound/bound-world.ts';
 import type { ErasureWorld } from '../erasure/erasure-world.ts';
 import { findTexts } from '../erasure/find-texts.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { guess } from './guess.ts';
 
 // Who has a copy of all files of a machine, and nothing else.
 
@@ -32,11 +31,9 @@ const foundOn = async (disk: string, searched: readonly string[]): Promise<strin
 function guessed(disk: string, list: readonly string[]): string[] {
   const key = readFileSync(join(disk, 'keys/fence.key'), 'utf8').trim();
   const db = openDatabaseReadOnly(disk);
-  const macs = new Set(db.prepare<[], string>(`SELECT lower(hex(mac)) FROM fence`).pluck().all());
+  const macs = db.prepare<[], string>(`SELECT lower(hex(mac)) FROM fence`).pluck().all().join(' ');
   db.close();
-  const macOf = (kind: string, name: string): string =>
-    createHmac('sha256', Buffer.from(key, 'hex')).update(`${kind}\0${name}`).digest('hex');
-  return list.filter((name) => identifierKinds.some((kind) => macs.has(macOf(kind, name))));
+  return guess(Buffer.from(key, 'hex'), macs, list);
 }
 
 it('a disk of before an erasure', async () => {
