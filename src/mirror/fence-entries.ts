@@ -3,7 +3,7 @@ import type { Database } from 'better-sqlite3';
 import { readOrMakeKey } from '../core/secret-key.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
 import { fenceKeyName, readEpoch } from './fence.ts';
-import { fencedTags, fenceMacUnder, readersKey } from './fence-mac.ts';
+import { fencedTags, fenceMacUnder, hexOf, readersKey } from './fence-mac.ts';
 
 /** The kinds of identifiers that readers hold against the fence. An integer id can be another person's later. */
 export const readerKinds = ['person_uuid', 'distinct_id', 'recording_id'] as const;
@@ -30,7 +30,6 @@ export function consumerKey(dataDir: string, consumer: string): string {
  */
 export function fenceRows(db: Database, dataDir: string, consumers: readonly string[]): Columns[] {
   const { tagOf } = fenceMacUnder(() => readOrMakeKey(dataDir, fenceKeyName));
-  const hexOf = (tag: string): string => Buffer.from(tag, 'latin1').toString('hex');
   const control = readerKinds.map((kind) => ({ kind, tag: hexOf(tagOf(kind, controlIdentifier) ?? '') }));
   const tags = consumers.length === 0 ? [] : [...fencedTags(db, readerKinds)];
   const epoch = BigInt(readEpoch(db));

@@ -20,6 +20,11 @@ export function readersKey(fenceKey: Buffer): string {
   return derivedKey(fenceKey, 'fence of readers').toString('hex');
 }
 
+/** A tag as hex. */
+export function hexOf(tag: string): string {
+  return Buffer.from(tag, 'latin1').toString('hex');
+}
+
 /** Makes tags and MACs under a fence's key. `readKey` is asked until there is one. A page asks for thousands of tags: each is one plain hash. */
 export function fenceMacUnder(readKey: () => Buffer | undefined): FenceMac {
   type Own = { head: number; text: Buffer } & Pick<FenceMac, 'macOf' | 'tagIn'>;
@@ -61,7 +66,7 @@ export function addFenceMac(db: Database, mac: FenceMac): void {
   macs.set(db, mac);
   db.function('fence_mac', { deterministic: true, directOnly: true }, (kind, value) => {
     const tag = value === null ? undefined : mac.tagOf(String(kind), String(value));
-    return tag === undefined ? null : Buffer.from(mac.macOf(Buffer.from(tag, 'latin1').toString('hex')), 'hex');
+    return tag === undefined ? null : Buffer.from(mac.macOf(hexOf(tag)), 'hex');
   });
 }
 

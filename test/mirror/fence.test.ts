@@ -280,6 +280,21 @@ describe('a row that cannot be read', () => {
   });
 });
 
+/** How many MACs a page costs. */
+function macsOf(db: Database, act: () => void): number {
+  let macs = 0;
+  addFenceMac(db, {
+    tagOf: () => {
+      macs += 1;
+      return '';
+    },
+    macOf: () => '',
+    tagIn: () => 'ff'.repeat(32),
+  });
+  act();
+  return macs;
+}
+
 describe('a row that cannot be read and is large', () => {
   const words = Array.from({ length: 20_000 }, (_, index) => `word ${index}`);
   const row = (payload: object): QuarantinedRow => ({
@@ -290,18 +305,9 @@ describe('a row that cannot be read and is large', () => {
 
   it('costs the fence no more than who it is about, where it says so', () => {
     const db = fencedMirror();
-    let macs = 0;
-    addFenceMac(db, {
-      tagOf: () => {
-        macs += 1;
-        return '';
-      },
-      macOf: () => '',
-      tagIn: () => 'ff'.repeat(32),
-    });
     const told = row({ uuid: '00000000-0000-4000-8000-00000000000f', id: 9, distinct_ids: ['i'], name: 5 });
-    expect(commit(db, 'persons', [], [told])).toMatchObject({ quarantined: 1 });
-    expect(macs).toBeLessThan(10);
+    const act = (): void => expect(commit(db, 'persons', [], [told])).toMatchObject({ quarantined: 1 });
+    expect(macsOf(db, act)).toBeLessThan(10);
     expect(list(db, `SELECT payload FROM quarantine`)).toEqual([told.payload]);
   });
 
@@ -331,21 +337,6 @@ it('a row in quarantine that a complete pass does not show any more is forgotten
 });
 
 describe('the fence', () => {
-  /** How many MACs a page costs. */
-  function macsOf(db: Database, act: () => void): number {
-    let macs = 0;
-    addFenceMac(db, {
-      tagOf: () => {
-        macs += 1;
-        return '';
-      },
-      macOf: () => '',
-      tagIn: () => 'ff'.repeat(32),
-    });
-    act();
-    return macs;
-  }
-
   it('costs nothing for rows that are as they were, and nothing while it is empty', () => {
     const rows = [person('bob', { id: 2, distinct_ids: '["bob"]' }), person('eve', { distinct_ids: '["eve"]' })];
     const db = fencedMirror();

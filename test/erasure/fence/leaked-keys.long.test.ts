@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { identifierKinds, type Identifier } from '../../../src/contract/identity.ts';
 import { differencesOf, keepCopy, openBoundWorld, placesOf, problemsOf } from '../bound/bound-world.ts';
-import { fenceMacUnder } from '../../../src/mirror/fence-mac.ts';
+import { fenceMacUnder, hexOf } from '../../../src/mirror/fence-mac.ts';
 import type { ErasureWorld } from '../erasure-world.ts';
 
 /** A world in which Anna was erased, with a copy of the folder from before, and all that the mirror knew of her. */
@@ -25,7 +25,7 @@ function guess({ dataDir }: ErasureWorld, text: string, names: readonly string[]
   const ids = Array.from({ length: 2000 }, (_, id) => String(id));
   return identifierKinds.flatMap((kind) =>
     [...names, ...ids].flatMap((value) => {
-      const tag = Buffer.from(tagOf(kind, value) ?? '', 'latin1').toString('hex');
+      const tag = hexOf(tagOf(kind, value) ?? '');
       return text.includes(tag) || text.includes(macOf(tag)) ? [{ kind, value }] : [];
     }),
   );
