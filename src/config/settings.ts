@@ -32,6 +32,7 @@ export const scheduledJobs = [
   'head',
   'export',
   'delta',
+  'load',
   'checkpoint',
   'anchor',
   'drill',
@@ -159,6 +160,12 @@ export const Settings = z.strictObject({
         .array(FencedConsumer)
         .max(100)
         .refine((all) => new Set(all.map(({ consumer }) => consumer)).size === all.length, 'names a consumer twice'),
+      load: z.strictObject({
+        into: z.string().min(1).nullable(),
+        schema: z.string().min(1),
+        consumer: ConsumerName.nullable(),
+        passwordFile: z.string().min(1).nullable(),
+      }),
       iceberg: z.boolean(),
       publicRoot: z
         .string()
@@ -179,6 +186,10 @@ export const Settings = z.strictObject({
           ({ tokenFile, clientFile, sigv4 }) => [tokenFile, clientFile, sigv4].filter(Boolean).length <= 1,
           'has one of tokenFile, clientFile and sigv4',
         ),
+    })
+    .refine(({ load, consumers }) => load.consumer === null || consumers.includes(load.consumer), {
+      path: ['load', 'consumer'],
+      error: 'is no consumer that export.consumers names',
     })
     .refine(({ fence, consumers }) => fence.every(({ consumer }) => consumers.includes(consumer)), {
       path: ['fence'],
@@ -234,14 +245,16 @@ export const Settings = z.strictObject({
 });
 export type Settings = z.infer<typeof Settings>;
 
-/** When each job starts. Without configured playlists and anchors, their jobs have nothing to do and so no times. */
+/** When each job starts. Without configured playlists, warehouse and anchors, their jobs have nothing to do and so no times. */
 export function scheduleOf({
   schedule,
   playlists,
+  export: { load },
   audit,
-}: Pick<Settings, 'schedule' | 'playlists' | 'audit'>): Settings['schedule'] {
+}: Pick<Settings, 'schedule' | 'playlists' | 'export' | 'audit'>): Settings['schedule'] {
   return {
     ...schedule,
+    load: load.into === null ? null : schedule.load,
     playlists: playlists.shortIds.length > 0 ? schedule.playlists : null,
     anchor: audit.anchors.length > 0 ? schedule.anchor : null,
   };

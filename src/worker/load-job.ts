@@ -1,26 +1,41 @@
 import { recordSeen } from '../erasure/acknowledge.ts';
+import { readPrivateFile } from '../config/private-file.ts';
+import type { Settings } from '../config/settings.ts';
+import { AppError } from '../core/errors.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
-import type { WarehousePlace } from '../load/address.ts';
+import { warehousePlace, type WarehousePlace } from '../load/address.ts';
 import { loadWarehouse, type Loaded } from '../load/load.ts';
 import { prepareIsFenced } from '../mirror/fence.ts';
+
+/** The warehouse that the settings name, with its password. Throws `usage` where they name none, or one that cannot be used. */
+export function configuredWarehouse({ export: { load } }: Pick<Settings, 'export'>): WarehousePlace {
+  const { into, schema, passwordFile } = load;
+  if (into === null)
+    throw new AppError('no warehouse is named', { code: 'usage', hint: 'give --into, or set export.load.into' });
+  const password = passwordFile === null ? null : readPrivateFile(passwordFile, 'export.load.passwordFile').trim();
+  return warehousePlace(into, schema, password);
+}
 
 /**
  * Makes the tables of a warehouse what is published, as one run of `load`: no export and no erasure runs meanwhile. Where a consumer is
  * named, whose warehouse it is, the tables are looked at for everybody who was erased, and the ledger says what was observed.
- * Throws `usage` for a consumer that the settings do not name.
  */
-export function runLoadJob(context: JobContext, place: WarehousePlace, consumer?: string): Promise<JobResult & Loaded> {
+export function runLoadJob(
+  context: JobContext,
+  place: WarehousePlace,
+  consumer: string | null,
+): Promise<JobResult & Loaded> {
   return runJob(context, 'load', async (own) => {
     await refuseUnbound(own);
     const { db, published, settings, signal } = own;
-    const isFenced = consumer === undefined ? undefined : prepareIsFenced(db);
+    const isFenced = consumer === null ? undefined : prepareIsFenced(db);
     const project = settings.service.projectId;
     const { tables, looked } = await loadWarehouse(place, { published, project, signal, isFenced });
     const clean = looked.flatMap(({ table, left }) => (left === 0 ? table : [])).toSorted();
     const bare = [...new Set(looked.flatMap(({ table, left }) => (left === 0 ? [] : table)))].toSorted();
-    if (consumer !== undefined && clean.length > 0)
+    if (consumer !== null && clean.length > 0)
       recordSeen(own, consumer, { assurance: 'observed', tables: clean, not_covered: bare });
     const counts = { changed: tables.filter(({ did }) => did !== 'nothing').length };
     const isLeft = looked.some(({ left }) => (left ?? 0) > 0);

@@ -14,6 +14,7 @@ import { filesDamaged } from './alerts.ts';
 import { runAnchorJob } from './anchor-job.ts';
 import { compareWithLedger, stateDiffers } from '../erasure/bound/compare.ts';
 import { runExportJob } from './export-job.ts';
+import { configuredWarehouse, runLoadJob } from './load-job.ts';
 import type { WorkerProject } from './project-runner.ts';
 import { runReconcileJob } from './reconcile-job.ts';
 import { readJobHistory, readProjectCondition } from './read-project.ts';
@@ -70,6 +71,8 @@ function runScheduledJob(job: ScheduledJob, context: ServiceContext, runDrill: R
       return exportAll(context, 'full');
     case 'delta':
       return exportAll(context, 'delta');
+    case 'load':
+      return runLoadJob(context, configuredWarehouse(context.settings), context.settings.export.load.consumer);
     case 'checkpoint':
       return runCheckpointJob(context);
     case 'anchor':

@@ -35,6 +35,18 @@ test('a warehouse is loaded, held against what is published, and forgets who was
   expect((await run('load', '--into', warehouse.address)).code).toBe(0);
   expect(await warehouse.read(`SELECT count(*) FROM $persons WHERE person_uuid = '${uuid}'`)).toEqual([['0']]);
   expect((await verify()).code).toBe(0);
+  // Without --into, it is the warehouse of the settings.
+  const byDefault = [
+    '--set',
+    `export.load.into=${warehouse.address}`,
+    '--set',
+    `export.load.schema=${warehouse.place.schema}`,
+  ];
+  expect((await run('load', ...byDefault)).stdout).toMatch(/^persons .* nothing new$/m);
+  expect(await run('load')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no warehouse is named') as string,
+  });
 });
 
 test('a password is refused on the command line, taken from the environment, and never shown', async () => {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
@@ -9,7 +9,7 @@ import { snapshotFolder } from '../snapshot/paths.ts';
 import { runCheckpointJob, workerProject } from '../../src/worker/worker-project.ts';
 import { exportDataset, exportRequest } from '../export/export-fixture.ts';
 import { jobContext } from '../job/job-context.ts';
-import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
+import { freshFolder, openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 it('signs the ledger, and reads back what the data folder has published', async () => {
   const { db, dataDir } = openTestMirror();
@@ -34,25 +34,42 @@ it('signs the ledger, and reads back what the data folder has published', async 
   ]);
 });
 
-it('has passes give way to reconcile and exports, once each list was seen as a whole', () => {
-  const { db, dataDir } = openTestMirror();
-  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
-  const context = jobContext({ db, settings, clock: stillClock }, {});
+/** A project of the worker over a folder, with its settings. */
+function projectOf({ db, dataDir }: ReturnType<typeof openTestMirror>, set: { path: string; value: unknown }[] = []) {
+  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }, ...set] });
   const parts = {
     name: 'shop',
     settings,
     keyFrom: '`MIRROR_API_KEY`',
     clock: stillClock,
     database: () => db,
-    serviceContext: () => context as never,
+    serviceContext: () => jobContext({ db, settings, clock: stillClock }, {}) as never,
   };
-  const { givesWay } = workerProject(parts, () => Promise.resolve({ outcome: 'done', counts: {} }));
+  return workerProject(parts, () => Promise.resolve({ outcome: 'done', counts: {} }));
+}
+
+it('has passes give way to reconcile and exports, once each list was seen as a whole', () => {
+  const mirror = openTestMirror();
+  const { db } = mirror;
+  const { givesWay } = projectOf(mirror);
   const guests = () => scheduledJobs.filter((job) => givesWay('full', job));
   const at = new Date(stillClock.now()).toISOString();
   for (const dataset of ['persons', 'recordings'] as const) {
     expect(guests()).toEqual([]);
     finishPass(db, startPass(db, { dataset, mode: 'full', plan: '{}', at }), null, at);
   }
-  expect(guests()).toEqual(['reconcile', 'export', 'delta']);
+  expect(guests()).toEqual(['reconcile', 'export', 'delta', 'load']);
   expect(givesWay('export', 'reconcile')).toBe(false);
+});
+
+it('loads the warehouse that the settings name, and has no time for it where they name none', async () => {
+  const mirror = openTestMirror();
+  expect(projectOf(mirror).schedule.load).toBe(null);
+  await exportDataset(exportRequest(mirror.dataDir, { erasureEpoch: 0 }));
+  const into = join(freshFolder(), 'warehouse.duckdb');
+  const { schedule, run } = projectOf(mirror, [{ path: 'export.load.into', value: into }]);
+  expect(schedule.load).toBe('50 * * * *');
+  await run('load', new AbortController().signal);
+  expect(listRuns(mirror.db, 1)).toMatchObject([{ job: 'load', outcome: 'done', counts: '{"changed":1}' }]);
+  expect(existsSync(into)).toBe(true);
 });

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { countedText, countText } from '../../core/words.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Loaded } from '../../load/load.ts';
-import { runLoadJob } from '../../worker/load-job.ts';
+import { configuredWarehouse, runLoadJob } from '../../worker/load-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
@@ -12,7 +12,10 @@ import { addSchemaOption, givenWarehouse } from '../warehouse-options.ts';
 export function define(command: Command, context: CommandContext): CommandAction {
   addSchemaOption(
     command
-      .requiredOption('--into <warehouse>', 'postgres://user@host/database, FILE.duckdb or clickhouse://user@host')
+      .option(
+        '--into <warehouse>',
+        'postgres://user@host/database, FILE.duckdb or clickhouse://user@host; without it, what export.load names',
+      )
       .option(
         '--consumer <name>',
         'whose warehouse it is, as export.consumers names it: look whether it has forgotten',
@@ -31,12 +34,17 @@ Exit codes: 0 the tables are what is published; 4 erased people are left in one.
 Examples:
   analytics-mirror load --into 'postgres://loader@db.example.com/warehouse?sslmode=verify-full'
   analytics-mirror load --into warehouse.duckdb --consumer warehouse
+  analytics-mirror load
   analytics-mirror load --into clickhouse://loader@ch.example.com:8443 --schema analytics`,
-    run: async (app, { into, schema, consumer }: { into: string; schema: string; consumer?: string }) => {
-      const { consumers } = app.settings.export;
-      if (consumer !== undefined && !consumers.includes(consumer))
+    run: async (app, given: { into?: string; schema: string; consumer?: string }) => {
+      const { consumers, load } = app.settings.export;
+      const consumer = given.consumer ?? (given.into === undefined ? load.consumer : null);
+      if (consumer !== null && !consumers.includes(consumer))
         throw new AppError('the settings name no such consumer', { code: 'usage', hint: 'add it to export.consumers' });
-      const place = givenWarehouse(into, schema, context.environment);
+      const place =
+        given.into === undefined
+          ? configuredWarehouse(app.settings)
+          : givenWarehouse(given.into, given.schema, context.environment);
       // First: opening the mirror for writing would make one where there is none.
       app.databaseReadOnly();
       const loaded = await runLoadJob(app.jobContext(context.signal), place, consumer);
