@@ -241,7 +241,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 1_890,
   ledger: 2_885,
   mirror: 7_355,
-  publish: 7_700,
+  publish: 7_725,
   erasure: 10_530,
   operate: 11_095,
   anchor: 320,

@@ -54,21 +54,22 @@ export type Transport = {
 
 const decompressors = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress } as const;
 
-/** Opens a pool of connections to the service. `apiKey`: null for none. Nothing is sent before the first call. */
+/** A pool of connections to the service. `apiKey`: null for none. The first call opens it: a job that asks nothing does not wait for it. */
 export function openTransport(
   origin: string,
   apiKey: string | null,
   connections: number,
   limits: TransportLimits,
-  pool: Undici.Dispatcher = openPool(connections, limits),
+  pool?: Undici.Dispatcher,
 ): Transport {
+  const open = (): Undici.Dispatcher => (pool ??= openPool(connections, limits));
   return {
     send: async ({ method, path, body, headers: more, signal, isLate }) => {
       // The signal that Node makes for a time out is kept until that time, with all of the call: too much of fast calls.
       const timeout = new AbortController();
       const timer = setTimeout(() => timeout.abort(), limits.totalTimeoutMs);
       try {
-        const response = await inTurn(pool, isLate).request({
+        const response = await inTurn(open(), isLate).request({
           origin,
           method,
           path,
@@ -105,7 +106,7 @@ export function openTransport(
         clearTimeout(timer);
       }
     },
-    close: () => pool.destroy(),
+    close: async () => pool?.destroy(),
   };
 }
 

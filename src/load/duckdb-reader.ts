@@ -1,4 +1,4 @@
-import type { BlobVector, DuckDb } from '../snapshot/duckdb.ts';
+import { blobsOf, type DuckDb } from '../snapshot/duckdb.ts';
 import { storageError } from '../snapshot/storage-error.ts';
 
 /** Reads published Parquet files by DuckDB. */
@@ -12,19 +12,15 @@ export async function rowsRead(reader: Reader, sql: string): Promise<string[][]>
 /** The lines that a SELECT statement makes, as BLOBs, in pieces of at least `bytesLeast` but the last. Throws as `rowsRead`. */
 export async function* linesRead(reader: Reader, sql: string, bytesLeast = 1): AsyncGenerator<Buffer> {
   const result = await explained(() => reader.stream(sql));
-  let pieces: Buffer[] = [];
+  let pieces: Uint8Array[] = [];
   let bytes = 0;
   for (;;) {
     const chunk = await explained(() => result.fetchChunk());
     if (!chunk || chunk.rowCount === 0) break;
-    const { rowCount } = chunk;
-    const column = chunk.getColumnVector(0) as BlobVector;
-    // Short lines are views of the chunk, which lives no longer than this step.
-    const piece = Buffer.concat(
-      Array.from({ length: rowCount }, (_, row) => column.getItemBytes(row) ?? new Uint8Array()),
-    );
-    pieces.push(piece);
-    bytes += piece.length;
+    for (const piece of blobsOf(chunk)) {
+      pieces.push(piece);
+      bytes += piece.length;
+    }
     if (bytes < bytesLeast) continue;
     yield Buffer.concat(pieces, bytes);
     [pieces, bytes] = [[], 0];
