@@ -242,7 +242,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_885,
   mirror: 7_355,
   publish: 7_700,
-  erasure: 10_530,
+  erasure: 10_265,
   operate: 11_080,
   anchor: 320,
   cluster: 3_000,
