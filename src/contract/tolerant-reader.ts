@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { whyUnkept } from '../core/deep-json.ts';
-import { AppError, assertNever } from '../core/errors.ts';
-import { isJsonObject, isRawNumber, readJson } from '../core/exact-json.ts';
+import { AppError } from '../core/errors.ts';
+import { isRawNumber, readJson } from '../core/exact-json.ts';
 import { isoToUtc } from '../core/time.ts';
 import { countText } from '../core/words.ts';
 import { describeField, type FieldKind } from './resources.ts';
@@ -20,83 +20,17 @@ type UnreadableRow = { ok: false; key: string | null; reason: string };
 /** Reads one row of a list, as a live service sends it. Never throws. */
 export type RowReader = (row: unknown) => ReadRow | UnreadableRow;
 
-/**
- * Derives a reader from a documented resource. A missing field becomes null, but the key is required. Unknown fields stay.
- * Integers are exact up to 64 bits, times keep all their digits. Rows whose every field is plain are read without zod, which
- * takes twice as long.
- */
-export function tolerantReader(resource: z.ZodObject, keyField: string): RowReader {
-  const fields = fieldsOf(resource);
-  const known = new Set(fields.map(({ name }) => name));
-  const readWithZod = zodReader(resource, keyField);
-  return (row) => {
-    if (!isJsonObject(row)) return readWithZod(row);
-    const columns: Columns = {};
-    let characters = 0;
-    try {
-      for (const { name, kind } of fields) {
-        const value = name === keyField ? plainKey(kind, row[name]) : plainValue(kind, row[name]);
-        if (value === undefined) return readWithZod(row);
-        columns[name] = value;
-        if (typeof value === 'string') characters += value.length;
-      }
-      const extra = unknownFields(row, known);
-      columns['extra'] = extra;
-      characters += extra?.length ?? 0;
-    } catch {
-      return readWithZod(row);
-    }
-    return characters <= rowCharactersMax ? { ok: true, columns } : readWithZod(row);
-  };
-}
-
 type Field = { name: string; kind: FieldKind };
 
 function fieldsOf(resource: z.ZodObject): Field[] {
   return Object.entries(resource.shape).map(([name, schema]) => ({ name, kind: describeField(schema).kind }));
 }
 
-const plainUuid = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
-
-/** The column of a key, as `plainValue`. */
-function plainKey(kind: FieldKind, value: unknown): string | undefined {
-  if (typeof value !== 'string') return undefined;
-  if (kind === 'uuid') return plainUuid.test(value) ? value : undefined;
-  return value !== '' && value.length <= keyCharactersMax && isKeyText(value) ? value : undefined;
-}
-
-/** The column of a field that is as it mostly is; undefined for any other, which zod judges. */
-function plainValue(kind: FieldKind, value: unknown): ColumnValue | undefined {
-  if (value === undefined || value === null) return null;
-  switch (kind) {
-    case 'text':
-      return typeof value === 'string' && value.isWellFormed() ? value : undefined;
-    case 'uuid':
-      return typeof value === 'string' && plainUuid.test(value) ? value : undefined;
-    case 'integer':
-    case 'integer_id':
-      return Number.isSafeInteger(value) ? (value as number) : undefined;
-    case 'real':
-      return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
-    case 'boolean':
-      return typeof value === 'boolean' ? Number(value) : undefined;
-    case 'time':
-      return typeof value === 'string' ? isoToUtc(value) : undefined;
-    case 'text_list':
-      return isTextList(value) ? JSON.stringify(value) : undefined;
-    case 'json':
-      return JSON.stringify(value);
-    default:
-      return assertNever(kind);
-  }
-}
-
-function isTextList(value: unknown): boolean {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string' && item.isWellFormed());
-}
-
-/** A reader that judges every field with zod: what `tolerantReader` promises, in the way that is easiest to trust. */
-export function zodReader(resource: z.ZodObject, keyField: string): RowReader {
+/**
+ * Derives a reader from a documented resource. A missing field becomes null, but the key is required. Unknown fields stay.
+ * Integers are exact up to 64 bits, times keep all their digits.
+ */
+export function tolerantReader(resource: z.ZodObject, keyField: string): RowReader {
   const fields = fieldsOf(resource);
   const known = new Set(fields.map(({ name }) => name));
   const key = tolerantKey(describeField(resource.shape[keyField]).kind);
