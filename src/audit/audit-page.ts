@@ -1,7 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
-import { plotStyle } from '../markup/chart.ts';
 import { textOf, type Markup } from '../markup/markup.ts';
 
 /** The style of every page for auditors: light and dark, from a phone's width up, and on A4. */
@@ -9,9 +8,7 @@ const pageStyle = `
 :root { color-scheme: light dark; --ink: light-dark(#1a2330, #e6eaf0); --soft: light-dark(#525d6d, #a3aebd);
   --paper: light-dark(#fdfcfa, #13171d); --card: light-dark(#fff, #1a2028); --line: light-dark(#dcd8cf, #333c48);
   --accent: light-dark(#0b5563, #74cfda); --warn: light-dark(#8c2f0b, #ffb08a); --warn-paper: light-dark(#fdf1ea, #2c1d16);
-  --good: light-dark(#1d5c38, #8fd6ab);
-  --s0: light-dark(#0b6b7b, #5cc3d1); --s1: light-dark(#d9962b, #e8b15c); --s2: light-dark(#3d8455, #84cb9b);
-  --s3: light-dark(#8b8f98, #7d8490); }
+  --good: light-dark(#1d5c38, #8fd6ab); }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif;
   -webkit-print-color-adjust: exact; print-color-adjust: exact; }
@@ -50,7 +47,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; margin: .4rem 0; font-size: .93rem; }
 caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); font-weight: 400; }
-thead th, thead td { color: var(--soft); vertical-align: bottom; font-weight: 600; }
+thead th { color: var(--soft); vertical-align: bottom; font-weight: 600; }
 tbody tr { break-inside: avoid; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number { white-space: nowrap; }
@@ -59,17 +56,7 @@ td.number { white-space: nowrap; }
 .letter { text-align: center; white-space: nowrap; }
 thead .letter { white-space: normal; hyphens: manual; }
 abbr { text-decoration: none; font-weight: 600; }
-.chart { margin: 1.2rem 0; display: grid; grid-template-columns: minmax(0, 1fr) 22rem; gap: .2rem 1.6rem; align-items: start; break-inside: avoid; }
-.chart figcaption { grid-column: 1 / -1; font-weight: 600; }
-.legend { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: 0 0 .3rem; padding: 0; list-style: none; font-size: .88rem; }
-.legend li { display: flex; align-items: center; gap: .35rem; }
-.legend svg { width: .8rem; height: .95rem; }
-${plotStyle}
-.plot { margin-top: .6rem; }
-.numbers { width: 100%; margin: 0; font-size: .8rem; font-variant-numeric: tabular-nums; }
-.numbers th, .numbers td { padding: .12rem 0 .12rem .6rem; text-align: right; }
-.numbers tbody th { text-align: left; padding-left: 0; white-space: nowrap; }
-.unseen, .skip:not(:focus) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.skip:not(:focus) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .skip:focus { position: absolute; left: 1rem; top: .5rem; background: var(--card); padding: .5rem 1rem; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 footer { padding-block: 2rem 3rem; color: var(--soft); font-size: .88rem; }
@@ -78,19 +65,16 @@ footer { padding-block: 2rem 3rem; color: var(--soft); font-size: .88rem; }
 .table:has(.letter) :is(th, td) { padding-right: .4rem; }
 .table:has(.letter) .id code { display: inline-block; max-width: 19ch; white-space: normal; }
 @media screen and (max-width: 52rem) {
-  .chart { grid-template-columns: minmax(0, 1fr); }
   dl, .pairs { grid-template-columns: minmax(0, 1fr); gap: 0; }
   dd { margin-bottom: .5rem; }
   h1 { font-size: 1.6rem; }
   .figures { grid-template-columns: repeat(2, 1fr); }
-  .table table:not(.numbers), .table:not(:has(.numbers)) :is(caption, tbody, tr, th, td) { display: block; }
-  .table:not(:has(.numbers)) thead { display: none; }
-  .table:not(:has(.numbers)) tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
-  .table:not(:has(.numbers)) :is(th, td) { padding: 0; border: 0; text-align: left; white-space: normal; }
-  .table:not(:has(.numbers)) tbody th { font-weight: 600; }
+  .table :is(table, caption, tbody, tr, th, td) { display: block; }
+  .table thead { display: none; }
+  .table tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  .table :is(th, td) { padding: 0; border: 0; text-align: left; white-space: normal; }
+  .table tbody th { font-weight: 600; }
   td[data-label]::before { content: attr(data-label) ': '; color: var(--soft); }
-  .numbers { font-size: .72rem; }
-  .numbers :is(th, td) { padding-left: .3rem; white-space: normal; }
   .id code { overflow-wrap: anywhere; white-space: normal; }
 }
 @page { size: A4; margin: 14mm 15mm 15mm; }
@@ -107,7 +91,6 @@ footer { padding-block: 2rem 3rem; color: var(--soft); font-size: .88rem; }
   .together, dl { break-inside: avoid; }
   .table { overflow: visible; }
   th, td { padding: .18rem .7rem .18rem 0; }
-  .chart { grid-template-columns: minmax(0, 1fr) 21rem; margin: .8rem 0; }
   dl { grid-template-columns: max-content 1fr; gap: .1rem 1.2rem; }
   .pairs { grid-template-columns: max-content 1fr max-content 1fr; }
   dd { margin: 0; }

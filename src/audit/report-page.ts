@@ -1,7 +1,6 @@
 import { html } from 'hono/html';
 import { evidences } from '../ledger/vocabulary.ts';
 import { sinceErasure } from './since-erasure.ts';
-import { barChart } from './bar-chart.ts';
 import { howToVerify } from './how-to-verify.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import { factList, renderPage } from './audit-page.ts';
@@ -104,39 +103,36 @@ function times({ totals, times: { here, complete }, distribution, progress }: Au
               service included: median ${durationText(complete.medianMs)}, worst ${durationText(complete.worstMs)}
               (${countedText(complete.count, 'request')}).
             </p>
-            ${barChart({
-              id: 'time-to-erase',
-              title: 'Requests by the time that they took at most',
-              description: `Median ${durationText(here.medianMs)} until erased here, ${durationText(complete.medianMs)} until complete.`,
-              marks: 'beside',
-              categories: distribution.here.map(({ upTo }) => upTo),
-              series: [
-                { name: 'erased here', tone: 's2', values: distribution.here.map(({ count }) => count) },
-                { name: 'complete', tone: 's0', values: distribution.complete.map(({ count }) => count) },
-              ],
-            })}`
+            ${table(
+              'Requests by the time that they took at most',
+              [{ heading: 'At most', is: 'when' }, 'Erased here', 'Complete'],
+              distribution.here.map(({ upTo, count }, index) => [
+                upTo,
+                count,
+                distribution.complete[index]?.count ?? 0,
+              ]),
+            )}`
     }
     ${
       totals.received === 0
         ? ''
-        : barChart({
-            id: 'progress',
-            title: `Progress of the period’s requests at the end of each ${progress.each}`,
-            description:
-              'The number of requests that were complete, erased here only, not erased yet, refused, cancelled, or ended by age.',
-            marks: 'stacked',
-            categories: progress.points.map(({ label }) => label),
-            series: [
-              { name: 'complete', tone: 's0', values: progress.points.map((point) => point.complete) },
-              { name: 'erased here', tone: 's2', values: progress.points.map((point) => point.erasedHere) },
-              { name: 'not erased', tone: 's1', values: progress.points.map((point) => point.notErased) },
-              {
-                name: 'refused, cancelled, out of time',
-                tone: 's3',
-                values: progress.points.map((point) => point.ended),
-              },
+        : table(
+            `Progress of the period’s requests at the end of each ${progress.each}`,
+            [
+              { heading: 'End of', is: 'when' },
+              'Complete',
+              'Erased here',
+              'Not erased',
+              'Refused, cancelled, out of time',
             ],
-          })
+            progress.points.map((point) => [
+              point.label,
+              point.complete,
+              point.erasedHere,
+              point.notErased,
+              point.ended,
+            ]),
+          )
     }
   </section>`;
 }
@@ -199,23 +195,17 @@ function months({ byMonth, byState }: AuditReport): Markup {
   if (byMonth.length === 0) return html``;
   return html`<section aria-labelledby="months">
     <h2 id="months">By month and state</h2>
-    ${barChart({
-      id: 'by-month',
-      title: 'Requests by the month of their receipt',
-      description: 'How the requests that were received in each month ended.',
-      marks: 'stacked',
-      categories: byMonth.map(({ month }) => month),
-      series: [
-        { name: 'complete in time', tone: 's0', values: byMonth.map(({ totals }) => totals.complete - totals.late) },
-        { name: 'complete, late', tone: 's1', values: byMonth.map(({ totals }) => totals.late) },
-        { name: 'open', tone: 's2', values: byMonth.map(({ totals }) => totals.open) },
-        {
-          name: 'ended without an erasure',
-          tone: 's3',
-          values: byMonth.map(({ totals }) => totals.received - totals.complete - totals.open),
-        },
-      ],
-    })}
+    ${table(
+      'Requests by the month of their receipt, and how they ended',
+      [{ heading: 'Month', is: 'when' }, 'Complete in time', 'Complete, late', 'Open', 'Ended without an erasure'],
+      byMonth.map(({ month, totals: { received, complete, late, open } }) => [
+        month,
+        complete - late,
+        late,
+        open,
+        received - complete - open,
+      ]),
+    )}
     ${table(
       'Requests by the month of their receipt, in their present state',
       [{ heading: 'Month', is: 'when' }, ...totalColumns.map(({ heading }) => heading)],

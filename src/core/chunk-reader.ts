@@ -1,10 +1,7 @@
 /** Bytes in pieces, as a stream gives them. */
 export type Chunks = AsyncIterable<Buffer>;
 
-/** Reads chunks by numbers of bytes. */
-export type ChunkReader = ReturnType<typeof readChunks>;
-
-/** Prepares a reader, which has read nothing yet. Its calls reject as the chunks do. */
+/** Prepares a reader of chunks by numbers of bytes, which has read nothing yet. Its calls reject as the chunks do. */
 export function readChunks(content: Chunks) {
   const source = content[Symbol.asyncIterator]();
   let held: Buffer = Buffer.alloc(0);

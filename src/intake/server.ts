@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { guardConnections } from '../status/connections.ts';
-import { listen, type Listening } from '../status/listening.ts';
+import { listen, type Listening } from '../core/listening.ts';
 import { problem, type Answer } from './answer.ts';
 import { intakeRoutes, type RouteParts } from './routes.ts';
 

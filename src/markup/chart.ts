@@ -5,7 +5,7 @@ import { countText } from '../core/words.ts';
 import type { Markup } from './markup.ts';
 
 /** One thing that a chart shows: its name, its colour (a class of the page), and its number in each category. */
-export type Series = { name: string; tone: 's0' | 's1' | 's2' | 's3'; values: readonly (number | null)[] };
+export type Series = { name: string; tone: 's0' | 's1' | 's2'; values: readonly (number | null)[] };
 
 /** A chart. `label` is what a screen reader says of it; the same numbers stand beside it. */
 export type Chart = {
@@ -27,7 +27,7 @@ const labelsMax = 13;
 const barWidthMax = size.width / 12;
 const limitTimesMax = 4;
 
-/** The style of a chart on every page. The page has the colours: `--line`, `--soft` and `--s0` to `--s3`. */
+/** The style of a chart. The page has the colours: `--line`, `--soft` and `--s0` to `--s2`. */
 export const plotStyle = `
 .plot { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem .6rem; }
 .plot .y { display: flex; flex-direction: column; justify-content: space-between; align-items: flex-end; margin-block: -.41rem; font-size: .82rem; line-height: 1; color: var(--soft); }
@@ -35,10 +35,10 @@ export const plotStyle = `
 .plot .x { grid-column: 2; display: flex; justify-content: space-around; font-size: .82rem; color: var(--soft); }
 .plot .x span { width: 0; display: flex; justify-content: center; white-space: nowrap; }
 .grid { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
-.f-s0 { fill: var(--s0); } .f-s1 { fill: var(--s1); } .f-s2 { fill: var(--s2); } .f-s3 { fill: var(--s3); }
-.l-s0, .l-s1, .l-s2, .l-s3 { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; vector-effect: non-scaling-stroke; }
+.f-s0 { fill: var(--s0); } .f-s1 { fill: var(--s1); } .f-s2 { fill: var(--s2); }
+.l-s0, .l-s1, .l-s2 { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; vector-effect: non-scaling-stroke; }
 .dot { stroke-width: 8; }
-.l-s0 { stroke: var(--s0); } .l-s1 { stroke: var(--s1); } .l-s2 { stroke: var(--s2); } .l-s3 { stroke: var(--s3); }
+.l-s0 { stroke: var(--s0); } .l-s1 { stroke: var(--s1); } .l-s2 { stroke: var(--s2); }
 @media (max-width: 40rem) { .plot .odd { visibility: hidden; } }
 `.trim();
 

@@ -1,5 +1,6 @@
 import { schedule } from 'node-cron';
 import { systemClock, type Clock } from '../core/clock.ts';
+import type { Listening } from '../core/listening.ts';
 import { act, Action, type ActionResult } from './actions.ts';
 import { createChurn } from './churn/churn.ts';
 import type { FaultKind, FaultOptions } from './faults/fault-plan.ts';
@@ -7,7 +8,7 @@ import type { Amounts } from './generator/fill-store.ts';
 import { createApp } from './http/app.ts';
 import { checkInput } from './http/check-input.ts';
 import { keyIndexes } from './http/authorize.ts';
-import { listenOnLoopback, type DateOfAnswer, type LoopbackServer } from './http/loopback-server.ts';
+import { listenOnLoopback, type DateOfAnswer } from './http/loopback-server.ts';
 import { documentedProfile } from './http/profile.ts';
 import { createTraffic, requestLog, type LoggedRequest } from './http/traffic.ts';
 import { liveDefaults, type LiveOptions } from './live/live-data.ts';
@@ -119,7 +120,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     missedExecutionTolerance: 60_000,
     suppressMissedWarning: true,
   });
-  const close = async (server: LoopbackServer): Promise<void> => {
+  const close = async (server: Listening): Promise<void> => {
     await timer.destroy();
     await server.close();
     store.close();

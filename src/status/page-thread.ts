@@ -9,7 +9,7 @@ import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/dat
 import { findRequest } from '../mirror/erasure-requests.ts';
 import { gatherOverview } from './gather-overview.ts';
 import type { FromPage, PageTask, ToPage } from './page.ts';
-import type { Listening } from './listening.ts';
+import type { Listening } from '../core/listening.ts';
 import { startStatusServer } from './server.ts';
 
 // The thread of the status page. Neither its connections nor its look into the data folders hold up the jobs, and no job

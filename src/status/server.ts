@@ -3,7 +3,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { Clock } from '../core/clock.ts';
 import { refuseOpenAccess } from './access.ts';
 import { guardConnections } from './connections.ts';
-import { listen, type Listening } from './listening.ts';
+import { listen, type Listening } from '../core/listening.ts';
 import type { Overview } from './overview.ts';
 import { statusRoutes, type RouteParts } from './routes.ts';
 

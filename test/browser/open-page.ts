@@ -7,7 +7,7 @@ import { afterAll, expect, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import type { Overview } from '../../src/status/overview.ts';
 import { startStatusServer } from '../../src/status/server.ts';
-import type { Listening } from '../../src/status/listening.ts';
+import type { Listening } from '../../src/core/listening.ts';
 
 let launched: Promise<Browser> | undefined;
 

@@ -96,7 +96,9 @@ describe('sandbox', () => {
     const { port } = new URL(served.url);
     const second = await runCli(['sandbox', '--port', port]);
     expect(second).toMatchObject({ code: 2, stdout: '' });
-    expect(second.stderr).toMatch(new RegExp(`^error: the sandbox cannot listen on 127.0.0.1:${port}\n`));
+    expect(second.stderr).toMatch(
+      new RegExp(`^error: the sandbox cannot listen on 127.0.0.1:${port} \\(EADDRINUSE\\)\n`),
+    );
     await end();
   });
 });

@@ -31,7 +31,7 @@ it('a JSON lines file of another program below snapshots does not stop an erasur
 it('a file that cannot be searched stops it, and is named by its place in the data folder', async () => {
   const { world, write } = await worldWithRequest();
   write('snapshots/old.7z', Buffer.from('377abcaf271c0004', 'hex'));
-  const named = 'snapshots/old.7z (a part compressed as 7z, which this program cannot read)';
+  const named = 'snapshots/old.7z (packed as 7z: unpack it and scan again)';
   await expect(world.reconcile()).rejects.toThrow(`so nothing is proved: ${named}`);
   await expect(world.reconcile()).rejects.not.toThrow(world.dataDir);
   rmSync(join(world.dataDir, 'snapshots/old.7z'));
@@ -58,5 +58,5 @@ it('what a killed drill has left is removed by the next run, and a table that wa
   world.sandbox.act({ do: 'create', distinct_ids: ['u2'] });
   await world.sync();
   await world.request([{ kind: 'distinct_id', value: 'u2' }]);
-  await expect(world.reconcile()).rejects.toThrow('tmp/other.avro (a part compressed as Avro');
+  await expect(world.reconcile()).rejects.toThrow('tmp/other.avro (Avro, which this program cannot read');
 });

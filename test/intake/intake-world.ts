@@ -4,7 +4,7 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Sender } from '../../src/config/sender.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import { startReceiver } from '../../src/intake/receiver.ts';
-import type { Listening } from '../../src/status/listening.ts';
+import type { Listening } from '../../src/core/listening.ts';
 import { startIntakeServer } from '../../src/intake/server.ts';
 import type { JobContext } from '../../src/job/job-context.ts';
 import { openDatabase, type Database } from '../../src/mirror/database.ts';

@@ -7,7 +7,7 @@ import { AppError } from '../../src/core/errors.ts';
 import type { AccessRules } from '../../src/status/access.ts';
 import type { Overview } from '../../src/status/overview.ts';
 import { startStatusServer } from '../../src/status/server.ts';
-import type { Listening } from '../../src/status/listening.ts';
+import type { Listening } from '../../src/core/listening.ts';
 import { worlds } from './worlds.ts';
 
 const token = '0123456789abcdef0123456789abcdef';

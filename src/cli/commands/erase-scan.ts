@@ -21,8 +21,8 @@ export function define(command: Command, context: CommandContext): CommandAction
     help: `
 Reads the mirror, every published file and every other file of the data folder, decoded and byte by byte, in a process of
 its own. It searches for the values of erased persons while their requests are open, for the HMACs of their identifiers
-always, and for the persons that you name. Values are never printed. It looks into gzip, zip, Zstandard, brotli (.br) and
-tar, and reads UTF-16. What it cannot read, such as xz, bzip2 or 7z, is listed as NOT READ, with the reason.
+always, and for the persons that you name, in UTF-16 too. Values are never printed. An archive or a compressed file is not
+opened, but listed as NOT READ: unpack it and scan again. So is whatever else cannot be read, with the reason.
 Exit codes: 0 everything was read and nothing found, 4 something found (a finished request is opened again: run
 \`reconcile\`) or not read.
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { identifierKinds, partsOf, type IdentifierKind, type Identity } from '../../contract/identity.ts';
-import { packTexts, type PackedTexts, type Texts } from './packed-texts.ts';
 
 /** How a text may stand in a file. */
 export const encodings = ['utf-8', 'json', 'percent', 'base64', 'hex', 'latin-1', 'utf-16'] as const;
@@ -38,7 +37,7 @@ const TaskLine = z.union([
 type TaskLine = z.infer<typeof TaskLine>;
 
 /** One subject to look for. All but `request` is personal data. */
-export type ScanSubject = z.infer<typeof SubjectTexts> & { identity: Readonly<Record<IdentifierKind, Texts>> };
+export type ScanSubject = z.infer<typeof SubjectTexts> & { identity: Identity };
 
 /**
  * What to scan, and the subjects to look for. `control`, before a purge, ends as soon as each subject has been found;
@@ -76,7 +75,7 @@ function lineOf(value: TaskLine): string {
     .replaceAll('\u2029', String.raw`\u2029`)}\n`;
 }
 
-function countIn(identity: Readonly<Record<IdentifierKind, { readonly length: number }>>): number {
+function countIn(identity: Identity): number {
   return identifierKinds.reduce((sum, kind) => sum + identity[kind].length, 0);
 }
 
@@ -85,7 +84,7 @@ const identifiersEach = 1000;
 /** Reads what `taskLines` has written. Throws for anything else, and for less. */
 export async function readTask(lines: AsyncIterable<string> | Iterable<string>): Promise<ScanTask> {
   let task: z.infer<typeof ScanOptions> | undefined;
-  const subjects: (ScanSubject & { identity: Record<IdentifierKind, PackedTexts> })[] = [];
+  const subjects: (ScanSubject & { identity: Record<IdentifierKind, string[]> })[] = [];
   let isWhole = false;
   for await (const text of lines) {
     const line = TaskLine.parse(JSON.parse(text));
@@ -93,12 +92,7 @@ export async function readTask(lines: AsyncIterable<string> | Iterable<string>):
     else if ('subject' in line)
       subjects.push({
         ...line.subject,
-        identity: {
-          person_uuid: packTexts(),
-          person_id: packTexts(),
-          distinct_id: packTexts(),
-          recording_id: packTexts(),
-        },
+        identity: { person_uuid: [], person_id: [], distinct_id: [], recording_id: [] },
       });
     else if ('identity' in line)
       for (const kind of identifierKinds)

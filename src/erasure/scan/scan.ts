@@ -168,8 +168,8 @@ async function* searchMirror(scan: Scan): AsyncGenerator<void> {
 async function searchFile({ search, findings, sums }: Scan, file: ListedFile): Promise<void> {
   if (file.problem !== null) findings.addUnreadable(file.place, file.problem);
   else
-    await attempt(findings, file.place, async () => {
-      sums.bytes += await search.file(file);
+    await attempt(findings, file.place, () => {
+      sums.bytes += search.file(file);
       sums.files += 1;
     });
 }

@@ -7,8 +7,7 @@ import { publishedFileAt } from '../../snapshot/published-files.ts';
 import type { SharedText } from './shared-text.ts';
 import type { ShingleStream } from './shingle-search.ts';
 import { createUtf16Search } from './utf16-search.ts';
-import type { ReadAt } from './archive-formats.ts';
-import { contentLimits, searchPackedFile } from './search-archives.ts';
+import { type ReadAt, whyUnread } from './unread-formats.ts';
 
 /** A file to read; or an entry that cannot be read, with the problem. `place` is its name in the report. */
 export type ListedFile = { path: string; place: string; problem: string | null };
@@ -55,8 +54,8 @@ function look(path: string): { id: string; names?: string[] } | string {
 
 /** Searches raw bytes for shingles that are not shared. */
 export type RawSearch = {
-  /** Searches a file. Returns how many bytes it has. Rejects with the system's error. */
-  file: (file: ListedFile) => Promise<number>;
+  /** Searches a file. Returns how many bytes it has. Throws the system's error. */
+  file: (file: ListedFile) => number;
   /** Searches a part of a file, as it stands. */
   part: (place: string, bytes: Uint8Array) => void;
   /** Searches the name of an entry of a folder. Returns the name for the report: `(a name)` for one that holds a match. */
@@ -81,17 +80,14 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
     return found.some((shingle) => !shared.has(shingle));
   };
   return {
-    file: async ({ path, place }) => {
-      // Fixed words stand in a file as they are. They are no excuse for a match in a compressed part.
-      const { bytes, problems } = await readRaw(path, (isWhole) => {
-        const plain = open(place, isWhole ? fileOfFixedWords(place) : undefined);
-        const utf16 = createUtf16Search(() => open(place, undefined, 'utf-16'));
-        return (chunk) => {
-          plain(chunk);
-          utf16(chunk);
-        };
+    file: ({ path, place }) => {
+      const plain = open(place, fileOfFixedWords(place));
+      const utf16 = createUtf16Search(() => open(place, undefined, 'utf-16'));
+      const { bytes, unread } = readRaw(path, (chunk) => {
+        plain(chunk);
+        utf16(chunk);
       });
-      for (const problem of problems) findings.addUnreadable(place, problem);
+      if (unread !== undefined) findings.addUnreadable(place, unread);
       return bytes;
     },
     part: (place, bytes) => open(place)(bytes),
@@ -119,33 +115,23 @@ function fileOfFixedWords(place: string): string {
 
 const chunkBytes = 1 << 20;
 
-/** How many bytes were read, and why packed content of the file could not be read. */
-type RawRead = { bytes: number; problems: string[] };
-
 /**
- * Searches a file's bytes as they are (`isWhole`), and its content as an archive; each as a stream of its own. Bounded memory.
- * Rejects with the system's error.
+ * Searches a file's bytes as they stand. Returns how many they are, and why what they hold is not read, where it is packed.
+ * Bounded memory. Throws the system's error.
  */
-export async function readRaw(
-  path: string,
-  openSearch: (isWhole: boolean) => ShingleStream,
-  limits = contentLimits,
-): Promise<RawRead> {
+export function readRaw(path: string, search: ShingleStream): { bytes: number; unread: string | undefined } {
   const descriptor = openSync(path, 'r');
   try {
     const readAt: ReadAt = (offset, length) => {
       const buffer = Buffer.allocUnsafe(length);
       return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
     };
-    const search = openSearch(true);
     let bytes = 0;
     for (let chunk = readAt(0, chunkBytes); chunk.length > 0; chunk = readAt(bytes, chunkBytes)) {
       search(chunk);
       bytes += chunk.length;
     }
-    const openPart = (): ShingleStream => openSearch(false);
-    const problems = await searchPackedFile({ path, size: fstatSync(descriptor).size, readAt }, openPart, limits);
-    return { bytes, problems: [...problems] };
+    return { bytes, unread: whyUnread(path, readAt, fstatSync(descriptor).size) };
   } finally {
     closeSync(descriptor);
   }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { readRaw } from '../../../src/erasure/scan/search-files.ts';
 import { createShingleSearch } from '../../../src/erasure/scan/shingle-search.ts';
@@ -10,18 +10,20 @@ import { createUtf16Search } from '../../../src/erasure/scan/utf16-search.ts';
 import { freshFolder } from '../../mirror/open-test-mirror.ts';
 import { oldTarOf, tarOf, zipOf } from './packed.ts';
 
+const frameSize = constants.ZSTD_c_contentSizeFlag;
 const needle = Buffer.from('twelve bytes');
 const noise = Buffer.from(randomBytes(3000).toString('hex'));
 const text = Buffer.concat([noise, needle, noise]);
 
-async function search(content: Buffer, name = 'file', limits?: { bytesFree: number; ratioMax: number }) {
+function search(content: Buffer, name = 'file') {
   const path = join(freshFolder(), name);
   writeFileSync(path, content);
   const needles = createShingleSearch(1);
   needles.add(needle, 0);
   let hits = 0;
-  const { problems } = await readRaw(path, () => needles.openStream(() => (hits += 1)), limits);
-  return { isFound: hits > 0, problems };
+  const stream = needles.openStream(() => (hits += 1));
+  const { unread } = readRaw(path, stream);
+  return { isFound: hits > 0, unread };
 }
 
 /** What stands before a zip that extracts itself. */
@@ -44,88 +46,74 @@ function zip64Of(zip: Buffer): Buffer {
   return whole;
 }
 
-/** A zip archive that says so of the bytes of its only file. */
-function largeIn(zip: Buffer): Buffer {
-  const whole = Buffer.from(zip);
-  whole.fill(0xff, whole.readUInt32LE(whole.length - 6) + 20, whole.readUInt32LE(whole.length - 6) + 28);
-  return whole;
-}
+const found = { isFound: true, unread: undefined };
 
-const found = { isFound: true, problems: [] };
-
-describe('packed content is searched', () => {
-  it.each<[string, Buffer, string?]>([
-    ['gzip', gzipSync(text)],
-    ['gzip of several parts', Buffer.concat([gzipSync(noise), gzipSync(text)])],
-    ['zip', zipOf({ 'a.txt': noise, 'b.txt': text })],
-    ['zip without compression', zipOf({ 'b.txt': text }, 0, 0)],
-    ['zip of gzip', zipOf({ 'b.gz': gzipSync(text) })],
-    ['zip of zip', zipOf({ 'b.zip': zipOf({ c: text }) })],
-    ['tar of gzip', tarOf({ 'a.txt': noise, 'b.gz': gzipSync(text) })],
-    ['tar of empty files', tarOf({ a: Buffer.alloc(0), b: gzipSync(text), c: Buffer.alloc(512) })],
-    ['gzip of tar', gzipSync(tarOf({ 'a.txt': noise, 'b.txt': text }))],
-    ['gzip of tar of zip of zstd', gzipSync(tarOf({ z: zipOf({ y: zstdCompressSync(text) }) }))],
-    ['zstd of tar of gzip', zstdCompressSync(tarOf({ a: noise, b: gzipSync(text) }))],
-    ['a name within gzip of tar', gzipSync(tarOf({ [`the ${String(needle)}`]: noise }))],
-    ['a zip that extracts itself', Buffer.concat([stub, zipOf({ 'b.txt': text })])],
-    ['a zip that extracts itself, and knows where it begins', selfExtracting({ 'b.txt': text })],
-    ['a signed zip that extracts itself', Buffer.concat([selfExtracting({ 'b.txt': text }), noise])],
-    ['gzip within a tar of before POSIX', oldTarOf({ 'b.gz': gzipSync(text) })],
-    ['gzip of a tar of before POSIX of gzip', gzipSync(oldTarOf({ a: noise, 'b.gz': gzipSync(text) }))],
-    ['brotli, by its name', brotliCompressSync(text), 'access.log.br'],
-  ])('%s', async (_what, content, name) => {
-    if (name) expect(content.includes(needle)).toBe(false);
-    expect(await search(content, name)).toEqual(found);
+describe('packed content is named as not read, with the fix', () => {
+  const zip = zipOf({ 'b.txt': text });
+  it.each<[string, string, Buffer, string?]>([
+    ['gzip', 'gzip', gzipSync(text)],
+    ['half a gzip', 'gzip', gzipSync(text).subarray(0, 300)],
+    ['Zstandard', 'Zstandard', zstdCompressSync(text)],
+    ['Zstandard without the size', 'Zstandard', zstdCompressSync(text, { params: { [frameSize]: 0 } })],
+    ['zip', 'zip', zip],
+    ['zip without compression', 'zip', zipOf({ 'b.txt': text }, 0)],
+    ['an empty zip', 'zip', zipOf({})],
+    ['half a zip', 'zip', zip.subarray(0, 400)],
+    ['zip64', 'zip', zip64Of(zip)],
+    ['a zip that extracts itself', 'zip', Buffer.concat([stub, zip])],
+    ['a zip that extracts itself, and knows where it begins', 'zip', selfExtracting({ 'b.txt': text })],
+    ['a signed zip that extracts itself', 'zip', Buffer.concat([selfExtracting({ 'b.txt': text }), noise])],
+    ['zip64 that extracts itself', 'zip', Buffer.concat([stub, zip64Of(zip)])],
+    ['tar', 'tar', tarOf({ 'a.txt': noise, 'b.gz': gzipSync(text) })],
+    ['a tar of before POSIX', 'tar', oldTarOf({ 'b.gz': gzipSync(text) })],
+    ['gzip of tar', 'gzip', gzipSync(tarOf({ 'b.txt': text }))],
+    ['brotli, by its name', 'brotli', brotliCompressSync(text), 'access.log.br'],
+    ['xz', 'xz', Buffer.from('fd377a585a000004e6d6b446', 'hex')],
+    ['bzip2', 'bzip2', Buffer.concat([Buffer.from('425a6839314159265359', 'hex'), noise])],
+    ['7z', '7z', Buffer.from('377abcaf271c0004', 'hex')],
+  ])('%s', (_what, format, content, name) => {
+    expect(search(content, name).unread).toBe(`packed as ${format}: unpack it and scan again`);
   });
 
-  it('as common programs pack it', async () => {
+  it.each([
+    ['pdf', '%PDF-1.7 and so on'],
+    ['parquet by another name', 'PAR1 and so on'],
+    ['Avro', 'Obj\u0001\u0004\u0014avro.codec\u000edeflate'],
+  ])('%s cannot be unpacked', (format, content) => {
+    expect(search(Buffer.from(content)).unread).toBe(`${format}, which this program cannot read`);
+  });
+
+  it('as common programs pack it', () => {
     const folder = freshFolder();
     writeFileSync(join(folder, 'b.txt'), text);
-    const { status } = spawnSync('tar', ['-czf', 'a.tgz', 'b.txt'], { cwd: folder });
-    expect(status).toBe(0);
-    expect(await search(readFileSync(join(folder, 'a.tgz')))).toEqual(found);
-  });
-});
-
-describe('what cannot be read is told, with the reason', () => {
-  const nested = Array.from({ length: 8 }).reduce<Buffer>((inner) => gzipSync(inner), text);
-  it.each<[string, Buffer, string]>([
-    ['xz', Buffer.from('fd377a585a000004e6d6b446', 'hex'), 'compressed as xz'],
-    ['bzip2', Buffer.concat([Buffer.from('425a6839314159265359', 'hex'), noise]), 'compressed as bzip2'],
-    ['7z', Buffer.from('377abcaf271c0004', 'hex'), 'compressed as 7z'],
-    ['xz in tar in gzip', gzipSync(tarOf({ a: noise, b: Buffer.from('fd377a585a000004', 'hex') })), 'compressed as xz'],
-    ['a zip with a password', zipOf({ a: text }, 1), 'is encrypted'],
-    ['a zip with another method', zipOf({ a: text }, 0, 14), 'by method 14'],
-    ['half a zip', zipOf({ a: text }).subarray(0, 400), 'cut off or damaged'],
-    ['half a tar in gzip', gzipSync(tarOf({ a: text }).subarray(0, 5000)), 'cut off or damaged'],
-    ['half a gzip', gzipSync(text).subarray(0, 300), 'cut off or damaged'],
-    ['zip64', zip64Of(zipOf({ a: text })), 'zip64'],
-    ['a zip with a file beyond 4 GiB', largeIn(zipOf({ a: text })), 'zip64'],
-    ['zip64 that extracts itself', Buffer.concat([stub, zip64Of(zipOf({ a: text }))]), 'zip64'],
-    ['a zip that extracts itself in a tar', tarOf({ a: Buffer.concat([stub, zipOf({ a: text })]) }), 'behind other'],
-    ['pdf', Buffer.from('%PDF-1.7 and so on'), 'compressed as pdf'],
-    ['parquet by another name', Buffer.from('PAR1 and so on'), 'compressed as parquet'],
-    ['too many archives in each other', nested, 'too deep'],
-  ])('%s', async (_what, content, reason) => {
-    expect((await search(content)).problems).toEqual([expect.stringContaining(reason)]);
+    for (const [flags, format] of [
+      ['-cf', 'tar'],
+      ['-czf', 'gzip'],
+    ] as const) {
+      const { status } = spawnSync('tar', [flags, 'a', 'b.txt'], { cwd: folder });
+      expect(status).toBe(0);
+      expect(search(readFileSync(join(folder, 'a'))).unread).toContain(`packed as ${format}`);
+    }
   });
 
-  it('a small file with very much content, and nothing is unpacked after that', async () => {
-    const bomb = gzipSync(Buffer.alloc(30_000_000));
-    const { problems } = await search(bomb, 'file', { bytesFree: 1_000_000, ratioMax: 10 });
-    expect(problems).toEqual(['its content is too large for its size']);
+  it('and its bytes are searched all the same', () => {
+    expect(search(tarOf({ 'b.txt': text })).isFound).toBe(true);
   });
 
-  it('but not text that only looks like it', async () => {
+  it('but not text that only looks like it', () => {
     for (const content of ['BZh9 is a word', 'PK and more', '7z', 'ustar', 'PAR 1'])
-      expect(await search(Buffer.from(`${content} ${String(text)}`))).toEqual(found);
-    expect(await search(Buffer.concat([text, Buffer.from('504b0506', 'hex'), noise]))).toEqual(found);
-    expect(await search(gzipSync(Buffer.concat([text, Buffer.from('504b0304ffff', 'hex'), noise])))).toEqual(found);
+      expect(search(Buffer.from(`${content} ${String(text)}`))).toEqual(found);
+    expect(search(Buffer.concat([text, Buffer.from('504b0506', 'hex'), noise]))).toEqual(found);
   });
 
-  it('but not a database in which somebody is named like an archive', async () => {
-    const named = Buffer.concat([Buffer.from('SQLite format 3\0'), text, zipOf({ a: text }, 1)]);
-    expect(await search(named)).toEqual(found);
+  it('but not a database in which somebody is named like an archive', () => {
+    const named = Buffer.concat([Buffer.from('SQLite format 3\0'), text, zipOf({ a: text })]);
+    expect(search(named)).toEqual(found);
+  });
+
+  // Random bytes, as a MAC of the fence, begin like a frame once in 4 GB: then no erasure could be proved any more.
+  it('but not bytes within a file that begin like a frame', () => {
+    expect(search(Buffer.concat([text, Buffer.from('28b52ffdffff', 'hex'), noise]))).toEqual(found);
   });
 });
 

@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
 /** A zip archive, as common programs write it. */
-export function zipOf(files: Readonly<Record<string, Buffer>>, flags = 0, method = 8): Buffer {
+export function zipOf(files: Readonly<Record<string, Buffer>>, method = 8): Buffer {
   const locals: Buffer[] = [];
   const entries: Buffer[] = [];
   let offset = 0;
@@ -9,7 +9,6 @@ export function zipOf(files: Readonly<Record<string, Buffer>>, flags = 0, method
     const packed = method === 8 ? deflateRawSync(content) : content;
     const fields = Buffer.alloc(26);
     fields.writeUInt16LE(20, 0);
-    fields.writeUInt16LE(flags, 2);
     fields.writeUInt16LE(method, 4);
     fields.writeUInt32LE(crc32(content), 10);
     fields.writeUInt32LE(packed.length, 14);

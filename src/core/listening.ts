@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { AppError, systemCode } from '../core/errors.ts';
+import { AppError, systemCode } from './errors.ts';
 
 /** A server that listens. */
 export type Listening = {
@@ -13,10 +13,13 @@ export type Listening = {
 
 const drainMs = 1_000;
 
-/** Has a server listen; port 0 takes any free one. Throws `usage` for a taken port. `setting`: the group of settings that names both. */
+/**
+ * Has a server listen; port 0 takes any free one. Throws `usage` for a taken port. `setting`: the group of settings that names both;
+ * null where the command line names the port.
+ */
 export async function listen(
   server: Server,
-  { host, port, what, setting }: { host: string; port: number; what: string; setting: string },
+  { host, port, what, setting }: { host: string; port: number; what: string; setting: string | null },
 ): Promise<Listening> {
   server.listen(port, host);
   try {
@@ -24,7 +27,10 @@ export async function listen(
   } catch (cause) {
     throw new AppError(`${what} cannot listen on ${host}:${port} (${systemCode(cause) ?? 'error'})`, {
       code: 'usage',
-      hint: `set ${setting}.port to a free port, or to 0 for any, and ${setting}.host to an address of this machine`,
+      hint:
+        setting === null
+          ? 'choose another port, or 0 for any that is free'
+          : `set ${setting}.port to a free port, or to 0 for any, and ${setting}.host to an address of this machine`,
       cause,
     });
   }
@@ -35,7 +41,6 @@ export async function listen(
 async function closeServer(server: Server): Promise<void> {
   const closed = once(server, 'close');
   server.close();
-  server.closeIdleConnections();
   const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
   await closed;
   clearTimeout(deadline);
