@@ -38,8 +38,6 @@ const packageHomes: Record<string, readonly string[]> = {
   'csv-parse': ['cli'],
   'csv-stringify': ['sandbox', 'audit'],
   hono: ['sandbox', 'markup', 'audit', 'status'],
-  'd3-scale': ['markup'],
-  'd3-shape': ['markup'],
   'node-cron': ['config', 'sandbox'],
   'p-queue': ['client', 'cluster'],
   pg: ['cluster', 'load'],

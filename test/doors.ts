@@ -237,13 +237,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_230,
+  kernel: 5_295,
   service: 1_890,
-  ledger: 2_885,
-  mirror: 7_355,
+  ledger: 2_875,
+  mirror: 7_345,
   publish: 7_725,
   erasure: 10_190,
-  operate: 10_995,
+  operate: 10_885,
   anchor: 320,
   cluster: 3_000,
   sandbox: 4_200,

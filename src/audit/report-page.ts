@@ -196,17 +196,6 @@ function months({ byMonth, byState }: AuditReport): Markup {
   return html`<section aria-labelledby="months">
     <h2 id="months">By month and state</h2>
     ${table(
-      'Requests by the month of their receipt, and how they ended',
-      [{ heading: 'Month', is: 'when' }, 'Complete in time', 'Complete, late', 'Open', 'Ended without an erasure'],
-      byMonth.map(({ month, totals: { received, complete, late, open } }) => [
-        month,
-        complete - late,
-        late,
-        open,
-        received - complete - open,
-      ]),
-    )}
-    ${table(
       'Requests by the month of their receipt, in their present state',
       [{ heading: 'Month', is: 'when' }, ...totalColumns.map(({ heading }) => heading)],
       byMonth.map(({ month, totals }) => [month, ...totalColumns.map(({ total }) => totals[total])]),

@@ -7,26 +7,16 @@ export function rootOf(leaves: readonly Buffer[]): Buffer {
   return tree.rootHash();
 }
 
-/** The hashes that lead from a leaf to the root, lowest first (RFC 6962 section 2.1.1). Throws for an index outside. */
-export function inclusionProof(leaves: readonly Buffer[], index: number): Buffer[] {
-  return inclusionProofs(leaves, [index])[0] ?? [];
-}
-
-/** The same for several leaves, in their order, with little more work than for one. */
-export function inclusionProofs(leaves: readonly Buffer[], indices: readonly number[]): Buffer[][] {
-  return inclusionProofsIn(
-    { size: leaves.length, leaf: (index) => leaves[index] ?? Buffer.alloc(0), roots: new Map() },
-    indices,
-  );
-}
-
 /** A tree by its leaf hashes, and the roots of its large perfect subtrees, which never change, as far as they were needed before. */
 export type TreeOfLeaves = { size: number; leaf: (index: number) => Buffer; roots: Map<string, Buffer> };
 
 /** Smaller subtrees are hashed anew each time: 256 hashes take a fifth of a millisecond. */
 const keptMin = 256;
 
-/** The same in a tree whose roots are kept: after the first time, the work hardly depends on its size. */
+/**
+ * The hashes that lead from each of some leaves to the root, lowest first (RFC 6962 section 2.1.1). The roots are kept: after the first
+ * time, the work hardly depends on the tree's size. Throws for an index outside.
+ */
 export function inclusionProofsIn({ size, leaf, roots }: TreeOfLeaves, indices: readonly number[]): Buffer[][] {
   const outside = indices.find((index) => !Number.isSafeInteger(index) || index < 0 || index >= size);
   if (outside !== undefined) throw new RangeError(`no leaf ${outside} of ${size}`);

@@ -82,16 +82,6 @@ export function readPaceText(db: Database): string | undefined {
   return prepared<[], { pace: string }>(db, /*sql*/ `SELECT pace FROM request_pace`).get()?.pace;
 }
 
-/** How many requests of a lane ended in each minute of the hour before `nowMs`, the oldest minute first. */
-export function requestsByMinute(db: Database, lane: Lane, nowMs: number): number[] {
-  const sql = /*sql*/ `SELECT CAST((@nowMs - min(ended_at_ms, @nowMs)) / 60000 AS INTEGER) AS minutesAgo,
-      count(*) AS requests FROM request_times WHERE lane = @lane AND ended_at_ms > @nowMs - 3600000 GROUP BY minutesAgo`;
-  const rows = db.prepare<object, { minutesAgo: number; requests: number }>(sql).all({ lane, nowMs });
-  const minutes = Array.from({ length: 60 }, () => 0);
-  for (const { minutesAgo, requests } of rows) minutes[59 - minutesAgo] = requests;
-  return minutes;
-}
-
 /** How many requests count against a window of `perSeconds` seconds that ends at `nowMs`: those of one lane, or of all. */
 export function countRequestsWithin(db: Database, lane: Lane | undefined, perSeconds: number, nowMs: number): number {
   return (

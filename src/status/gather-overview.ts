@@ -17,7 +17,7 @@ import { readHistory } from '../mirror/history.ts';
 import { lastCompletePasses, lastJudgedPass, newestPasses } from '../mirror/passes.ts';
 import { countQuarantine } from '../mirror/quarantine.ts';
 import { countRows } from '../mirror/read-rows.ts';
-import { countRequestsWithin, readPaceText, requestsByMinute } from '../mirror/request-times.ts';
+import { countRequestsWithin, readPaceText } from '../mirror/request-times.ts';
 import {
   lastExportOf,
   listJobTotals,
@@ -128,10 +128,6 @@ export function gatherContent(
     held: listHeldPlans(db).map((plan) =>
       Object.assign(plan, { keys: namesHeld ? listHeldRows(db, plan, heldShown).map(({ key }) => key) : [] }),
     ),
-    minutes: {
-      general: requestsByMinute(db, 'general', atMs),
-      recordings: requestsByMinute(db, 'recordings list', atMs),
-    },
     history: readHistory(db, atMs),
     windows: gatherWindows(db, budget, standing, atMs),
     budget: standing,

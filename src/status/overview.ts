@@ -95,8 +95,6 @@ export type ProjectContent = {
   passes: PassReport[];
   /** Deletion plans that wait for approval; `keys` names the first rows of each, only where the page asks for a token. */
   held: (HeldPlan & { keys: string[] })[];
-  /** Requests that ended in each of the last 60 minutes, the oldest first. */
-  minutes: { general: number[]; recordings: number[] };
   windows: BudgetWindow[];
   /** What answers 429 have taught about the budget. */
   budget: BudgetStanding;

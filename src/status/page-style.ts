@@ -1,5 +1,3 @@
-import { plotStyle } from '../markup/chart.ts';
-
 /** The style of the status page: light and dark, from a phone's width up. */
 export const pageStyle = `
 :root { color-scheme: light dark; --ink: light-dark(#18212d, #e7ebf0); --soft: light-dark(#4d5968, #a5b0be);
@@ -9,8 +7,7 @@ export const pageStyle = `
   --new: light-dark(#235488, #93c0f5); --new-paper: light-dark(#e5eef9, #14233a);
   --attention: light-dark(#7f4700, #f4bf6d); --attention-paper: light-dark(#fcefd8, #2d2210);
   --broken: light-dark(#a01f0c, #ff9f8d); --broken-paper: light-dark(#fce8e3, #361914);
-  --s0: light-dark(#0b6b7b, #5cc3d1); --s1: light-dark(#c27c12, #e8b15c);
-  --s2: light-dark(#7a4fa3, #c7a3ec); --bar: light-dark(#e6e3da, #2a323c); }
+  --bar: light-dark(#e6e3da, #2a323c); }
 * { box-sizing: border-box; }
 html { scroll-behavior: smooth; scroll-padding-top: 1rem; }
 body { margin: 0; background: var(--paper); color: var(--ink);
@@ -109,16 +106,9 @@ a.card .icon { width: 1.8rem; height: 1.8rem; }
 .legend li { display: flex; align-items: center; gap: .4rem; }
 .legend svg { width: .9rem; height: 1.1rem; }
 
-${plotStyle}
-.history { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: .9rem; }
-.history:has(> :nth-child(4):last-child) { grid-template-columns: repeat(auto-fit, minmax(min(100%, 28rem), 1fr)); }
-.history figcaption { margin-bottom: .8rem; font-weight: 600; }
-.history .plot { margin-right: .8rem; }
-.history .plot svg { height: 6rem; }
-.limits { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .3rem 1.4rem; margin-top: .9rem; }
+.limits { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .3rem 1.4rem; }
 .held { margin-top: .6rem; }
 .root { margin-top: .8rem; }
-.limit { stroke: var(--broken); stroke-width: 1.5; stroke-dasharray: 5 4; vector-effect: non-scaling-stroke; }
 
 .rows { border: 1px solid var(--line); border-radius: .7rem; background: var(--card); overflow: clip; }
 .rows > * + * { border-top: 1px solid var(--line); }

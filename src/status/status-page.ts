@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
 import { onlyName } from '../config/projects.ts';
 import type { Overview, ProjectOverview } from './overview.ts';
-import { budgetChart } from './page-budget.ts';
-import { historyCharts } from './page-history.ts';
+import { budgetUse } from './page-budget.ts';
+import { historyTable } from './page-history.ts';
 import { freshnessCards, placeOf, summaryOf } from './page-freshness.ts';
 import { textOf, type Markup } from '../markup/markup.ts';
 import { commandStart, foldedPart, icon, part, withCode } from './page-parts.ts';
@@ -235,9 +235,9 @@ function detailsOf(project: ProjectOverview, now: string): Markup {
     ${part('requests', 'Erasure requests', requestsPart(content, project.name, now))}
     <div class="pair">
       ${part('passes', 'Passes over the lists', passRows(content, 'pass', now))}
-      ${part('budget', 'Requests to the service', budgetChart(content))}
+      ${part('budget', 'Requests to the service', budgetUse(content))}
     </div>
-    ${part('history', `The last ${countedText(content.history.days.length, 'day')}`, historyCharts(content.history))}
+    ${part('history', `The last ${countedText(content.history.days.length, 'day')}`, historyTable(content.history))}
     ${part('snapshots', 'Snapshots', snapshotsPart(content, now))}
     ${foldedPart('ledger', 'Ledger', { line: ledgerLine(content, now), isOpen: isNamed('ledger') }, ledgerPart(content, now))}
     ${foldedPart('schedule', 'Schedule', { line: scheduleLine(jobs, now), isOpen: isNamed('schedule') }, schedulePart(jobs, now))}

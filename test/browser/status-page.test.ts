@@ -153,7 +153,6 @@ it('is used with the keyboard alone, from the top down', async () => {
     'pass-persons-head-summary',
     'pass-recordings-full-summary',
     'pass-playlists-full-summary',
-    'history-table-summary',
     'Current snapshots',
     'ledger-fold-summary',
     'schedule-fold-summary',

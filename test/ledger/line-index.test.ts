@@ -2,7 +2,7 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { lineIndex } from '../../src/ledger/line-index.ts';
-import { inclusionProofs } from '../../src/ledger/merkle-proof.ts';
+import { inclusionProofs } from './inclusion-proof.ts';
 import { leafHash } from '../../src/ledger/merkle.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { consistencyProof, inclusionProof, rootOf } from '../../src/ledger/merkle-proof.ts';
+import { consistencyProof, rootOf } from '../../src/ledger/merkle-proof.ts';
+import { inclusionProof } from './inclusion-proof.ts';
 import { leafHash } from '../../src/ledger/merkle.ts';
 import { isConsistent, isIncluded } from './proved.ts';
 

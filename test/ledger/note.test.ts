@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkpointText, readCheckpoint } from '../../src/ledger/checkpoint.ts';
-import { inclusionProof, rootOf } from '../../src/ledger/merkle-proof.ts';
+import { rootOf } from '../../src/ledger/merkle-proof.ts';
+import { inclusionProof } from './inclusion-proof.ts';
 import { leafHash } from '../../src/ledger/merkle.ts';
 import {
   isNoteSignedBy,

@@ -259,7 +259,7 @@ test('published files count as checked by a checkpoint that found all of them wh
   expect((await contentOf(mirror)).snapshotsCheckedAt).toBe(before(30 * hourMs - 1000));
 });
 
-test('requests are counted by the minute, and against each window', async () => {
+test('requests are counted against each window', async () => {
   const mirror = openTestMirror();
   const clock = virtualClock();
   const requests = { general: 0, 'recordings list': 0 };
@@ -281,10 +281,7 @@ test('requests are counted by the minute, and against each window', async () => 
   // One that is under way ends later than now.
   clock.setTo(nowMs);
   await times.tryToBegin('general', () => 0);
-  const { minutes, windows } = await contentOf(mirror);
-  expect(minutes.general.slice(-2)).toEqual([1, 3]);
-  expect(minutes.general.slice(0, -2)).toEqual(Array.from({ length: 58 }, () => 0));
-  expect([minutes.recordings[0], minutes.recordings[58]]).toEqual([1, 1]);
+  const { windows } = await contentOf(mirror);
   expect(windows).toEqual([
     { lane: 'general', requests: 240, perSeconds: 60, used: 3 },
     { lane: 'general', requests: 1200, perSeconds: 3600, used: 6 },

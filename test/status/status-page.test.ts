@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { textOf } from '../../src/markup/markup.ts';
-import { budgetChart } from '../../src/status/page-budget.ts';
+import { budgetUse } from '../../src/status/page-budget.ts';
 import { passRows } from '../../src/status/page-passes.ts';
 import { layOutRuns } from '../../src/status/page-runs.ts';
 import { pagePolicy, statusPage, tabIcon } from '../../src/status/status-page.ts';
@@ -133,15 +133,14 @@ test('recordings of three days only are told on their card, with the setting', (
   expect(page.match(/no date_from is configured/gi)).toHaveLength(1);
 });
 
-test('without a limit of all requests, the chart shows those of the other lane, and says so', () => {
+test('without a limit of all requests, only that of the other lane is shown, and the page says so', () => {
   const [project] = worlds.fresh.projects;
   if (!project?.content) throw new Error('a world without content');
   const windows = project.content.windows.filter(({ lane }) => lane === 'recordings list');
-  const text = textOf(budgetChart({ ...project.content, windows }));
-  expect(text).toContain('requests for the list of recordings a minute');
-  expect(text).not.toContain('requests a minute');
+  const text = textOf(budgetUse({ ...project.content, windows }));
+  expect(text).toContain('List of recordings');
+  expect(text).not.toContain('All requests:');
   expect(text).toContain('so they are not counted');
-  expect(text).toContain('117 requests in the last hour');
 });
 
 test('a command is not broken at its hyphens, and names its project', () => {

@@ -184,10 +184,6 @@ const freshContent: ProjectContent = {
   ],
   held: [],
   history: ninetyDays(),
-  minutes: {
-    general: Array.from({ length: 60 }, (_minute, index) => [4, 0, 0, 11, 2][index % 5] ?? 0),
-    recordings: Array.from({ length: 60 }, (_minute, index) => (index > 20 && index < 34 ? 9 : 0)),
-  },
   windows: [
     { lane: 'general', requests: 240, perSeconds: 60, used: 11 },
     { lane: 'general', requests: 1200, perSeconds: 3600, used: 204 },
@@ -447,10 +443,6 @@ const running = changed(
       pass('persons', 'full', { verdict: 'running', startedAt: before(41 * minuteMs), finishedAt: null }),
       ...freshContent.passes.slice(1),
     ],
-    minutes: {
-      general: Array.from({ length: 60 }, (_minute, index) => (index > 18 ? 19 + (index % 3) : 0)),
-      recordings: freshContent.minutes.recordings,
-    },
     windows: freshContent.windows.map((window) =>
       window.perSeconds === 3600 && window.lane === 'general' ? Object.assign({}, window, { used: 1178 }) : window,
     ),

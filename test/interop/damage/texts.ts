@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../../src/ledger/canonical-json.ts';
 import { checkpointText } from '../../../src/ledger/checkpoint.ts';
-import { inclusionProofs, rootOf } from '../../../src/ledger/merkle-proof.ts';
+import { rootOf } from '../../../src/ledger/merkle-proof.ts';
+import { inclusionProofs } from '../../ledger/inclusion-proof.ts';
 import { leafHash } from '../../../src/ledger/merkle.ts';
 import { proofText } from '../../../src/ledger/proof.ts';
 import { keysFile, linesOf, recordOf, signerOf, textOf, type Case, type Json } from './case.ts';
