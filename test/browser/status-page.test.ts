@@ -153,6 +153,7 @@ it('is used with the keyboard alone, from the top down', async () => {
     'pass-persons-head-summary',
     'pass-recordings-full-summary',
     'pass-playlists-full-summary',
+    'Rows and requests by week',
     'Current snapshots',
     'ledger-fold-summary',
     'schedule-fold-summary',
