@@ -367,6 +367,6 @@ it('no command of the program is without a story here', async () => {
   const groups = ['access', 'erase', 'audit', 'config', 'cluster'];
   const names = (await namesIn()).filter((name) => !groups.includes(name));
   for (const group of groups) names.push(...(await namesIn(group)).map((name) => `${group} ${name}`));
-  // `demo.e2e.long.test.ts` has the demo, `init.e2e.long.test.ts` the first hour.
+  // `.ci/package` has the demo, `init.e2e.long.test.ts` the first hour.
   expect(names.toSorted()).toEqual([...seen, 'demo', 'init'].toSorted());
 });

@@ -40,18 +40,18 @@ export type CanaryWorld = {
  * middle and the last of a part, and alone in one; the quarantine, an unfinished pass, a playlist, statistics, and the
  * draft of an export that was killed.
  */
-export async function openCanaryWorld(generations = 1): Promise<CanaryWorld> {
+export async function openCanaryWorld(generations = 1, bystanders = 4): Promise<CanaryWorld> {
   const { db, dataDir } = openTestMirror();
   const set = [
     { path: 'dataDir', value: dataDir },
     { path: 'export.partRows', value: 3 },
   ];
   const { settings } = loadSettings({}, { set });
-  // Thirteen in parts of three: the first of one, the middle of another, and the last, alone.
+  // In parts of three: the first of one, the middle of another, and the last, alone.
   const canaries = canaryWords.map((word, index) =>
     personOf(word, [3, 516, 9999][index] ?? 0, index === 0 ? 6000 : 40),
   );
-  const others = Array.from({ length: 10 }, (_, index) =>
+  const others = Array.from({ length: bystanders }, (_, index) =>
     personOf(`other${index}`, 501 + index * 7 + (index > 3 ? 10 : 0)),
   );
   const texts = new Set<string>();

@@ -7,7 +7,7 @@ import { anyOperation } from '../kill/kill-point.ts';
 import { runUpTo } from '../kill/killed-run.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { exportCount, listAll, publishedRows } from './export-fixture.ts';
-import { assertClears } from './failing-export.ts';
+import { assertClears, assertUntouchedOrWhole } from './failing-export.ts';
 
 const child = runScript(new URL('export-child.ts', import.meta.url));
 
@@ -45,3 +45,6 @@ test.for([1, 10_000, 12_000, 20_000, 30_000])(
 test('dead from any step on: readers find a whole snapshot, and the next export clears the rest', async () => {
   expect(await assertClears(1)).toBeGreaterThan(0);
 });
+
+test('one failed disk change at any step: a storage error, and the old snapshot untouched or the new one whole', () =>
+  assertUntouchedOrWhole(1));

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(published, { recursive: true }));
 
 /** A copy of that data folder. */
-export function copyOfPublished(): string {
+function copyOfPublished(): string {
   const dataDir = temporaryFolder();
   cpSync(published, dataDir, { recursive: true });
   return dataDir;
@@ -51,6 +51,28 @@ export async function exportWithFaults(
   } finally {
     disk.mend();
   }
+}
+
+/** One disk change fails, each so many steps: a storage error, and the old snapshot is untouched or the new one whole. */
+export async function assertUntouchedOrWhole(stride: number): Promise<void> {
+  let untouched = 0;
+  const steps = await sweep(async (faultAt) => {
+    const dataDir = copyOfPublished();
+    const before = listAll(dataDir);
+    const outcome = await exportWithFaults(dataDir, (step) => step === faultAt);
+    expect([undefined, `storage: the disk is full (ENOSPC): ${dataDir}`]).toContain(outcome);
+    expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
+    const rows = await publishedRows(dataDir);
+    expect([2, 3]).toContain(rows?.length);
+    expect(await tableRows(dataDir)).toEqual(rows);
+    const isUntouched = rows?.length === 2;
+    untouched += isUntouched ? 1 : 0;
+    expect(isUntouched ? listAll(dataDir) : before).toEqual(before);
+    expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
+    return outcome !== undefined;
+  }, stride);
+  expect(steps).toBeGreaterThan(20 / stride);
+  expect(untouched).toBeGreaterThan(15 / stride);
 }
 
 /**

@@ -15,7 +15,7 @@ afterEach(() => workspace[Symbol.asyncDispose]());
 test('a worker is killed while it answers, again and again: every receipt that was sent is honoured', async () => {
   const promised = new Map<string, { sender: number; text: string }>();
   let sent = 0;
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < 3; round += 1) {
     const { worker, url } = await startWorker(workspace, ['full', 'reconcile', 'checkpoint']);
     const post = poster(url, 40);
     const key = (at: number): string => `key-of-a-request-${at}`;
@@ -30,8 +30,8 @@ test('a worker is killed while it answers, again and again: every receipt that w
     worker.child.kill('SIGKILL');
     await worker.ended;
   }
-  expect(promised.size).toBeGreaterThan(200);
-  expect(promised.size).toBeLessThan(1_000);
+  expect(promised.size).toBeGreaterThan(120);
+  expect(promised.size).toBeLessThan(600);
   const { worker, url } = await startWorker(workspace, ['checkpoint']);
   const post = poster(url, 40);
   const again = [...promised].map(async ([key, { sender, text }]) => {

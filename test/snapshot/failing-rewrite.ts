@@ -6,6 +6,7 @@ import { nobody } from '../../src/contract/identity.ts';
 import { removeUnnamedParts } from '../../src/snapshot/publish.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
+import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { exportDataset, exportRequest, listAll } from '../export/export-fixture.ts';
 import { breakDisk } from '../kill/broken-disk.ts';
 import { sweep } from '../kill/sweep.ts';
@@ -47,7 +48,7 @@ export function copyOfPublished(): string {
 }
 
 /** Runs `work` while disk changes fail as `isBroken` says; whether any did. */
-export async function meetsFault(isBroken: (step: number) => boolean, work: () => unknown): Promise<boolean> {
+async function meetsFault(isBroken: (step: number) => boolean, work: () => unknown): Promise<boolean> {
   const disk = breakDisk(isBroken, 'EIO');
   try {
     await work();
@@ -60,19 +61,25 @@ export async function meetsFault(isBroken: (step: number) => boolean, work: () =
 }
 
 /** Rewrites the snapshot without the subject. */
-export const rewrite = (dataDir: string) => (): Promise<unknown> =>
+const rewrite = (dataDir: string) => (): Promise<unknown> =>
   rewriteSnapshot(publishedFilesIn(dataDir), 'persons', snapshotId, oldParts.slice(0, 2), [subject], options);
 
 /** What readers find: the old rows or the new ones, whole. Returns which. */
-export async function readersFind(dataDir: string): Promise<'old' | 'new'> {
+async function readersFind(dataDir: string): Promise<'old' | 'new'> {
+  return (await find(dataDir)).isOld ? 'old' : 'new';
+}
+
+/** Whether readers find the old rows, whole, or the new ones; and what the table shows. */
+async function find(dataDir: string): Promise<{ isOld: boolean; inTable: unknown[][] }> {
   const { manifest, parts } = await rowsOfSnapshot(dataDir, 'persons', snapshotId);
   const keys = parts.flat().map(({ person_uuid: key }) => key);
   const isOld = keys.length === 5;
   expect(keys).toEqual(isOld ? ['a', 'b', 'c', 'd', 'e'] : ['b', 'c', 'e']);
   expect(manifest.erasure_epoch).toBe(isOld ? 3 : 4);
   // The table follows the manifest.
-  expect(isOld ? [past.old] : [past.old, past.new]).toContainEqual(await readPast(dataDir));
-  return isOld ? 'old' : 'new';
+  const inTable = await readPast(dataDir);
+  expect(isOld ? [past.old] : [past.old, past.new]).toContainEqual(inTable);
+  return { isOld, inTable };
 }
 
 const past = {
@@ -88,16 +95,36 @@ async function readPast(dataDir: string): Promise<unknown[][]> {
   return tables.map(({ rows }) => rows.map(({ person_uuid: key }) => key));
 }
 
-/** Nothing lies in the snapshot's folder but what its manifest names, nor anything in the temporary folder. */
-export async function expectClean(dataDir: string): Promise<void> {
-  const isOld = (await readersFind(dataDir)) === 'old';
-  expect(await readPast(dataDir)).toEqual(isOld ? past.old : past.new);
+/**
+ * Nothing lies in the snapshot's folder but what its manifest names, nor anything in the temporary folder. Returns what readers find,
+ * also in the table.
+ */
+async function expectClean(dataDir: string): Promise<'old' | 'new'> {
+  const { isOld, inTable } = await find(dataDir);
+  expect(inTable).toEqual(isOld ? past.old : past.new);
   expect(await filesWithoutSnapshot(datasetFolder(dataDir, 'persons'))).toEqual([]);
   expect(listAll(snapshotFolder(dataDir, 'persons', snapshotId))).toEqual([
     'manifest.json',
     ...(isOld ? oldParts : newParts),
   ]);
   expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
+  return isOld ? 'old' : 'new';
+}
+
+/** One disk change fails, each so many steps: readers find all of the old parts or of the new, and nothing else lies there. */
+export async function assertWhole(stride: number): Promise<void> {
+  const found: string[] = [];
+  const steps = await sweep(async (faultAt) => {
+    const dataDir = copyOfPublished();
+    const isMet = await meetsFault((step) => step === faultAt, rewrite(dataDir));
+    found.push(await readersFind(dataDir));
+    removeUnnamedParts(publishedFilesIn(dataDir));
+    await expectClean(dataDir);
+    expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
+    return isMet;
+  }, stride);
+  expect(steps).toBeGreaterThan(15 / stride);
+  expect(new Set(found)).toEqual(new Set(['old', 'new']));
 }
 
 /** Dies from a step on, and again from a step of the recovery on, each so many steps: the next recovery clears it all. */
@@ -121,8 +148,7 @@ export async function assertRecovers(stride: number): Promise<void> {
     }, stride);
     // Without a recovery before it, too.
     await rewrite(broken)();
-    expect(await readersFind(broken)).toBe('new');
-    await expectClean(broken);
+    expect(await expectClean(broken)).toBe('new');
     return isMet;
   }, stride);
   expect(steps).toBeGreaterThan(15 / stride);

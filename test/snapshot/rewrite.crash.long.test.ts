@@ -3,37 +3,15 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
 import { removeUnnamedParts } from '../../src/snapshot/publish.ts';
-import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listAll } from '../export/export-fixture.ts';
-import { sweep } from '../kill/sweep.ts';
-import {
-  assertRecovers,
-  copyOfPublished,
-  expectClean,
-  meetsFault,
-  readersFind,
-  rewrite,
-  snapshotId,
-} from './failing-rewrite.ts';
+import { assertRecovers, assertWhole, copyOfPublished, snapshotId } from './failing-rewrite.ts';
 import { snapshotFolder } from './paths.ts';
 
-test('one failed disk change at any step: readers find all of the old parts or of the new, and nothing else lies there', async () => {
-  const found: string[] = [];
-  const steps = await sweep(async (faultAt) => {
-    const dataDir = copyOfPublished();
-    const isMet = await meetsFault((step) => step === faultAt, rewrite(dataDir));
-    found.push(await readersFind(dataDir));
-    removeUnnamedParts(publishedFilesIn(dataDir));
-    await expectClean(dataDir);
-    expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
-    return isMet;
-  });
-  expect(steps).toBeGreaterThan(15);
-  expect(new Set(found)).toEqual(new Set(['old', 'new']));
-}, 240_000);
-
 // `rewrite.crash.slow.test.ts` takes every step.
+test('one failed disk change: readers find all of the old parts or of the new, and nothing else lies there', () =>
+  assertWhole(3));
+
 test(
   'dead from some step on, and again from some step of the recovery on: the next recovery clears it all',
   () => assertRecovers(4),

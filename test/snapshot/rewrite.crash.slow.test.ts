@@ -9,7 +9,7 @@ import { runScript } from '../cli/run-cli.ts';
 import { listAll } from '../export/export-fixture.ts';
 import { anyOperation } from '../kill/kill-point.ts';
 import { runUpTo } from '../kill/killed-run.ts';
-import { assertRecovers } from './failing-rewrite.ts';
+import { assertRecovers, assertWhole } from './failing-rewrite.ts';
 import { publishRows, rowsOfSnapshot } from './publish-rows.ts';
 import { personRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -58,5 +58,11 @@ test('killed before any change of the disk, and again while it recovers: old par
 test(
   'dead from any step on, and again from any step of the recovery on: the next recovery clears it all',
   () => assertRecovers(1),
+  480_000,
+);
+
+test(
+  'one failed disk change at any step: readers find all of the old parts or of the new, and nothing else lies there',
+  () => assertWhole(1),
   480_000,
 );

@@ -195,8 +195,14 @@ async function readAvro<T>(path: string): Promise<T[]> {
   return records;
 }
 
+const types = new Map<string, avsc.Type>();
+
+/** Made once for each schema: each makes a decoder of its own, which takes longer than to decode a manifest. */
 function typeOf(schema: unknown): avsc.Type {
-  return avsc.Type.forSchema(schema as never, { wrapUnions: false });
+  const text = JSON.stringify(schema);
+  const type = types.get(text) ?? avsc.Type.forSchema(schema as never, { wrapUnions: false });
+  types.set(text, type);
+  return type;
 }
 
 async function readFile(path: string, file: Entry['data_file']): Promise<ReadRow[]> {
