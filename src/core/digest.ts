@@ -14,7 +14,7 @@ export async function sha256File(path: string): Promise<string> {
 /** The same, at once: for a change of files that must not be interrupted. Throws the system's error. */
 export function measureFileNow(path: string): Measured {
   const hash = createHash('sha256');
-  const chunk = Buffer.alloc(1 << 20);
+  const chunk = Buffer.allocUnsafe(1 << 20);
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   let bytes = 0;
   try {
