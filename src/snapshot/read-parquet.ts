@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { JS } from '@duckdb/node-api';
-import { openDuckDb, parquetRows, sqlPaths } from './duckdb.ts';
+import { loadTexts, openDuckDb, parquetRows, sqlPaths } from './duckdb.ts';
 import { storageError } from './storage-error.ts';
 
 const memoryMaxMb = 512;
@@ -28,11 +28,28 @@ export async function columnBytesIn(path: string): Promise<number> {
 /** Rows of a Parquet file, their values as `queryParquet` gives them. */
 export type ParquetRows = { columns: readonly string[]; rows: readonly (readonly JS[])[] };
 
-/** Every row of a Parquet file, in batches, in constant memory. Throws `storage` when it cannot be read. */
-export async function* readParquetRows(path: string): AsyncGenerator<ParquetRows> {
+/** Which rows are read: SQL for the texts of a row, as a list, of which one has to be among these; undefined for each row. */
+export type RowFilter = { texts: Iterable<string>; textsOf: (columns: readonly string[]) => string | undefined };
+
+/** Every row of a Parquet file, or those that a filter leaves, in batches, in constant memory. Throws `storage` when it cannot be read. */
+export async function* readParquetRows(path: string, filter?: RowFilter): AsyncGenerator<ParquetRows> {
   try {
     using database = await openDuckDb({ folders: [dirname(path)], memoryMaxMb, threads: 1 });
-    const result = await database.connection.stream(`SELECT * FROM ${parquetRows([path])}`);
+    const { connection } = database;
+    const rows = parquetRows([path]);
+    let isRead = 'true';
+    const texts = filter?.textsOf((await connection.run(`SELECT * FROM ${rows} LIMIT 0`)).columnNames());
+    if (filter && texts !== undefined) {
+      await loadTexts(
+        connection,
+        'sought',
+        ['text'],
+        Array.from(filter.texts, (text) => [text]),
+      );
+      isRead = `file_row_number IN (SELECT row FROM (SELECT file_row_number AS row, unnest(${texts}) AS text FROM ${rows})
+        SEMI JOIN sought USING (text))`;
+    }
+    const result = await connection.stream(`SELECT * FROM ${rows} WHERE ${isRead}`);
     const columns = result.columnNames();
     for await (const rows of result.yieldRowsJs()) yield { columns, rows };
   } catch (error) {

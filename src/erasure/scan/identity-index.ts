@@ -144,6 +144,16 @@ for (const [dataset, { identifiers, heldIds }] of Object.entries(datasets))
   }
 for (const { table, column, kind } of sideTables) note(table, column, kind);
 
+/** The columns of a table or dataset that `identifiersInPlace` reads, and the name of a person. Most have none. */
+export function identifyingColumns(dataset: string): ReadonlySet<string> {
+  const columns = new Set(columnKinds.get(dataset)?.keys());
+  const embedded = findDataset(dataset)?.embeddedPerson ?? null;
+  if (embedded !== null) columns.add(embedded);
+  if (dataset === 'persons') columns.add('name');
+  if (dataset === 'changes' || dataset === 'deletions') columns.add('key');
+  return columns;
+}
+
 /**
  * The identifiers by which a column says what its row is about, each of the kind that the column holds. `deletedFrom`: the
  * dataset that a row of a feed names. A value within properties, filters and other free text is never one, whatever its name.

@@ -17,20 +17,28 @@ import { encodings, createFindings, type Findings, mirrorPlace, type ScanReport,
 import { createRowJudge, type RowJudge } from './judge-rows.ts';
 import { isLedger, readKnownFile, readLedgerContent } from './known-formats.ts';
 import { makeNeedles, type Needles } from './needles.ts';
-import { createRawSearch, listFiles, type ListedFile, type RawSearch } from './search-files.ts';
+import { createRawSearch, isHidden, listFiles, type ListedFile, type RawSearch } from './search-files.ts';
+import { soughtRows, type SoughtRows } from './sought-rows.ts';
 import { createSharedText, type SharedText } from './shared-text.ts';
 
 /** What is as good as random, and holds nobody. */
 const secrets = ['keys', 'restore.key'];
 
-type Scan = {
+type Searching = {
   task: ScanTask;
   findings: Findings;
-  judge: RowJudge;
   search: RawSearch;
+  sums: Record<'files' | 'bytes' | 'rows', number>;
+};
+
+type Scan = Searching & {
+  judge: RowJudge;
+  /** The rows that are judged; undefined: all. */
+  sought: SoughtRows | undefined;
+  /** Reads rows that were not judged, some at a time, for the text that they share. Null: none are left. */
+  lessons: AsyncGenerator<void> | null;
   /** The mirror; undefined when it cannot be opened. */
   db: Database | undefined;
-  sums: { files: number; bytes: number; rows: number };
 };
 
 /**
@@ -41,28 +49,38 @@ type Scan = {
  */
 export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   const startedAtMs = performance.now();
+  // Every identifier of every row is held against the fence.
+  const sought = task.fence && task.phase === 'verify' ? undefined : soughtRows(task.subjects);
+  const quick = task.phase === 'control' && sought ? await scanWith(task, sought) : undefined;
+  const isEnough = quick?.subjects.every(({ hits }) => hits > 0);
+  const report = quick && isEnough ? quick : await scanWith(task, task.phase === 'control' ? undefined : sought);
+  return { ...report, seconds: (performance.now() - startedAtMs) / 1000 };
+}
+
+async function scanWith(task: ScanTask, sought: SoughtRows | undefined): Promise<Omit<ScanReport, 'seconds'>> {
   const needles = makeNeedles(task.subjects);
   const shared = createSharedText(needles);
   const findings = createFindings(task.subjects.length);
+  const search = createRawSearch(needles, shared, findings);
+  const sums = { files: 0, bytes: 0, rows: 0 };
+  // Before SQLite opens them.
+  if (task.phase === 'verify') await drain(searchMirror({ task, search, findings, sums }));
   const isLeft = isPassedOver(task.passedOver)(mirrorPlace);
   const db = isLeft ? undefined : await attempt(findings, mirrorPlace, () => openDatabaseReadOnly(task.dataDir));
+  const asksFence = task.fence && task.phase === 'verify';
+  const identities = task.subjects.map(({ identity }) => identity);
   try {
-    const asksFence = task.fence && task.phase === 'verify';
     // A fence that cannot be read is reported, as the mirror that holds it.
     const fencedBy = db && asksFence ? await attempt(findings, mirrorPlace, () => prepareFencedBy(db)) : undefined;
-    const identities = task.subjects.map(({ identity }) => identity);
-    const scan: Scan = {
-      task,
-      findings,
-      judge: createRowJudge(identities, findings, shared, fencedBy),
-      search: createRawSearch(needles, shared, findings),
-      db,
-      sums: { files: 0, bytes: 0, rows: 0 },
-    };
+    const judge = createRowJudge(identities, findings, shared, fencedBy);
+    const scan: Scan = { task, findings, judge, search, sought, lessons: null, db, sums };
+    // What these rows say of subjects has been judged, or will be.
+    const learner = createRowJudge(identities, createFindings(0), shared, undefined);
+    if (sought) scan.lessons = readOthers({ ...scan, judge: learner, sought: undefined });
     if (task.phase === 'control') await findEverybody(scan);
-    else for (const step of [readMirror, readParquet, searchFiles, searchMirror]) await drain(step(scan));
-    const seconds = (performance.now() - startedAtMs) / 1000;
-    return { ...scan.sums, ...reportOf(task, needles, shared, findings), seconds };
+    else for (const step of [readMirror, readParquet, searchFiles]) await drain(step(scan));
+    await scan.lessons?.return(undefined);
+    return { ...sums, ...reportOf(task, needles, shared, findings) };
   } finally {
     db?.close();
   }
@@ -70,7 +88,8 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
 
 /** Takes the steps of a scan, the cheapest first, until every subject has been found where the purge has to reach. */
 async function findEverybody(scan: Scan): Promise<void> {
-  for (const step of [readParquet, readMirror, searchMirror, searchFiles])
+  const steps = scan.sought ? [readParquet] : [readParquet, readMirror, searchMirrorAtLast, searchFiles];
+  for (const step of steps)
     for await (const _file of step(scan))
       if (scan.task.subjects.every((_subject, index) => scan.findings.isInFiles(index))) return;
 }
@@ -79,26 +98,64 @@ async function drain(steps: AsyncIterable<void>): Promise<void> {
   for await (const _file of steps);
 }
 
-// Each step yields after each file.
-
-async function* readMirror({ db, judge, findings, sums }: Scan): AsyncGenerator<void> {
-  if (!db) return;
-  await attempt(findings, mirrorPlace, () => {
-    sums.rows += decodeMirror(db, judge);
-  });
-  yield;
+/** Reports the matches that no row of others excuses: these rows are read as far as that is open. */
+async function settle({ search, lessons }: Scan): Promise<void> {
+  for (let batches = 1; lessons && search.isOpen() && (await learn(lessons, batches)); batches *= 2);
+  search.settle();
 }
 
-async function* readParquet({ task, judge, findings, search, sums }: Scan): AsyncGenerator<void> {
+/** Reads some more rows. Returns whether there were so many. */
+async function learn(lessons: AsyncGenerator<void>, batches: number): Promise<boolean> {
+  for (let batch = 0; batch < batches; batch += 1) if ((await lessons.next()).done) return false;
+  return true;
+}
+
+async function* readOthers(scan: Scan): AsyncGenerator<void> {
+  yield* readMirror(scan);
+  yield* readParquet(scan);
+}
+
+// Each step yields after each file, and in between.
+
+async function* readMirror({ db, judge, sought, findings, sums }: Scan): AsyncGenerator<void> {
+  if (db) yield* inBatches(findings, mirrorPlace, decodeMirror(db, judge, sought), sums);
+}
+
+async function* readParquet(scan: Scan): AsyncGenerator<void> {
+  const { task, judge, sought, findings, search, sums, lessons } = scan;
   const { dataDir, passedOver } = task;
   const listing = { isLeftOut: isPassedOver(passedOver), nameEntry: search.shownName };
-  for (const file of listFiles(dataDir, '', listing)) {
-    if (file.problem !== null || !isParquet(file)) continue;
-    await attempt(findings, file.place, async () => {
-      sums.rows += await decodeParquet(dataDir, file, judge);
-    });
-    yield;
+  const list = (): ListedFile[] => [...listFiles(dataDir, '', listing)].filter((file) => file.problem === null);
+  let files = list();
+  // A name that others' rows hold is shown.
+  for (let batches = 1; lessons && files.some(isHidden) && (await learn(lessons, batches)); batches *= 2)
+    files = list();
+  for (const file of files.filter(isParquet))
+    yield* inBatches(findings, file.place, decodeParquet(dataDir, file, judge, sought), sums);
+}
+
+const batchRows = 1000;
+
+/** Takes rows, and yields now and then. What cannot be read is reported. */
+async function* inBatches(
+  findings: Findings,
+  place: string,
+  rows: Iterable<number> | AsyncIterable<number>,
+  sums: Scan['sums'],
+): AsyncGenerator<void> {
+  let count = 0;
+  try {
+    for await (const some of rows) {
+      count += some;
+      sums.rows += some;
+      if (count < batchRows) continue;
+      count = 0;
+      yield;
+    }
+  } catch (error) {
+    findings.addUnreadable(place, reasonOf(error));
   }
+  yield;
 }
 
 /** Everything but the mirror's own files, while SQLite may have those open. */
@@ -107,6 +164,8 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
   const passed = isPassedOver(task.passedOver);
   const isLeftOut = (place: string): boolean => secrets.includes(place) || isMirrorFile(place) || passed(place);
   const listing = { nameEntry: search.name, isLeftOut, seen: new Set<string>() };
+  await settle(scan);
+  yield;
   // The data folder comes first, so that files which an extra path shares with it are read once, as its files.
   const files = [
     listFiles(task.dataDir, '', listing),
@@ -121,6 +180,7 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
         if (file.problem === null && isParquet(file))
           await attempt(findings, file.place, () => searchValues(scan, file));
       }
+      await settle(scan);
       yield;
     }
 }
@@ -155,9 +215,16 @@ function searchLedger({ search, judge }: Scan, { path, place }: ListedFile): voi
     }
 }
 
-/** The mirror's own files, once SQLite has closed them. */
-async function* searchMirror(scan: Scan): AsyncGenerator<void> {
+async function* searchMirrorAtLast(scan: Scan): AsyncGenerator<void> {
   scan.db?.close();
+  for await (const _file of searchMirror(scan)) {
+    scan.search.settle();
+    yield;
+  }
+}
+
+/** The mirror's own files, while SQLite has not opened them. */
+async function* searchMirror(scan: Searching): AsyncGenerator<void> {
   if (isPassedOver(scan.task.passedOver)(mirrorPlace)) return;
   for (const file of listFiles(scan.task.dataDir, '', { isLeftOut: (place) => !isMirrorFile(place) })) {
     if (file.problem === null || file.place !== '.') await searchFile(scan, file);
@@ -165,7 +232,7 @@ async function* searchMirror(scan: Scan): AsyncGenerator<void> {
   }
 }
 
-async function searchFile({ search, findings, sums }: Scan, file: ListedFile): Promise<void> {
+async function searchFile({ search, findings, sums }: Searching, file: ListedFile): Promise<void> {
   if (file.problem !== null) findings.addUnreadable(file.place, file.problem);
   else
     await attempt(findings, file.place, async () => {

@@ -53,7 +53,7 @@ function look(path: string): { id: string; names?: string[] } | string {
   }
 }
 
-/** Searches raw bytes for shingles that are not shared. */
+/** Searches raw bytes for shingles that are not shared. A match is found once it is settled: others' rows may hold it too. */
 export type RawSearch = {
   /** Searches a file. Returns how many bytes it has. Rejects with the system's error. */
   file: (file: ListedFile) => Promise<number>;
@@ -63,17 +63,41 @@ export type RawSearch = {
   name: (parent: string, name: string) => string;
   /** The name of an entry of a folder, for the report. */
   shownName: (parent: string, name: string) => string;
+  /** Whether there are matches which no row that was seen so far excuses. */
+  isOpen: () => boolean;
+  /** Reports the matches that no row excuses. */
+  settle: () => void;
 };
 
-/** Prepares the search of files and names. The shared text is the one known when a file is searched. */
+/** Matches in one place: how often each shingle stands there. */
+type Matches = {
+  place: string;
+  where: { file?: string | undefined; isFeed: boolean };
+  encoding: Encoding | undefined;
+  counts: Map<number, number>;
+};
+
+/** Prepares the search of files and names. The shared text is the one known when matches are settled. */
 export function createRawSearch(needles: Needles, shared: SharedText, findings: Findings): RawSearch {
-  const open = (place: string, file?: string, encodingInFile?: Encoding): ShingleStream => {
-    const isFeed = isFeedPlace(place);
+  let matches: Matches[] = [];
+  const open = (place: string, file?: string, encoding?: Encoding): ShingleStream => {
+    let counts: Matches['counts'] | undefined;
     return needles.search.openStream((shingle) => {
-      if (shared.has(shingle, { file, isFeed })) return;
-      for (const { subject, encoding } of needles.ownersOf(shingle))
-        findings.addRaw(subject, place, encodingInFile ?? encoding);
+      if (!counts) {
+        const last = matches.at(-1);
+        const isSame = last?.place === place && last.where.file === file && last.encoding === encoding;
+        counts = isSame ? last.counts : new Map<number, number>();
+        if (!isSame) matches.push({ place, where: { file, isFeed: isFeedPlace(place) }, encoding, counts });
+      }
+      counts.set(shingle, (counts.get(shingle) ?? 0) + 1);
     });
+  };
+  /** Lets go of what is excused. */
+  const isOpen = (): boolean => {
+    for (const { where, counts } of matches)
+      for (const shingle of counts.keys()) if (shared.has(shingle, where)) counts.delete(shingle);
+    matches = matches.filter(({ counts }) => counts.size > 0);
+    return matches.length > 0;
   };
   const hides = (name: string): boolean => {
     const found: number[] = [];
@@ -100,10 +124,23 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
       return hides(name) ? hiddenName : name;
     },
     shownName: (_parent, name) => (hides(name) ? hiddenName : name),
+    isOpen,
+    settle: () => {
+      if (!isOpen()) return;
+      for (const { place, encoding: found, counts } of matches.splice(0))
+        for (const [shingle, count] of counts)
+          for (const { subject, encoding } of needles.ownersOf(shingle))
+            findings.addRaw(subject, place, found ?? encoding, count);
+    },
   };
 }
 
 const hiddenName = '(a name)';
+
+/** Whether a part of a file's name is not shown. */
+export function isHidden({ place }: ListedFile): boolean {
+  return place.includes(hiddenName);
+}
 
 /** Whether a feed of deletions stands in a file: the mirror's own, and the published ones with their drafts. */
 function isFeedPlace(place: string): boolean {
