@@ -35,7 +35,7 @@ type Scan = Searching & {
   judge: RowJudge;
   /** The rows that are judged; undefined: all. */
   sought: SoughtRows | undefined;
-  /** Reads rows that were not judged, some at a time, for the text that they share. Null: none are left. */
+  /** Reads rows that were not judged, some at a time, for the text that they share. Null: all are judged. */
   lessons: AsyncGenerator<void> | null;
   /** The mirror; undefined when it cannot be opened. */
   db: Database | undefined;
@@ -100,12 +100,13 @@ async function drain(steps: AsyncIterable<void>): Promise<void> {
 
 /** Reports the matches that no row of others excuses: these rows are read as far as that is open. */
 async function settle({ search, lessons }: Scan): Promise<void> {
-  for (let batches = 1; lessons && search.isOpen() && (await learn(lessons, batches)); batches *= 2);
+  for (let batches = 1; search.isOpen() && (await learn(lessons, batches)); batches *= 2);
   search.settle();
 }
 
 /** Reads some more rows. Returns whether there were so many. */
-async function learn(lessons: AsyncGenerator<void>, batches: number): Promise<boolean> {
+async function learn(lessons: AsyncGenerator<void> | null, batches: number): Promise<boolean> {
+  if (!lessons) return false;
   for (let batch = 0; batch < batches; batch += 1) if ((await lessons.next()).done) return false;
   return true;
 }
@@ -128,8 +129,7 @@ async function* readParquet(scan: Scan): AsyncGenerator<void> {
   const list = (): ListedFile[] => [...listFiles(dataDir, '', listing)].filter((file) => file.problem === null);
   let files = list();
   // A name that others' rows hold is shown.
-  for (let batches = 1; lessons && files.some(isHidden) && (await learn(lessons, batches)); batches *= 2)
-    files = list();
+  for (let batches = 1; files.some(isHidden) && (await learn(lessons, batches)); batches *= 2) files = list();
   for (const file of files.filter(isParquet))
     yield* inBatches(findings, file.place, decodeParquet(dataDir, file, judge, sought), sums);
 }

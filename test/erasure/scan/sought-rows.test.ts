@@ -53,7 +53,7 @@ test('whom a row names is found where SQL chooses the rows to judge, as where al
     ['persons', persons],
     ['recordings', recordings],
   ] as const)
-    for (const row of rows) insert(db, table, { ...row, first_seen_pass: 1 } as Record<string, string>);
+    for (const row of rows) insert(db, table, { ...(row as Record<string, string>), first_seen_pass: 1 });
   for (const { identity } of subjects)
     for (const [index, key] of [...identity.person_uuid, ...identity.recording_id].entries())
       insert(db, 'changes', { dataset: 'persons', key, op: 'upsert', at: `2026-11-20T10:00:0${index}.000Z` });
