@@ -144,14 +144,11 @@ for (const [dataset, { identifiers, heldIds }] of Object.entries(datasets))
   }
 for (const { table, column, kind } of sideTables) note(table, column, kind);
 
-/** The columns of a table or dataset that `identifiersInPlace` reads, and the name of a person. Most have none. */
-export function identifyingColumns(dataset: string): ReadonlySet<string> {
-  const columns = new Set(columnKinds.get(dataset)?.keys());
-  const embedded = findDataset(dataset)?.embeddedPerson ?? null;
-  if (embedded !== null) columns.add(embedded);
-  if (dataset === 'persons') columns.add('name');
-  if (dataset === 'changes' || dataset === 'deletions') columns.add('key');
-  return columns;
+/** Tells of the columns of a table or dataset whether `identifiersInPlace` reads them, or they show the name of a person. */
+export function identifyingColumns(dataset: string): (column: string) => boolean {
+  const feedKey = dataset === 'changes' || dataset === 'deletions' ? 'key' : null;
+  const shown = [findDataset(dataset)?.embeddedPerson, dataset === 'persons' ? 'name' : null, feedKey];
+  return (column) => shown.includes(column) || columnKinds.get(dataset)?.has(column) === true;
 }
 
 /**

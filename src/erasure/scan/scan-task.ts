@@ -117,15 +117,12 @@ export type ScanReport = {
   /** Files whose bytes were read, and their bytes. */
   files: number;
   bytes: number;
-  /** Rows that were judged, of the mirror and of Parquet files. SQL has looked at the others, where it can. */
+  /** Rows that were decoded, of the mirror and of Parquet files. SQL has looked at the others, where it can. */
   rows: number;
   encodings: Encoding[];
   subjects: {
     request: string;
-    /**
-     * Pieces of twelve bytes searched for, and how many of them rows of other persons were seen to hold too: those prove nothing.
-     * Others' rows are read until each piece that was found is seen there.
-     */
+    /** Pieces of twelve bytes searched for, and how many of them rows of other persons hold too: those prove nothing. */
     needles: number;
     shared: number;
     /** Texts that cannot be searched for: shorter than a piece, or only a time. */
@@ -148,7 +145,7 @@ type Place = ScanReport['subjects'][number]['places'][number];
 /** What a scan has found so far, without any personal data. Subjects are numbers: their places in the task. */
 export type Findings = {
   addDecoded(subject: number, place: string): void;
-  addRaw(subject: number, place: string, encoding: Encoding, times: number): void;
+  addRaw(subject: number, place: string, encoding: Encoding): void;
   addFenced(place: string, kind: IdentifierKind, requests: readonly string[]): void;
   addUnreadable(place: string, reason: string): void;
   /** Whether a subject was found in raw bytes, or decoded in a file other than the mirror. */
@@ -177,15 +174,14 @@ export function createFindings(subjects: number): Findings {
   const unreadable = new Map<string, ScanReport['unreadable'][number]>();
   const inFiles = new Set<number>();
   let placesLeft = placesInAllMax;
-  const add = (subject: number, { hits: times, ...found }: Place): void => {
-    hits[subject] = (hits[subject] ?? 0) + times;
+  const add = (subject: number, found: Omit<Place, 'hits'>): void => {
+    hits[subject] = (hits[subject] ?? 0) + 1;
     if (found.how === 'raw' || !found.place.startsWith(`${mirrorPlace}:`)) inFiles.add(subject);
-    const key = `${found.how} ${found.encoding} ${found.place}`;
-    if (countUp(places[subject], key, found, placesLeft, times)) placesLeft -= 1;
+    if (countUp(places[subject], `${found.how} ${found.encoding} ${found.place}`, found, placesLeft)) placesLeft -= 1;
   };
   return {
-    addDecoded: (subject, place) => add(subject, { place, how: 'decoded', encoding: null, hits: 1 }),
-    addRaw: (subject, place, encoding, times) => add(subject, { place, how: 'raw', encoding, hits: times }),
+    addDecoded: (subject, place) => add(subject, { place, how: 'decoded', encoding: null }),
+    addRaw: (subject, place, encoding) => add(subject, { place, how: 'raw', encoding }),
     addFenced: (place, kind, requests) => {
       countUp(fenced, `${kind} ${place}`, { place, kind });
       const known = fencedFor.get(place) ?? new Set();
@@ -211,11 +207,10 @@ function countUp<T extends object>(
   key: string,
   found: T,
   left = placesMax,
-  times = 1,
 ): boolean {
   const known = counts?.get(key);
-  if (known) known.hits += times;
+  if (known) known.hits += 1;
   if (known || !counts || counts.size >= placesMax || left === 0) return false;
-  counts.set(key, { ...found, hits: times });
+  counts.set(key, { ...found, hits: 1 });
   return true;
 }

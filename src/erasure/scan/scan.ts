@@ -24,96 +24,74 @@ import { createSharedText, type SharedText } from './shared-text.ts';
 /** What is as good as random, and holds nobody. */
 const secrets = ['keys', 'restore.key'];
 
-type Searching = {
+type Scan = {
   task: ScanTask;
   findings: Findings;
-  search: RawSearch;
-  sums: Record<'files' | 'bytes' | 'rows', number>;
-};
-
-type Scan = Searching & {
   judge: RowJudge;
   /** The rows that are judged; undefined: all. */
   sought: SoughtRows | undefined;
-  /** Reads rows that were not judged, some at a time, for the text that they share. Null: all are judged. */
-  lessons: AsyncGenerator<void> | null;
-  /** The mirror; undefined when it cannot be opened. */
+  shared: SharedText;
+  search: RawSearch;
+  /** The mirror; undefined before it is opened, and when it cannot be. */
   db: Database | undefined;
+  /** Reads all rows, some at a time, for the text that others' rows share; null before it is needed. */
+  lessons: AsyncGenerator<void> | null;
+  sums: { files: number; bytes: number; rows: number };
+};
+
+/** The steps of a scan. A control takes the cheapest first. SQLite opens the mirror once its bytes have been searched. */
+const steps = {
+  control: [readParquet, searchMirror, readMirror, searchFiles],
+  verify: [searchMirror, readMirror, readParquet, searchFiles],
 };
 
 /**
- * Looks for subjects in everything below the data folder but its keys: decoded, in every row of the mirror, of Parquet
+ * Looks for subjects in everything below the data folder but its keys: decoded, in the rows of the mirror, of Parquet
  * and of JSON files, for identifiers as whole values; and raw, in the bytes of every file, for pieces of their texts
  * that no other person's rows hold. To be run in a process of its own, which has not opened the mirror: closing a file that
  * SQLite has open drops its locks. Throws for bugs only; what cannot be read is reported.
  */
 export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   const startedAtMs = performance.now();
-  // Every identifier of every row is held against the fence.
-  const sought = task.fence && task.phase === 'verify' ? undefined : soughtRows(task.subjects);
-  const quick = task.phase === 'control' && sought ? await scanWith(task, sought) : undefined;
-  const isEnough = quick?.subjects.every(({ hits }) => hits > 0);
-  const report = quick && isEnough ? quick : await scanWith(task, task.phase === 'control' ? undefined : sought);
-  return { ...report, seconds: (performance.now() - startedAtMs) / 1000 };
-}
-
-async function scanWith(task: ScanTask, sought: SoughtRows | undefined): Promise<Omit<ScanReport, 'seconds'>> {
   const needles = makeNeedles(task.subjects);
   const shared = createSharedText(needles);
   const findings = createFindings(task.subjects.length);
-  const search = createRawSearch(needles, shared, findings);
-  const sums = { files: 0, bytes: 0, rows: 0 };
-  // Before SQLite opens them.
-  if (task.phase === 'verify') await drain(searchMirror({ task, search, findings, sums }));
-  const isLeft = isPassedOver(task.passedOver)(mirrorPlace);
-  const db = isLeft ? undefined : await attempt(findings, mirrorPlace, () => openDatabaseReadOnly(task.dataDir));
-  const asksFence = task.fence && task.phase === 'verify';
-  const identities = task.subjects.map(({ identity }) => identity);
+  const scan: Scan = {
+    task,
+    findings,
+    judge: createRowJudge(identitiesOf(task), findings, shared, undefined),
+    // Every identifier of every row is held against the fence.
+    sought: asksFence(task) ? undefined : soughtRows(task.subjects),
+    shared,
+    search: createRawSearch(needles, shared, findings),
+    db: undefined,
+    lessons: null,
+    sums: { files: 0, bytes: 0, rows: 0 },
+  };
   try {
-    // A fence that cannot be read is reported, as the mirror that holds it.
-    const fencedBy = db && asksFence ? await attempt(findings, mirrorPlace, () => prepareFencedBy(db)) : undefined;
-    const judge = createRowJudge(identities, findings, shared, fencedBy);
-    const scan: Scan = { task, findings, judge, search, sought, lessons: null, db, sums };
-    // What these rows say of subjects has been judged, or will be.
-    const learner = createRowJudge(identities, createFindings(0), shared, undefined);
-    if (sought) scan.lessons = readOthers({ ...scan, judge: learner, sought: undefined });
-    if (task.phase === 'control') await findEverybody(scan);
-    else for (const step of [readMirror, readParquet, searchFiles]) await drain(step(scan));
-    await scan.lessons?.return(undefined);
-    return { ...sums, ...reportOf(task, needles, shared, findings) };
+    await takeSteps(scan);
+    const seconds = (performance.now() - startedAtMs) / 1000;
+    return { ...scan.sums, ...reportOf(task, needles, shared, findings), seconds };
   } finally {
-    db?.close();
+    await scan.lessons?.return(undefined);
+    scan.db?.close();
   }
 }
 
-/** Takes the steps of a scan, the cheapest first, until every subject has been found where the purge has to reach. */
-async function findEverybody(scan: Scan): Promise<void> {
-  const steps = scan.sought ? [readParquet] : [readParquet, readMirror, searchMirrorAtLast, searchFiles];
-  for (const step of steps)
-    for await (const _file of step(scan))
-      if (scan.task.subjects.every((_subject, index) => scan.findings.isInFiles(index))) return;
+/** Takes all steps; those of a control until every subject has been found where the purge has to reach. */
+async function takeSteps(scan: Scan): Promise<void> {
+  const { phase, subjects } = scan.task;
+  for (const step of steps[phase])
+    for await (const _some of step(scan))
+      if (phase === 'control' && subjects.every((_subject, index) => scan.findings.isInFiles(index))) return;
 }
 
-async function drain(steps: AsyncIterable<void>): Promise<void> {
-  for await (const _file of steps);
+function asksFence({ fence, phase }: ScanTask): boolean {
+  return fence && phase === 'verify';
 }
 
-/** Reports the matches that no row of others excuses: these rows are read as far as that is open. */
-async function settle({ search, lessons }: Scan): Promise<void> {
-  for (let batches = 1; search.isOpen() && (await learn(lessons, batches)); batches *= 2);
-  search.settle();
-}
-
-/** Reads some more rows. Returns whether there were so many. */
-async function learn(lessons: AsyncGenerator<void> | null, batches: number): Promise<boolean> {
-  if (!lessons) return false;
-  for (let batch = 0; batch < batches; batch += 1) if ((await lessons.next()).done) return false;
-  return true;
-}
-
-async function* readOthers(scan: Scan): AsyncGenerator<void> {
-  yield* readMirror(scan);
-  yield* readParquet(scan);
+function identitiesOf({ subjects }: ScanTask): ScanTask['subjects'][number]['identity'][] {
+  return subjects.map(({ identity }) => identity);
 }
 
 // Each step yields after each file, and in between.
@@ -123,13 +101,14 @@ async function* readMirror({ db, judge, sought, findings, sums }: Scan): AsyncGe
 }
 
 async function* readParquet(scan: Scan): AsyncGenerator<void> {
-  const { task, judge, sought, findings, search, sums, lessons } = scan;
-  const { dataDir, passedOver } = task;
+  const { task, judge, sought, findings, search, sums } = scan;
+  const { dataDir, passedOver, phase } = task;
   const listing = { isLeftOut: isPassedOver(passedOver), nameEntry: search.shownName };
   const list = (): ListedFile[] => [...listFiles(dataDir, '', listing)].filter((file) => file.problem === null);
   let files = list();
   // A name that others' rows hold is shown.
-  for (let batches = 1; files.some(isHidden) && (await learn(lessons, batches)); batches *= 2) files = list();
+  if (phase === 'verify')
+    for (let batches = 1; files.some(isHidden) && (await learn(scan, batches)); batches *= 2) files = list();
   for (const file of files.filter(isParquet))
     yield* inBatches(findings, file.place, decodeParquet(dataDir, file, judge, sought), sums);
 }
@@ -156,6 +135,26 @@ async function* inBatches(
     findings.addUnreadable(place, reasonOf(error));
   }
   yield;
+}
+
+/** Reports the matches that no row of others excuses. */
+async function settle(scan: Scan): Promise<void> {
+  for (let batches = 1; scan.search.isOpen() && (await learn(scan, batches)); batches *= 2);
+  scan.search.report();
+}
+
+/** Takes the text of some more rows, where not all were judged. Returns whether there were so many. */
+async function learn(scan: Scan, batches: number): Promise<boolean> {
+  if (!scan.sought) return false;
+  scan.lessons ??= readAll(scan);
+  for (let batch = 0; batch < batches; batch += 1) if ((await scan.lessons.next()).done === true) return false;
+  return true;
+}
+
+/** What these rows say of subjects has been judged, or will be. */
+async function* readAll(scan: Scan): AsyncGenerator<void> {
+  const learner = createRowJudge(identitiesOf(scan.task), createFindings(0), scan.shared, undefined);
+  for (const step of [readMirror, readParquet]) yield* step({ ...scan, judge: learner, sought: undefined });
 }
 
 /** Everything but the mirror's own files, while SQLite may have those open. */
@@ -215,24 +214,23 @@ function searchLedger({ search, judge }: Scan, { path, place }: ListedFile): voi
     }
 }
 
-async function* searchMirrorAtLast(scan: Scan): AsyncGenerator<void> {
-  scan.db?.close();
-  for await (const _file of searchMirror(scan)) {
-    scan.search.settle();
-    yield;
-  }
-}
-
-/** The mirror's own files, while SQLite has not opened them. */
-async function* searchMirror(scan: Searching): AsyncGenerator<void> {
-  if (isPassedOver(scan.task.passedOver)(mirrorPlace)) return;
-  for (const file of listFiles(scan.task.dataDir, '', { isLeftOut: (place) => !isMirrorFile(place) })) {
+/** Searches the mirror's own files, and opens it. */
+async function* searchMirror(scan: Scan): AsyncGenerator<void> {
+  const { task, findings, shared } = scan;
+  if (isPassedOver(task.passedOver)(mirrorPlace)) return;
+  for (const file of listFiles(task.dataDir, '', { isLeftOut: (place) => !isMirrorFile(place) })) {
     if (file.problem === null || file.place !== '.') await searchFile(scan, file);
     yield;
   }
+  const db = await attempt(findings, mirrorPlace, () => openDatabaseReadOnly(task.dataDir));
+  scan.db = db;
+  if (!db || !asksFence(task)) return;
+  // A fence that cannot be read is reported, as the mirror that holds it.
+  const fencedBy = await attempt(findings, mirrorPlace, () => prepareFencedBy(db));
+  scan.judge = createRowJudge(identitiesOf(task), findings, shared, fencedBy);
 }
 
-async function searchFile({ search, findings, sums }: Searching, file: ListedFile): Promise<void> {
+async function searchFile({ search, findings, sums }: Scan, file: ListedFile): Promise<void> {
   if (file.problem !== null) findings.addUnreadable(file.place, file.problem);
   else
     await attempt(findings, file.place, async () => {

@@ -53,7 +53,7 @@ function look(path: string): { id: string; names?: string[] } | string {
   }
 }
 
-/** Searches raw bytes for shingles that are not shared. A match is found once it is settled: others' rows may hold it too. */
+/** Searches raw bytes for shingles. A match waits until it is seen to be shared, or reported. */
 export type RawSearch = {
   /** Searches a file. Returns how many bytes it has. Rejects with the system's error. */
   file: (file: ListedFile) => Promise<number>;
@@ -63,41 +63,31 @@ export type RawSearch = {
   name: (parent: string, name: string) => string;
   /** The name of an entry of a folder, for the report. */
   shownName: (parent: string, name: string) => string;
-  /** Whether there are matches which no row that was seen so far excuses. */
+  /** Lets go of the matches that are shared by now. Returns whether there are others. */
   isOpen: () => boolean;
-  /** Reports the matches that no row excuses. */
-  settle: () => void;
+  /** Reports the matches that are left. */
+  report: () => void;
 };
 
 /** Matches in one place: how often each shingle stands there. */
 type Matches = {
   place: string;
-  where: { file?: string | undefined; isFeed: boolean };
+  where: { file: string | undefined; isFeed: boolean };
   encoding: Encoding | undefined;
   counts: Map<number, number>;
 };
 
-/** Prepares the search of files and names. The shared text is the one known when matches are settled. */
+/** Prepares the search of files and names. */
 export function createRawSearch(needles: Needles, shared: SharedText, findings: Findings): RawSearch {
-  let matches: Matches[] = [];
+  const matches = new Map<string, Matches>();
   const open = (place: string, file?: string, encoding?: Encoding): ShingleStream => {
-    let counts: Matches['counts'] | undefined;
+    const key = [place, file, encoding].join('\0');
     return needles.search.openStream((shingle) => {
-      if (!counts) {
-        const last = matches.at(-1);
-        const isSame = last?.place === place && last.where.file === file && last.encoding === encoding;
-        counts = isSame ? last.counts : new Map<number, number>();
-        if (!isSame) matches.push({ place, where: { file, isFeed: isFeedPlace(place) }, encoding, counts });
-      }
+      const known = matches.get(key);
+      const { counts } = known ?? { counts: new Map<number, number>() };
+      if (!known) matches.set(key, { place, where: { file, isFeed: isFeedPlace(place) }, encoding, counts });
       counts.set(shingle, (counts.get(shingle) ?? 0) + 1);
     });
-  };
-  /** Lets go of what is excused. */
-  const isOpen = (): boolean => {
-    for (const { where, counts } of matches)
-      for (const shingle of counts.keys()) if (shared.has(shingle, where)) counts.delete(shingle);
-    matches = matches.filter(({ counts }) => counts.size > 0);
-    return matches.length > 0;
   };
   const hides = (name: string): boolean => {
     const found: number[] = [];
@@ -124,20 +114,26 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
       return hides(name) ? hiddenName : name;
     },
     shownName: (_parent, name) => (hides(name) ? hiddenName : name),
-    isOpen,
-    settle: () => {
-      if (!isOpen()) return;
-      for (const { place, encoding: found, counts } of matches.splice(0))
+    isOpen: () => {
+      for (const [key, { where, counts }] of matches) {
+        for (const shingle of counts.keys()) if (shared.has(shingle, where)) counts.delete(shingle);
+        if (counts.size === 0) matches.delete(key);
+      }
+      return matches.size > 0;
+    },
+    report: () => {
+      for (const { place, encoding: found, counts } of matches.values())
         for (const [shingle, count] of counts)
           for (const { subject, encoding } of needles.ownersOf(shingle))
-            findings.addRaw(subject, place, found ?? encoding, count);
+            for (let time = 0; time < count; time += 1) findings.addRaw(subject, place, found ?? encoding);
+      matches.clear();
     },
   };
 }
 
 const hiddenName = '(a name)';
 
-/** Whether a part of a file's name is not shown. */
+/** Whether a part of the place is a name that is not shown. */
 export function isHidden({ place }: ListedFile): boolean {
   return place.includes(hiddenName);
 }
