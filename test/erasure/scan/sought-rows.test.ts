@@ -40,7 +40,19 @@ recording({ distinct_id: ['el'] }, { distinct_id: 'el' });
 recording({ person_uuid: [uuidOf(0xabe)] }, { person_uuid: uuidOf(0xabe).toUpperCase() });
 recording({ person_uuid: [uuidOf(0xabf)] }, { person: JSON.stringify({ uuid: uuidOf(0xabf).toUpperCase() }) });
 recording({ person_id: ['4242'] }, { person: '{"uuid":null,"properties":{"id":1},"id":4242}' });
-for (const id of ['ol', 'r"uote', 'beck\\slash', 'ünö'])
+for (const id of [
+  '4243.0',
+  '4.243e3',
+  '[1,4243]',
+  '1,"id":4243',
+  ' 4243 ',
+  '"4243"',
+  '1, "\\u0069d": 4243',
+  '[42, 4.243E3]',
+])
+  recording({ person_id: ['4243'] }, { person: `{"uuid":null,"id":${id}}` });
+recording({ person_id: ['-42'] }, { person: '{"uuid":null,"id":-42}' });
+for (const id of ['ol', 'UP', 'r"uote', 'beck\\slash', 'ünö'])
   recording({ distinct_id: [id] }, { person: JSON.stringify({ id: 7, uuid: uuidOf(1), distinct_ids: ['bob', id] }) });
 recording({ distinct_id: ['her-device-0002'] }, { person: '{"id":7,"name":"her-device-0002"}' });
 recording({ distinct_id: ['\\u0061lways escaped'] }, { person: '{"id":7,"distinct_ids":["\\\\u0061lways escaped"]}' });
@@ -80,7 +92,7 @@ test('whom a row names is found where SQL chooses the rows to judge, as where al
   for (const file of ['mirror.db:', '.parquet:']) expect(isIn(file)).toEqual(subjects.map(() => true));
 });
 
-test.each([['a\0b'], ['\ud800']])('every row is judged where SQL would spell an identifier anew', (id) => {
+test.each([['a\0b'], ['\ud800'], ['a\ufffd']])('every row is judged where SQL would spell an identifier anew', (id) => {
   const subject = { request: 'r', values: [], identity: { ...nobody, distinct_id: [id] } };
   expect(soughtRows([subject])).toBeUndefined();
   expect(soughtRows(subjects)).toBeDefined();
