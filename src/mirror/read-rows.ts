@@ -51,12 +51,14 @@ export function* readEveryRow(db: Database, filter?: RowFilter): Generator<Store
   for (const table of ['sqlite_schema', ...tables]) {
     // Whatever columns there are: this looks for what should not be there.
     const sql = /*sql*/ `SELECT * FROM "${table.replaceAll('"', '""')}"`;
-    const all = db.prepare<unknown[], unknown[]>(sql);
-    const columns = all.columns().map(({ name }) => name);
+    const columns = db
+      .prepare(sql)
+      .columns()
+      .map(({ name }) => name);
     const where = filter?.where(table, columns, /*sql*/ `SELECT value FROM json_each(@texts)`);
-    const some = where === undefined ? all : db.prepare<unknown[], unknown[]>(`${sql} WHERE ${where}`);
+    const rows = db.prepare<unknown[], unknown[]>(where === undefined ? sql : `${sql} WHERE ${where}`);
     const bound = where === undefined ? [] : [{ texts }];
-    for (const values of some
+    for (const values of rows
       .raw()
       .safeIntegers()
       .iterate(...bound))
