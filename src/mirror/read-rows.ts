@@ -32,15 +32,37 @@ export function readRows(db: Database, dataset: PagedDataset, keys: readonly str
 /** A row of any table as SQLite gives it: integers as bigint, blobs as bytes. */
 export type StoredRow = { table: string; columns: readonly string[]; values: readonly unknown[] };
 
-/** Every row of every table, SQLite's own too, streamed. The connection serves nothing else. Throws SQLite's error. */
-export function* readEveryRow(db: Database): Generator<StoredRow> {
+/**
+ * Which rows of a table are read: SQL for whether a row may name one of the texts, which `sought` selects; undefined for each row.
+ * Texts are bound as values.
+ */
+export type RowFilter = {
+  texts: Iterable<string>;
+  where: (table: string, columns: readonly string[], sought: string) => string | undefined;
+};
+
+/**
+ * Every row of every table, SQLite's own too, streamed; or those that a filter leaves. The connection serves nothing else. Throws
+ * SQLite's error.
+ */
+export function* readEveryRow(db: Database, filter?: RowFilter): Generator<StoredRow> {
+  const texts = JSON.stringify([...(filter?.texts ?? [])]);
   const tables = db.prepare<[], string>(/*sql*/ `SELECT name FROM sqlite_schema WHERE type = 'table'`).pluck().all();
   for (const table of ['sqlite_schema', ...tables]) {
     // Whatever columns there are: this looks for what should not be there.
     const sql = /*sql*/ `SELECT * FROM "${table.replaceAll('"', '""')}"`;
-    const statement = db.prepare<[], unknown[]>(sql).raw().safeIntegers();
-    const columns = statement.columns().map(({ name }) => name);
-    for (const values of statement.iterate()) yield { table, columns, values };
+    const columns = db
+      .prepare(sql)
+      .columns()
+      .map(({ name }) => name);
+    const where = filter?.where(table, columns, /*sql*/ `SELECT value FROM json_each(@texts)`);
+    const rows = db.prepare<unknown[], unknown[]>(where === undefined ? sql : `${sql} WHERE ${where}`);
+    const bound = where === undefined ? [] : [{ texts }];
+    for (const values of rows
+      .raw()
+      .safeIntegers()
+      .iterate(...bound))
+      yield { table, columns, values };
   }
 }
 

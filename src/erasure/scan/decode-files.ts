@@ -10,6 +10,7 @@ import { publishedFileAt, publishedFilesIn } from '../../snapshot/published-file
 import { isTableFile, isTablePath, manifestWords } from '../../snapshot/iceberg/table-content.ts';
 import { columnBytesIn, readParquetRows } from '../../snapshot/read-parquet.ts';
 import type { RowJudge } from './judge-rows.ts';
+import type { SoughtRows } from './sought-rows.ts';
 import { leavesOf } from './identity-index.ts';
 import { isOwnPlace } from './known-formats.ts';
 import { fixedWords, originOf, type RowOrigin } from './mirror-tables.ts';
@@ -21,15 +22,13 @@ const footerBytesMax = 64 << 20;
 /** The words with which DuckDB signs the files that it writes. */
 const signatures = /duckdb_schema|DuckDB version v\d+\.\d+\.\d+ \(build [0-9a-f]+\)/g;
 
-/** Decodes every row of the mirror. Returns the number of rows. Throws SQLite's own errors. */
-export function decodeMirror(db: Database, judge: RowJudge): number {
-  let rows = 0;
+/** Decodes the rows of the mirror, those sought or all. Yields after each. Throws SQLite's own errors. */
+export function* decodeMirror(db: Database, judge: RowJudge, sought?: SoughtRows): Generator<number> {
   judge.takeFixedWords(mirrorPlace, fixedWords);
-  for (const { table, columns, values } of readEveryRow(db)) {
-    rows += 1;
+  for (const { table, columns, values } of readEveryRow(db, sought?.inMirror)) {
     judge.takeRow({ file: mirrorPlace, dataset: table, origin: originOf(table), columns, values });
+    yield 1;
   }
-  return rows;
 }
 
 /** Whether a file is decoded as Parquet. */
@@ -54,16 +53,22 @@ export function isJson({ place }: ListedFile): boolean {
 }
 
 /**
- * Decodes a Parquet file; only parts that a manifest names may stay. Returns its rows. Throws `storage`, also for a published file
- * with bytes that no column has: a page that no reader finds could hold anybody.
+ * Decodes the rows of a Parquet file, those sought or all; only parts that a manifest names may stay. Yields how many, after each
+ * batch. Throws `storage`, also for a published file with bytes that no column has: a page that no reader finds could hold anybody.
  */
-export async function decodeParquet(dataDir: string, { path, place }: ListedFile, judge: RowJudge): Promise<number> {
+export async function* decodeParquet(
+  dataDir: string,
+  { path, place }: ListedFile,
+  judge: RowJudge,
+  sought?: SoughtRows,
+): AsyncGenerator<number> {
   const { dataset, origin } = partOf(dataDir, place);
   let count = 0;
   const { footer, size } = readFooter(path);
   judge.takeFixedWords(place, footer.toString('latin1').match(signatures) ?? []);
   const published = publishedFileAt(place);
-  for await (const { columns, rows: all } of readParquetRows(path)) {
+  const filter = origin === 'rightful' ? sought?.inParquet(dataset) : undefined;
+  for await (const { columns, rows: all } of readParquetRows(path, filter)) {
     const isOwn = isPlaceOfRow(place, columns);
     const rows = all.filter((row) => !isOwn(row));
     judge.takeFixedWords(place, [...new Set(all.filter(isOwn).map(([file]) => file as string))]);
@@ -72,10 +77,10 @@ export async function decodeParquet(dataDir: string, { path, place }: ListedFile
       judge.takeRow({ file: place, dataset, origin, columns: [''], values: [columns] });
     count += rows.length;
     for (const values of rows) judge.takeRow({ file: place, dataset, origin, columns, values });
+    yield rows.length;
   }
   if (published && (await columnBytesIn(path)) !== size - footer.length - magicBytes)
     throw new AppError('bytes of the file belong to no column', { code: 'storage' });
-  return count;
 }
 
 /** Tells of the rows of a file whether they say which rows readers of a table pass over: a path of this program's, and a number. */

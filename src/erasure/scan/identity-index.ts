@@ -144,6 +144,13 @@ for (const [dataset, { identifiers, heldIds }] of Object.entries(datasets))
   }
 for (const { table, column, kind } of sideTables) note(table, column, kind);
 
+/** Tells of the columns of a table or dataset whether `identifiersInPlace` reads them, or they show the name of a person. */
+export function identifyingColumns(dataset: string): (column: string) => boolean {
+  const feedKey = dataset === 'changes' || dataset === 'deletions' ? 'key' : null;
+  const shown = [findDataset(dataset)?.embeddedPerson, dataset === 'persons' ? 'name' : null, feedKey];
+  return (column) => shown.includes(column) || columnKinds.get(dataset)?.has(column) === true;
+}
+
 /**
  * The identifiers by which a column says what its row is about, each of the kind that the column holds. `deletedFrom`: the
  * dataset that a row of a feed names. A value within properties, filters and other free text is never one, whatever its name.

@@ -111,7 +111,7 @@ export type ScanReport = {
   /** Files whose bytes were read, and their bytes. */
   files: number;
   bytes: number;
-  /** Rows that were decoded, of the mirror and of Parquet files. */
+  /** Rows that were decoded, of the mirror and of Parquet files. SQL has looked at the others, where it can. */
   rows: number;
   encodings: Encoding[];
   subjects: {

@@ -17,7 +17,8 @@ import { encodings, createFindings, type Findings, mirrorPlace, type ScanReport,
 import { createRowJudge, type RowJudge } from './judge-rows.ts';
 import { isLedger, readKnownFile, readLedgerContent } from './known-formats.ts';
 import { makeNeedles, type Needles } from './needles.ts';
-import { createRawSearch, listFiles, type ListedFile, type RawSearch } from './search-files.ts';
+import { createRawSearch, isHidden, listFiles, type ListedFile, type RawSearch } from './search-files.ts';
+import { soughtRows, type SoughtRows } from './sought-rows.ts';
 import { createSharedText, type SharedText } from './shared-text.ts';
 
 /** What is as good as random, and holds nobody. */
@@ -27,14 +28,25 @@ type Scan = {
   task: ScanTask;
   findings: Findings;
   judge: RowJudge;
+  /** The rows that are judged; undefined: all. */
+  sought: SoughtRows | undefined;
+  shared: SharedText;
   search: RawSearch;
-  /** The mirror; undefined when it cannot be opened. */
+  /** The mirror; undefined before it is opened, and when it cannot be. */
   db: Database | undefined;
+  /** Reads all rows, some at a time, for the text that others' rows share; null before it is needed. */
+  lessons: AsyncGenerator<void> | null;
   sums: { files: number; bytes: number; rows: number };
 };
 
+/** The steps of a scan. A control takes the cheapest first. SQLite opens the mirror once its bytes have been searched. */
+const steps = {
+  control: [readParquet, searchMirror, readMirror, searchFiles],
+  verify: [searchMirror, readMirror, readParquet, searchFiles],
+};
+
 /**
- * Looks for subjects in everything below the data folder but its keys: decoded, in every row of the mirror, of Parquet
+ * Looks for subjects in everything below the data folder but its keys: decoded, in the rows of the mirror, of Parquet
  * and of JSON files, for identifiers as whole values; and raw, in the bytes of every file, for pieces of their texts
  * that no other person's rows hold. To be run in a process of its own, which has not opened the mirror: closing a file that
  * SQLite has open drops its locks. Throws for bugs only; what cannot be read is reported.
@@ -44,61 +56,105 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   const needles = makeNeedles(task.subjects);
   const shared = createSharedText(needles);
   const findings = createFindings(task.subjects.length);
-  const isLeft = isPassedOver(task.passedOver)(mirrorPlace);
-  const db = isLeft ? undefined : await attempt(findings, mirrorPlace, () => openDatabaseReadOnly(task.dataDir));
+  const scan: Scan = {
+    task,
+    findings,
+    judge: createRowJudge(identitiesOf(task), findings, shared, undefined),
+    // Every identifier of every row is held against the fence.
+    sought: asksFence(task) ? undefined : soughtRows(task.subjects),
+    shared,
+    search: createRawSearch(needles, shared, findings),
+    db: undefined,
+    lessons: null,
+    sums: { files: 0, bytes: 0, rows: 0 },
+  };
   try {
-    const asksFence = task.fence && task.phase === 'verify';
-    // A fence that cannot be read is reported, as the mirror that holds it.
-    const fencedBy = db && asksFence ? await attempt(findings, mirrorPlace, () => prepareFencedBy(db)) : undefined;
-    const identities = task.subjects.map(({ identity }) => identity);
-    const scan: Scan = {
-      task,
-      findings,
-      judge: createRowJudge(identities, findings, shared, fencedBy),
-      search: createRawSearch(needles, shared, findings),
-      db,
-      sums: { files: 0, bytes: 0, rows: 0 },
-    };
-    if (task.phase === 'control') await findEverybody(scan);
-    else for (const step of [readMirror, readParquet, searchFiles, searchMirror]) await drain(step(scan));
+    await takeSteps(scan);
     const seconds = (performance.now() - startedAtMs) / 1000;
     return { ...scan.sums, ...reportOf(task, needles, shared, findings), seconds };
   } finally {
-    db?.close();
+    await scan.lessons?.return(undefined);
+    scan.db?.close();
   }
 }
 
-/** Takes the steps of a scan, the cheapest first, until every subject has been found where the purge has to reach. */
-async function findEverybody(scan: Scan): Promise<void> {
-  for (const step of [readParquet, readMirror, searchMirror, searchFiles])
-    for await (const _file of step(scan))
-      if (scan.task.subjects.every((_subject, index) => scan.findings.isInFiles(index))) return;
+/** Takes all steps; those of a control until every subject has been found where the purge has to reach. */
+async function takeSteps(scan: Scan): Promise<void> {
+  const { phase, subjects } = scan.task;
+  for (const step of steps[phase])
+    for await (const _some of step(scan))
+      if (phase === 'control' && subjects.every((_subject, index) => scan.findings.isInFiles(index))) return;
 }
 
-async function drain(steps: AsyncIterable<void>): Promise<void> {
-  for await (const _file of steps);
+function asksFence({ fence, phase }: ScanTask): boolean {
+  return fence && phase === 'verify';
 }
 
-// Each step yields after each file.
+function identitiesOf({ subjects }: ScanTask): ScanTask['subjects'][number]['identity'][] {
+  return subjects.map(({ identity }) => identity);
+}
 
-async function* readMirror({ db, judge, findings, sums }: Scan): AsyncGenerator<void> {
-  if (!db) return;
-  await attempt(findings, mirrorPlace, () => {
-    sums.rows += decodeMirror(db, judge);
-  });
+// Each step yields after each file, and in between.
+
+async function* readMirror({ db, judge, sought, findings, sums }: Scan): AsyncGenerator<void> {
+  if (db) yield* inBatches(findings, mirrorPlace, decodeMirror(db, judge, sought), sums);
+}
+
+async function* readParquet(scan: Scan): AsyncGenerator<void> {
+  const { task, judge, sought, findings, search, sums } = scan;
+  const { dataDir, passedOver, phase } = task;
+  const listing = { isLeftOut: isPassedOver(passedOver), nameEntry: search.shownName };
+  const list = (): ListedFile[] => [...listFiles(dataDir, '', listing)].filter((file) => file.problem === null);
+  let files = list();
+  // A name that others' rows hold is shown.
+  if (phase === 'verify')
+    for (let batches = 1; files.some(isHidden) && (await learn(scan, batches)); batches *= 2) files = list();
+  for (const file of files.filter(isParquet))
+    yield* inBatches(findings, file.place, decodeParquet(dataDir, file, judge, sought), sums);
+}
+
+const batchRows = 1000;
+
+/** Takes rows, and yields now and then. What cannot be read is reported. */
+async function* inBatches(
+  findings: Findings,
+  place: string,
+  rows: Iterable<number> | AsyncIterable<number>,
+  sums: Scan['sums'],
+): AsyncGenerator<void> {
+  let count = 0;
+  try {
+    for await (const some of rows) {
+      count += some;
+      sums.rows += some;
+      if (count < batchRows) continue;
+      count = 0;
+      yield;
+    }
+  } catch (error) {
+    findings.addUnreadable(place, reasonOf(error));
+  }
   yield;
 }
 
-async function* readParquet({ task, judge, findings, search, sums }: Scan): AsyncGenerator<void> {
-  const { dataDir, passedOver } = task;
-  const listing = { isLeftOut: isPassedOver(passedOver), nameEntry: search.shownName };
-  for (const file of listFiles(dataDir, '', listing)) {
-    if (file.problem !== null || !isParquet(file)) continue;
-    await attempt(findings, file.place, async () => {
-      sums.rows += await decodeParquet(dataDir, file, judge);
-    });
-    yield;
-  }
+/** Reports the matches that no row of others excuses. */
+async function settle(scan: Scan): Promise<void> {
+  for (let batches = 1; scan.search.isOpen() && (await learn(scan, batches)); batches *= 2);
+  scan.search.report();
+}
+
+/** Takes the text of some more rows, where not all were judged. Returns whether there were so many. */
+async function learn(scan: Scan, batches: number): Promise<boolean> {
+  if (!scan.sought) return false;
+  scan.lessons ??= readAll(scan);
+  for (let batch = 0; batch < batches; batch += 1) if ((await scan.lessons.next()).done === true) return false;
+  return true;
+}
+
+/** What these rows say of subjects has been judged, or will be. */
+async function* readAll(scan: Scan): AsyncGenerator<void> {
+  const learner = createRowJudge(identitiesOf(scan.task), createFindings(0), scan.shared, undefined);
+  for (const step of [readMirror, readParquet]) yield* step({ ...scan, judge: learner, sought: undefined });
 }
 
 /** Everything but the mirror's own files, while SQLite may have those open. */
@@ -107,6 +163,8 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
   const passed = isPassedOver(task.passedOver);
   const isLeftOut = (place: string): boolean => secrets.includes(place) || isMirrorFile(place) || passed(place);
   const listing = { nameEntry: search.name, isLeftOut, seen: new Set<string>() };
+  await settle(scan);
+  yield;
   // The data folder comes first, so that files which an extra path shares with it are read once, as its files.
   const files = [
     listFiles(task.dataDir, '', listing),
@@ -121,6 +179,7 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
         if (file.problem === null && isParquet(file))
           await attempt(findings, file.place, () => searchValues(scan, file));
       }
+      await settle(scan);
       yield;
     }
 }
@@ -155,14 +214,20 @@ function searchLedger({ search, judge }: Scan, { path, place }: ListedFile): voi
     }
 }
 
-/** The mirror's own files, once SQLite has closed them. */
+/** Searches the mirror's own files, and opens it. */
 async function* searchMirror(scan: Scan): AsyncGenerator<void> {
-  scan.db?.close();
-  if (isPassedOver(scan.task.passedOver)(mirrorPlace)) return;
-  for (const file of listFiles(scan.task.dataDir, '', { isLeftOut: (place) => !isMirrorFile(place) })) {
+  const { task, findings, shared } = scan;
+  if (isPassedOver(task.passedOver)(mirrorPlace)) return;
+  for (const file of listFiles(task.dataDir, '', { isLeftOut: (place) => !isMirrorFile(place) })) {
     if (file.problem === null || file.place !== '.') await searchFile(scan, file);
     yield;
   }
+  const db = await attempt(findings, mirrorPlace, () => openDatabaseReadOnly(task.dataDir));
+  scan.db = db;
+  if (!db || !asksFence(task)) return;
+  // A fence that cannot be read is reported, as the mirror that holds it.
+  const fencedBy = await attempt(findings, mirrorPlace, () => prepareFencedBy(db));
+  scan.judge = createRowJudge(identitiesOf(task), findings, shared, fencedBy);
 }
 
 async function searchFile({ search, findings, sums }: Scan, file: ListedFile): Promise<void> {

@@ -52,7 +52,7 @@ function look(path: string): { id: string; names?: string[] } | string {
   }
 }
 
-/** Searches raw bytes for shingles that are not shared. */
+/** Searches raw bytes for shingles. A match waits until it is seen to be shared, or reported. */
 export type RawSearch = {
   /** Searches a file. Returns how many bytes it has. Throws the system's error. */
   file: (file: ListedFile) => number;
@@ -62,16 +62,30 @@ export type RawSearch = {
   name: (parent: string, name: string) => string;
   /** The name of an entry of a folder, for the report. */
   shownName: (parent: string, name: string) => string;
+  /** Lets go of the matches that are shared by now. Returns whether there are others. */
+  isOpen: () => boolean;
+  /** Reports the matches that are left. */
+  report: () => void;
 };
 
-/** Prepares the search of files and names. The shared text is the one known when a file is searched. */
+/** Matches in one place: how often each shingle stands there. */
+type Matches = {
+  place: string;
+  where: { file: string | undefined; isFeed: boolean };
+  encoding: Encoding | undefined;
+  counts: Map<number, number>;
+};
+
+/** Prepares the search of files and names. */
 export function createRawSearch(needles: Needles, shared: SharedText, findings: Findings): RawSearch {
-  const open = (place: string, file?: string, encodingInFile?: Encoding): ShingleStream => {
-    const isFeed = isFeedPlace(place);
+  const matches = new Map<string, Matches>();
+  const open = (place: string, file?: string, encoding?: Encoding): ShingleStream => {
+    const key = [place, file, encoding].join('\0');
     return needles.search.openStream((shingle) => {
-      if (shared.has(shingle, { file, isFeed })) return;
-      for (const { subject, encoding } of needles.ownersOf(shingle))
-        findings.addRaw(subject, place, encodingInFile ?? encoding);
+      const known = matches.get(key);
+      const { counts } = known ?? { counts: new Map<number, number>() };
+      if (!known) matches.set(key, { place, where: { file, isFeed: isFeedPlace(place) }, encoding, counts });
+      counts.set(shingle, (counts.get(shingle) ?? 0) + 1);
     });
   };
   const hides = (name: string): boolean => {
@@ -96,10 +110,29 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
       return hides(name) ? hiddenName : name;
     },
     shownName: (_parent, name) => (hides(name) ? hiddenName : name),
+    isOpen: () => {
+      for (const [key, { where, counts }] of matches) {
+        for (const shingle of counts.keys()) if (shared.has(shingle, where)) counts.delete(shingle);
+        if (counts.size === 0) matches.delete(key);
+      }
+      return matches.size > 0;
+    },
+    report: () => {
+      for (const { place, encoding: found, counts } of matches.values())
+        for (const [shingle, count] of counts)
+          for (const { subject, encoding } of needles.ownersOf(shingle))
+            for (let time = 0; time < count; time += 1) findings.addRaw(subject, place, found ?? encoding);
+      matches.clear();
+    },
   };
 }
 
 const hiddenName = '(a name)';
+
+/** Whether a part of the place is a name that is not shown. */
+export function isHidden({ place }: ListedFile): boolean {
+  return place.includes(hiddenName);
+}
 
 /** Whether a feed of deletions stands in a file: the mirror's own, and the published ones with their drafts. */
 function isFeedPlace(place: string): boolean {

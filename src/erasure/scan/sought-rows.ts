@@ -1,0 +1,75 @@
+import { findDataset } from '../../contract/datasets.ts';
+import { identifierKinds } from '../../contract/identity.ts';
+import type { RowFilter as MirrorFilter } from '../../mirror/read-rows.ts';
+import { rowPlaceNames } from '../../snapshot/duckdb.ts';
+import type { RowFilter as ParquetFilter } from '../../snapshot/read-parquet.ts';
+import { identifyingColumns } from './identity-index.ts';
+import { originOf } from './mirror-tables.ts';
+import type { ScanSubject } from './scan-task.ts';
+
+/**
+ * How SQLite and DuckDB leave out rows that can name no subject, since making a value of each column costs far more than the look
+ * at it. What is left out identifies nobody who is searched for; what is not is judged as ever. A row in doubt is left in.
+ */
+export type SoughtRows = { inMirror: MirrorFilter; inParquet: (dataset: string) => ParquetFilter };
+
+/** More would take much memory in a query. One person can have a million recordings. */
+const textsMax = 100_000;
+/** In a text of JSON without it, each value stands as it is. As a text of a row, it says that the row is in doubt. */
+const escape = '\\';
+
+/**
+ * Prepares the look for subjects; undefined where each row has to be judged: they are too many, or SQL would not see a text as it is
+ * when it is read. Bytes that are no UTF-8 are read as a text with replacement characters.
+ */
+export function soughtRows(subjects: readonly ScanSubject[]): SoughtRows | undefined {
+  const texts = new Set([escape]);
+  for (const { identity } of subjects)
+    for (const kind of identifierKinds) {
+      if (texts.size + identity[kind].length > textsMax) return undefined;
+      for (const text of identity[kind]) texts.add(text);
+    }
+  for (const text of texts) if (/[\0\ufffd]/.test(text) || !text.isWellFormed()) return undefined;
+  return {
+    inMirror: { texts, where: whereInMirror },
+    inParquet: (dataset) => ({ texts, textsOf: (columns) => textsInParquet(dataset, columns) }),
+  };
+}
+
+/** SQL of SQLite: whether a row of a table may name a sought text; undefined for each row. No index knows these expressions. */
+function whereInMirror(table: string, columns: readonly string[], sought: string): string | undefined {
+  const origin = originOf(table);
+  if ((origin !== 'rightful' && origin !== 'feed') || findDataset(table)?.embeddedPerson) return undefined;
+  // An integer can be stored as a real number, which is spelled otherwise.
+  const isSought = (name: string): string => `(typeof(${name}) = 'real'
+    OR CAST(${name} AS TEXT) IN (${sought}) OR lower(CAST(${name} AS TEXT)) IN (${sought}))`;
+  const list = findDataset(table)?.heldIds?.name;
+  const conditions = columns.filter(identifyingColumns(table)).map((name) => {
+    if (name === list)
+      return `CASE WHEN json_valid(${name}) AND instr(${name}, '${escape}') = 0
+        THEN EXISTS (SELECT 1 FROM json_each(${name}) WHERE value IN (${sought})) ELSE true END`;
+    // A key that is no identifier of its dataset can be any text, JSON too.
+    return origin === 'feed' ? `${isSought(name)} OR ${name} NOT GLOB '[0-9A-Za-z]*'` : isSought(name);
+  });
+  return conditions.length === 0 ? undefined : conditions.join(' OR ');
+}
+
+/** SQL of DuckDB: the texts by which a row of a dataset may name somebody, as a list; undefined for each row. */
+function textsInParquet(dataset: string, columns: ReadonlyMap<string, string>): string | undefined {
+  const { heldIds, embeddedPerson } = findDataset(dataset) ?? {};
+  const lists = [...columns]
+    .filter(([name]) => identifyingColumns(dataset)(name))
+    .map(([name, type]) => {
+      if (name === heldIds?.column) return type === 'VARCHAR[]' ? name : undefined;
+      if (type !== 'VARCHAR' && type !== 'BIGINT') return undefined;
+      if (name !== embeddedPerson) return `[CAST(${name} AS VARCHAR), lower(CAST(${name} AS VARCHAR))]`;
+      // Of an id that is no text, only digits say at once what it is.
+      const id = String.raw`"id"\s*:\s*`;
+      return `CASE WHEN contains(${name}, '${escape}') OR regexp_matches(${name}, '${id}([^"0-9n\\s]|[0-9]+[.eE])') THEN ['${escape}']
+      ELSE list_concat(string_split(lower(${name}), '"'), string_split(${name}, '"'), regexp_extract_all(${name}, '${id}([0-9]+)', 1)) END`;
+    });
+  // A column of such a name would be taken for the place of the row.
+  const isOtherwise = [...columns.keys()].some((name) => rowPlaceNames.includes(name.toLowerCase()));
+  if (lists.length === 0 || lists.includes(undefined) || isOtherwise) return undefined;
+  return `list_concat(${lists.join(', ')})`;
+}
