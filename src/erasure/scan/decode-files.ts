@@ -22,13 +22,19 @@ const footerBytesMax = 64 << 20;
 /** The words with which DuckDB signs the files that it writes. */
 const signatures = /duckdb_schema|DuckDB version v\d+\.\d+\.\d+ \(build [0-9a-f]+\)/g;
 
-/** Decodes the rows of the mirror, those sought or all. Yields after each. Throws SQLite's own errors. */
+/** So many rows are decoded before others have a turn. */
+const batchRows = 1000;
+
+/** Decodes the rows of the mirror, those sought or all. Yields how many, after each batch. Throws SQLite's own errors. */
 export function* decodeMirror(db: Database, judge: RowJudge, sought?: SoughtRows): Generator<number> {
+  let rows = 0;
   judge.takeFixedWords(mirrorPlace, fixedWords);
   for (const { table, columns, values } of readEveryRow(db, sought?.inMirror)) {
     judge.takeRow({ file: mirrorPlace, dataset: table, origin: originOf(table), columns, values });
-    yield 1;
+    rows += 1;
+    if (rows % batchRows === 0) yield batchRows;
   }
+  yield rows % batchRows;
 }
 
 /** Whether a file is decoded as Parquet. */
@@ -63,7 +69,6 @@ export async function* decodeParquet(
   sought?: SoughtRows,
 ): AsyncGenerator<number> {
   const { dataset, origin } = partOf(dataDir, place);
-  let count = 0;
   const { footer, size } = readFooter(path);
   judge.takeFixedWords(place, footer.toString('latin1').match(signatures) ?? []);
   const published = publishedFileAt(place);
@@ -73,9 +78,7 @@ export async function* decodeParquet(
     const rows = all.filter((row) => !isOwn(row));
     judge.takeFixedWords(place, [...new Set(all.filter(isOwn).map(([file]) => file as string))]);
     // The file holds the names of its columns too.
-    if (count === 0 && origin === 'rightful')
-      judge.takeRow({ file: place, dataset, origin, columns: [''], values: [columns] });
-    count += rows.length;
+    if (origin === 'rightful') judge.takeRow({ file: place, dataset, origin, columns: [''], values: [columns] });
     for (const values of rows) judge.takeRow({ file: place, dataset, origin, columns, values });
     yield rows.length;
   }

@@ -1,3 +1,5 @@
+import { basename } from 'node:path';
+import { datasets } from '../../contract/datasets.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { readCheckpoint } from '../../ledger/checkpoint.ts';
 import { readLines } from '../../ledger/entry-file.ts';
@@ -5,7 +7,7 @@ import { readEntry } from '../../ledger/entry.ts';
 import { readVkeys } from '../../ledger/key-chain.ts';
 import { requestsOf } from '../../ledger/record.ts';
 import { isVerifierPage, verifierPageName } from '../../ledger/verify.ts';
-import { manifestName } from '../../snapshot/file-names.ts';
+import { manifestName, partPattern, snapshotIdPattern, tableFilePattern } from '../../snapshot/file-names.ts';
 import { isTableFile, readTableNames } from '../../snapshot/iceberg/table-content.ts';
 import { Current, Manifest } from '../../snapshot/manifest.ts';
 import { currentPlace, placeOf, publishedFileAt } from '../../snapshot/published-files.ts';
@@ -30,6 +32,18 @@ const formats: readonly [(place: string) => boolean, (bytes: Buffer, place: stri
   [(place) => /^reports\/certificates\/[^/]+\.json$/.test(place), certificateContent],
   [(place) => place === `reports/${verifierPageName}`, (bytes) => (isVerifierPage(bytes) ? nothing : undefined)],
 ];
+
+/** Names of files and folders that are the same in every data folder, as far as they are long enough to be searched for. */
+const fixedNames = [
+  ...Object.keys(datasets),
+  ...[basename(currentPlace), manifestName, 'version-hint.text', 'entries.jsonl', 'public-keys.txt', 'certificates'],
+];
+const namePatterns = [snapshotIdPattern, partPattern, tableFilePattern, /^\d{9}\.txt$/];
+
+/** Whether this program gives a name to files or folders, whoever is mirrored: it says nothing of anybody. */
+export function isOwnName(name: string): boolean {
+  return fixedNames.includes(name) || namePatterns.some((pattern) => pattern.test(name));
+}
 
 /** Whether this program writes a file of a known format at a place. */
 export function isOwnPlace(place: string): boolean {

@@ -139,13 +139,13 @@ type Place = ScanReport['subjects'][number]['places'][number];
 /** What a scan has found so far, without any personal data. Subjects are numbers: their places in the task. */
 export type Findings = {
   addDecoded(subject: number, place: string): void;
-  addRaw(subject: number, place: string, encoding: Encoding): void;
+  addRaw(subject: number, place: string, encoding: Encoding, hits: number): void;
   addFenced(place: string, kind: IdentifierKind, requests: readonly string[]): void;
   addUnreadable(place: string, reason: string): void;
   /** Whether a subject was found in raw bytes, or decoded in a file other than the mirror. */
   isInFiles(subject: number): boolean;
-  /** All that was found. Subjects are in the order of their numbers. */
-  found(): Found;
+  /** All that was found, its places as they are shown. Subjects are in the order of their numbers. */
+  found(shown: (place: string) => string): Found;
 };
 
 /** What was found, as the report tells it. */
@@ -168,16 +168,17 @@ export function createFindings(subjects: number): Findings {
   const unreadable = new Map<string, ScanReport['unreadable'][number]>();
   const inFiles = new Set<number>();
   let placesLeft = placesInAllMax;
-  const add = (subject: number, found: Omit<Place, 'hits'>): void => {
-    hits[subject] = (hits[subject] ?? 0) + 1;
+  const add = (subject: number, found: Omit<Place, 'hits'>, count: number): void => {
+    hits[subject] = (hits[subject] ?? 0) + count;
     if (found.how === 'raw' || !found.place.startsWith(`${mirrorPlace}:`)) inFiles.add(subject);
-    if (countUp(places[subject], `${found.how} ${found.encoding} ${found.place}`, found, placesLeft)) placesLeft -= 1;
+    if (countUp(places[subject], `${found.how} ${found.encoding} ${found.place}`, found, count, placesLeft))
+      placesLeft -= 1;
   };
   return {
-    addDecoded: (subject, place) => add(subject, { place, how: 'decoded', encoding: null }),
-    addRaw: (subject, place, encoding) => add(subject, { place, how: 'raw', encoding }),
+    addDecoded: (subject, place) => add(subject, { place, how: 'decoded', encoding: null }, 1),
+    addRaw: (subject, place, encoding, count) => add(subject, { place, how: 'raw', encoding }, count),
     addFenced: (place, kind, requests) => {
-      countUp(fenced, `${kind} ${place}`, { place, kind });
+      countUp(fenced, `${kind} ${place}`, { place, kind }, 1);
       const known = fencedFor.get(place) ?? new Set();
       fencedFor.set(place, known);
       for (const request of requests) known.add(request);
@@ -186,12 +187,16 @@ export function createFindings(subjects: number): Findings {
       if (unreadable.size < placesInAllMax) unreadable.set(`${reason} ${place}`, { place, reason });
     },
     isInFiles: (subject) => inFiles.has(subject),
-    found: () => ({
-      subjects: hits.map((count, subject) => ({ hits: count, places: [...(places[subject]?.values() ?? [])] })),
-      fenced: [...fenced.values()],
-      fencedFor: [...fencedFor].map(([place, requests]) => ({ place, requests: [...requests] })),
-      unreadable: [...unreadable.values()],
-    }),
+    found: (shown) => {
+      const inPlaces = <T extends { place: string }>(found: Iterable<T>): T[] =>
+        Array.from(found, (one) => ({ ...one, place: shown(one.place) }));
+      return {
+        subjects: hits.map((count, subject) => ({ hits: count, places: inPlaces(places[subject]?.values() ?? []) })),
+        fenced: inPlaces(fenced.values()),
+        fencedFor: inPlaces([...fencedFor].map(([place, requests]) => ({ place, requests: [...requests] }))),
+        unreadable: inPlaces(unreadable.values()),
+      };
+    },
   };
 }
 
@@ -200,11 +205,12 @@ function countUp<T extends object>(
   counts: Map<string, T & { hits: number }> | undefined,
   key: string,
   found: T,
+  count: number,
   left = placesMax,
 ): boolean {
   const known = counts?.get(key);
-  if (known) known.hits += 1;
+  if (known) known.hits += count;
   if (known || !counts || counts.size >= placesMax || left === 0) return false;
-  counts.set(key, { ...found, hits: 1 });
+  counts.set(key, { ...found, hits: count });
   return true;
 }

@@ -17,7 +17,7 @@ import { encodings, createFindings, type Findings, mirrorPlace, type ScanReport,
 import { createRowJudge, type RowJudge } from './judge-rows.ts';
 import { isLedger, readKnownFile, readLedgerContent } from './known-formats.ts';
 import { makeNeedles, type Needles } from './needles.ts';
-import { createRawSearch, isHidden, listFiles, type ListedFile, type RawSearch } from './search-files.ts';
+import { createRawSearch, listFiles, type ListedFile, type RawSearch } from './search-files.ts';
 import { soughtRows, type SoughtRows } from './sought-rows.ts';
 import { createSharedText, type SharedText } from './shared-text.ts';
 
@@ -71,7 +71,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   try {
     await takeSteps(scan);
     const seconds = (performance.now() - startedAtMs) / 1000;
-    return { ...scan.sums, ...reportOf(task, needles, shared, findings), seconds };
+    return { ...scan.sums, ...reportOf(scan, needles), seconds };
   } finally {
     await scan.lessons?.return(undefined);
     scan.db?.close();
@@ -96,59 +96,38 @@ function identitiesOf({ subjects }: ScanTask): ScanTask['subjects'][number]['ide
 
 // Each step yields after each file, and in between.
 
-async function* readMirror({ db, judge, sought, findings, sums }: Scan): AsyncGenerator<void> {
-  if (db) yield* inBatches(findings, mirrorPlace, decodeMirror(db, judge, sought), sums);
+async function* readMirror(scan: Scan): AsyncGenerator<void> {
+  if (scan.db) yield* takeRows(scan, mirrorPlace, decodeMirror(scan.db, scan.judge, scan.sought));
 }
 
 async function* readParquet(scan: Scan): AsyncGenerator<void> {
-  const { task, judge, sought, findings, search, sums } = scan;
-  const { dataDir, passedOver, phase } = task;
-  const listing = { isLeftOut: isPassedOver(passedOver), nameEntry: search.shownName };
-  const list = (): ListedFile[] => [...listFiles(dataDir, '', listing)].filter((file) => file.problem === null);
-  let files = list();
-  // A name that others' rows hold is shown.
-  if (phase === 'verify')
-    for (let batches = 1; files.some(isHidden) && (await learn(scan, batches)); batches *= 2) files = list();
-  for (const file of files.filter(isParquet))
-    yield* inBatches(findings, file.place, decodeParquet(dataDir, file, judge, sought), sums);
+  const { dataDir, passedOver } = scan.task;
+  for (const file of listFiles(dataDir, '', { isLeftOut: isPassedOver(passedOver) }))
+    if (file.problem === null && isParquet(file))
+      yield* takeRows(scan, file.place, decodeParquet(dataDir, file, scan.judge, scan.sought));
 }
 
-const batchRows = 1000;
-
-/** Takes rows, and yields now and then. What cannot be read is reported. */
-async function* inBatches(
-  findings: Findings,
+/** Takes some rows at a time. What cannot be read is reported. */
+async function* takeRows(
+  { findings, sums }: Scan,
   place: string,
-  rows: Iterable<number> | AsyncIterable<number>,
-  sums: Scan['sums'],
+  batches: Iterable<number> | AsyncIterable<number>,
 ): AsyncGenerator<void> {
-  let count = 0;
   try {
-    for await (const some of rows) {
-      count += some;
-      sums.rows += some;
-      if (count < batchRows) continue;
-      count = 0;
+    for await (const rows of batches) {
+      sums.rows += rows;
       yield;
     }
   } catch (error) {
     findings.addUnreadable(place, reasonOf(error));
   }
-  yield;
 }
 
-/** Reports the matches that no row of others excuses. */
+/** Reports the matches that no row of others excuses. Reads rows that were not judged only as long as matches wait. */
 async function settle(scan: Scan): Promise<void> {
-  for (let batches = 1; scan.search.isOpen() && (await learn(scan, batches)); batches *= 2);
+  if (scan.sought) scan.lessons ??= readAll(scan);
+  while (scan.search.isWaiting() && (await scan.lessons?.next())?.done === false);
   scan.search.report();
-}
-
-/** Takes the text of some more rows, where not all were judged. Returns whether there were so many. */
-async function learn(scan: Scan, batches: number): Promise<boolean> {
-  if (!scan.sought) return false;
-  scan.lessons ??= readAll(scan);
-  for (let batch = 0; batch < batches; batch += 1) if ((await scan.lessons.next()).done === true) return false;
-  return true;
 }
 
 /** What these rows say of subjects has been judged, or will be. */
@@ -162,7 +141,7 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
   const { task, judge, findings, search } = scan;
   const passed = isPassedOver(task.passedOver);
   const isLeftOut = (place: string): boolean => secrets.includes(place) || isMirrorFile(place) || passed(place);
-  const listing = { nameEntry: search.name, isLeftOut, seen: new Set<string>() };
+  const listing = { takeEntry: search.name, isLeftOut, seen: new Set<string>() };
   await settle(scan);
   yield;
   // The data folder comes first, so that files which an extra path shares with it are read once, as its files.
@@ -267,10 +246,8 @@ function reasonOf(error: unknown): string {
 }
 
 function reportOf(
-  { subjects }: ScanTask,
+  { task: { subjects }, findings, shared, search: { shownPlace } }: Scan,
   { search, ownersOf, tooShort }: Needles,
-  shared: SharedText,
-  findings: Findings,
 ): Pick<ScanReport, 'encodings' | 'subjects' | 'fenced' | 'fencedFor' | 'unreadable'> {
   const counts = subjects.map(() => ({ needles: 0, shared: 0 }));
   for (let shingle = 0; shingle < search.size(); shingle += 1)
@@ -280,7 +257,7 @@ function reportOf(
       count.needles += 1;
       if (shared.has(shingle)) count.shared += 1;
     }
-  const found = findings.found();
+  const found = findings.found(shownPlace);
   return {
     ...found,
     encodings: [...encodings],

@@ -1,10 +1,11 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemCode } from '../../core/errors.ts';
+import { isOwnName } from './known-formats.ts';
 import { type Encoding, type Findings, mirrorPlace } from './scan-task.ts';
 import type { Needles } from './needles.ts';
 import { publishedFileAt } from '../../snapshot/published-files.ts';
-import type { SharedText } from './shared-text.ts';
+import type { SharedText, Where } from './shared-text.ts';
 import type { ShingleStream } from './shingle-search.ts';
 import { createUtf16Search } from './utf16-search.ts';
 import { type ReadAt, whyUnread } from './unread-formats.ts';
@@ -14,8 +15,8 @@ export type ListedFile = { path: string; place: string; problem: string | null }
 
 /** How files are listed. */
 export type Listing = {
-  /** The name of an entry of a folder in places; default: its name. */
-  nameEntry?: (parent: string, name: string) => string;
+  /** Is called with each entry of a folder. */
+  takeEntry?: (parent: string, name: string) => void;
   /** Whether a file or folder is left out. */
   isLeftOut?: (place: string) => boolean;
   /** The files and folders that were listed already, by device and number. */
@@ -24,7 +25,7 @@ export type Listing = {
 
 /** Every file at or below a path, once, through links. An entry that is no file or folder is listed, never opened. */
 export function* listFiles(path: string, place: string, listing: Listing = {}): Generator<ListedFile> {
-  const { nameEntry = (_parent, name) => name, isLeftOut, seen = new Set() } = listing;
+  const { takeEntry, isLeftOut, seen = new Set() } = listing;
   const entry = look(path);
   if (typeof entry === 'string') {
     yield { path, place: place || '.', problem: entry };
@@ -34,7 +35,8 @@ export function* listFiles(path: string, place: string, listing: Listing = {}): 
   seen.add(entry.id);
   if (!entry.names) yield { path, place, problem: null };
   for (const name of entry.names ?? []) {
-    const below = [place, nameEntry(place, name)].filter((part) => part !== '').join('/');
+    takeEntry?.(place, name);
+    const below = place === '' ? name : `${place}/${name}`;
     if (!isLeftOut?.(below)) yield* listFiles(join(path, name), below, { ...listing, seen });
   }
 }
@@ -52,46 +54,45 @@ function look(path: string): { id: string; names?: string[] } | string {
   }
 }
 
-/** Searches raw bytes for shingles. A match waits until it is seen to be shared, or reported. */
+/** Searches raw bytes for shingles. A match waits until rows of others are seen to hold it, or it is reported. */
 export type RawSearch = {
   /** Searches a file. Returns how many bytes it has. Throws the system's error. */
   file: (file: ListedFile) => number;
   /** Searches a part of a file, as it stands. */
   part: (place: string, bytes: Uint8Array) => void;
-  /** Searches the name of an entry of a folder. Returns the name for the report: `(a name)` for one that holds a match. */
-  name: (parent: string, name: string) => string;
-  /** The name of an entry of a folder, for the report. */
-  shownName: (parent: string, name: string) => string;
-  /** Lets go of the matches that are shared by now. Returns whether there are others. */
-  isOpen: () => boolean;
-  /** Reports the matches that are left. */
+  /** Searches the name of an entry of a folder. */
+  name: (parent: string, name: string) => void;
+  /** A place for the report, without the names in it that hold what no row of others is known to hold. */
+  shownPlace: (place: string) => string;
+  /** Whether matches wait that no row taken so far excuses. The others are let go. */
+  isWaiting: () => boolean;
+  /** Reports the matches that wait. */
   report: () => void;
 };
 
-/** Matches in one place: how often each shingle stands there. */
-type Matches = {
-  place: string;
-  where: { file: string | undefined; isFeed: boolean };
-  encoding: Encoding | undefined;
-  counts: Map<number, number>;
-};
+/** How often a shingle stands in a place. */
+type Match = { shingle: number; place: string; where: Where; encoding: Encoding | undefined; count: number };
+
+const hiddenName = '(a name)';
 
 /** Prepares the search of files and names. */
 export function createRawSearch(needles: Needles, shared: SharedText, findings: Findings): RawSearch {
-  const matches = new Map<string, Matches>();
+  const waiting = new Map<string, Match>();
   const open = (place: string, file?: string, encoding?: Encoding): ShingleStream => {
-    const key = [place, file, encoding].join('\0');
+    const where = { file, isFeed: isFeedPlace(place) };
     return needles.search.openStream((shingle) => {
-      const known = matches.get(key);
-      const { counts } = known ?? { counts: new Map<number, number>() };
-      if (!known) matches.set(key, { place, where: { file, isFeed: isFeedPlace(place) }, encoding, counts });
-      counts.set(shingle, (counts.get(shingle) ?? 0) + 1);
+      if (shared.has(shingle, where)) return;
+      const key = `${shingle} ${encoding} ${place}`;
+      const match = waiting.get(key) ?? { shingle, place, where, encoding, count: 0 };
+      match.count += 1;
+      waiting.set(key, match);
     });
   };
   const hides = (name: string): boolean => {
-    const found: number[] = [];
-    needles.search.openStream((shingle) => void found.push(shingle))(Buffer.from(name));
-    return found.some((shingle) => !shared.has(shingle));
+    if (isOwnName(name)) return false;
+    let isFound = false;
+    needles.search.openStream((shingle) => void (isFound ||= !shared.has(shingle)))(Buffer.from(name));
+    return isFound;
   };
   return {
     file: ({ path, place }) => {
@@ -106,32 +107,24 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
     },
     part: (place, bytes) => open(place)(bytes),
     name: (parent, name) => {
-      open(`${parent}/${hiddenName}`)(Buffer.from(name));
-      return hides(name) ? hiddenName : name;
+      if (!isOwnName(name)) open(`${parent}/${hiddenName}`)(Buffer.from(name));
     },
-    shownName: (_parent, name) => (hides(name) ? hiddenName : name),
-    isOpen: () => {
-      for (const [key, { where, counts }] of matches) {
-        for (const shingle of counts.keys()) if (shared.has(shingle, where)) counts.delete(shingle);
-        if (counts.size === 0) matches.delete(key);
-      }
-      return matches.size > 0;
+    shownPlace: (place) =>
+      place
+        .split('/')
+        .map((name) => (hides(name) ? hiddenName : name))
+        .join('/'),
+    isWaiting: () => {
+      for (const [key, { shingle, where }] of waiting) if (shared.has(shingle, where)) waiting.delete(key);
+      return waiting.size > 0;
     },
     report: () => {
-      for (const { place, encoding: found, counts } of matches.values())
-        for (const [shingle, count] of counts)
-          for (const { subject, encoding } of needles.ownersOf(shingle))
-            for (let time = 0; time < count; time += 1) findings.addRaw(subject, place, found ?? encoding);
-      matches.clear();
+      for (const { shingle, place, encoding, count } of waiting.values())
+        for (const owner of needles.ownersOf(shingle))
+          findings.addRaw(owner.subject, place, encoding ?? owner.encoding, count);
+      waiting.clear();
     },
   };
-}
-
-const hiddenName = '(a name)';
-
-/** Whether a part of the place is a name that is not shown. */
-export function isHidden({ place }: ListedFile): boolean {
-  return place.includes(hiddenName);
 }
 
 /** Whether a feed of deletions stands in a file: the mirror's own, and the published ones with their drafts. */

@@ -1,5 +1,8 @@
 import type { Needles } from './needles.ts';
 
+/** A place in which a shingle was found: the file whose fixed words count there, and whether a feed stands there. */
+export type Where = { file: string | undefined; isFeed: boolean };
+
 /** Shingles that rows which may stay also hold, but for a few bytes at an end. A match of these proves nothing. */
 export type SharedText = {
   /** Takes texts of rows that are about no subject: they are shared. */
@@ -12,7 +15,7 @@ export type SharedText = {
    * Whether a shingle is shared, by all texts taken so far; in a file, by its fixed words too; where a feed stands, by the
    * keys in the feeds too.
    */
-  has(shingle: number, where?: { file?: string | undefined; isFeed: boolean }): boolean;
+  has(shingle: number, where?: Where): boolean;
 };
 
 const batchBytes = 1 << 20;
@@ -48,7 +51,7 @@ export function createSharedText({ edges, edgesOf, search, isFeedKey }: Needles)
       ownFile = edgesOfFile;
       own.take(words);
     },
-    has: (shingle, { file, isFeed } = { isFeed: false }) => {
+    has: (shingle, { file, isFeed } = { file: undefined, isFeed: false }) => {
       for (const { flush } of [rows, feeds, own]) flush();
       const ownOfFile = file === undefined ? undefined : ownEdges.get(file);
       return edgesOf(shingle).some(

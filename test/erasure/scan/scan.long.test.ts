@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { nobody } from '../../../src/contract/identity.ts';
@@ -514,6 +514,18 @@ describe('the program’s own words', () => {
   it('are nobody’s where they stand', async () => {
     const dataDir = await ownFolder();
     expect(placesOf(await scan(dataDir, { subjects: [hers] }))).toEqual([]);
+  });
+
+  it('are nobody’s as the names of its files', async () => {
+    const dataDir = await ownFolder();
+    const names = [...readdirSync(dataDir, { recursive: true, encoding: 'utf8' })].flatMap((place) => [
+      place,
+      basename(place),
+    ]);
+    const values = [...names, 'mirror.db-journal', 'entries.jsonl.draft'];
+    expect(
+      placesOf(await scan(dataDir, { subjects: [{ request: 'r', identity: nobody, values }], fence: false })),
+    ).toEqual([]);
   });
 
   it.each<[string, string, string]>([

@@ -183,7 +183,7 @@ function judgeOf(subjects: { request: string; identity: Identity; values: string
       undefined,
     );
     judge.takeRow({ file: 'mirror.db', dataset, origin, columns, values });
-    return findings.found().subjects.some(({ hits }) => hits > 0);
+    return findings.found((place) => place).subjects.some(({ hits }) => hits > 0);
   };
 }
 
