@@ -46,7 +46,7 @@ function whereInMirror(table: string, columns: readonly string[], sought: string
   const list = findDataset(table)?.heldIds?.name;
   const conditions = columns.filter(identifyingColumns(table)).map((name) => {
     if (name === list)
-      return `CASE WHEN json_valid(${name}) AND instr(${name}, '${escape}') = 0
+      return `CASE WHEN json_valid(${name})
         THEN EXISTS (SELECT 1 FROM json_each(${name}) WHERE value IN (${sought})) ELSE true END`;
     // A key that is no identifier of its dataset can be any text, JSON too.
     return origin === 'feed' ? `${isSought(name)} OR ${name} NOT GLOB '[0-9A-Za-z]*'` : isSought(name);

@@ -222,33 +222,18 @@ test('SQLite leaves out no row of the mirror that names a subject, whatever stan
   expect(sums.chosen).toBeLessThan(sums.rows);
 });
 
-/** The types in which others may have written a column. Ours is the first. */
-const typesOf = (column: string): readonly string[] => {
-  if (column === 'distinct_ids') return ['VARCHAR[]', 'VARCHAR', 'VARCHAR[][]'];
-  if (column === 'person_id' || column === 'id')
-    return ['BIGINT', 'VARCHAR', 'DOUBLE', 'DECIMAL(18, 2)', 'HUGEINT', 'BIGINT[]'];
-  return ['VARCHAR', 'VARCHAR[]', 'BLOB', 'STRUCT(id VARCHAR)'];
-};
+/** The types of columns that are no text. */
+const types: Readonly<Record<string, string>> = { distinct_ids: 'VARCHAR[]', id: 'BIGINT', person_id: 'BIGINT' };
 
-test('DuckDB leaves out no row of a Parquet file that names a subject, whoever wrote it', async () => {
+test('DuckDB leaves out no row of a Parquet file that names a subject, whatever stands in it', async () => {
   const folder = freshFolder();
   using database = await openDuckDb({ folders: [folder], memoryMaxMb: 256, threads: 1 });
   const sums = { rows: 0, named: 0, chosen: 0 };
   let number = 0;
-  const types = fc.array(fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, fc.nat({ max: 5 })), {
-    minLength: 8,
-    maxLength: 8,
-  });
-  const others = fc.oneof(
-    { weight: 8, arbitrary: fc.constant('') },
-    fc.constantFrom(', NULL AS file_row_number', ', 7 AS "File_Row_Number"', ', 1 AS filename'),
-  );
   await fc.assert(
     fc.asyncProperty(
       worldOf(['persons', 'recordings', 'distinct_ids', 'playlist_recordings']),
-      types,
-      others,
-      async ({ table, rows, subjects }, chosenTypes, other) => {
+      async ({ table, rows, subjects }) => {
         const path = join(folder, `part-${(number += 1)}.parquet`);
         const columns = columnsOf[table];
         {
@@ -257,19 +242,12 @@ test('DuckDB leaves out no row of a Parquet file that names a subject, whoever w
             ...values.map((one) => (one === null ? '' : one instanceof Uint8Array ? 'al' : String(one).toWellFormed())),
           ]);
           await loadTexts(database.connection, 'world', ['row', ...columns], texts);
-          const fields = columns.map((column, index) => {
-            const kinds = typesOf(column);
-            const type = kinds[(chosenTypes[index] ?? 0) % kinds.length] ?? 'VARCHAR';
+          const fields = columns.map((column) => {
             const name = sqlName(column);
-            if (type === 'VARCHAR[]') return `[${name}, 'x', NULL] AS ${name}`;
-            if (type === 'VARCHAR[][]') return `[[${name}]] AS ${name}`;
-            if (type === 'BIGINT[]') return `[try_cast(${name} AS BIGINT)] AS ${name}`;
-            if (type.startsWith('STRUCT')) return `{'id': ${name}} AS ${name}`;
-            if (type === 'BLOB') return `encode(${name}) AS ${name}`;
-            return `try_cast(${name} AS ${type}) AS ${name}`;
+            return `${column === 'distinct_ids' ? `[${name}, 'x', NULL]` : `try_cast(${name} AS ${types[column] ?? 'VARCHAR'})`} AS ${name}`;
           });
           await database.connection.run(
-            `COPY (SELECT CAST(row AS INTEGER) AS row, ${fields.join(', ')}${other} FROM world) TO ${sqlText(path)} (FORMAT parquet)`,
+            `COPY (SELECT CAST(row AS INTEGER) AS row, ${fields.join(', ')} FROM world) TO ${sqlText(path)} (FORMAT parquet)`,
           );
         }
         const judge = judgeOf(subjects);

@@ -40,17 +40,17 @@ recording({ distinct_id: ['el'] }, { distinct_id: 'el' });
 recording({ person_uuid: [uuidOf(0xabe)] }, { person_uuid: uuidOf(0xabe).toUpperCase() });
 recording({ person_uuid: [uuidOf(0xabf)] }, { person: JSON.stringify({ uuid: uuidOf(0xabf).toUpperCase() }) });
 recording({ person_id: ['4242'] }, { person: '{"uuid":null,"properties":{"id":1},"id":4242}' });
-for (const id of [
-  '4243.0',
-  '4.243e3',
-  '[1,4243]',
-  '1,"id":4243',
-  ' 4243 ',
-  '"4243"',
-  '1, "\\u0069d": 4243',
-  '[42, 4.243E3]',
-])
-  recording({ person_id: ['4243'] }, { person: `{"uuid":null,"id":${id}}` });
+for (const [own, id] of [
+  ['4243', '4243.0'],
+  ['4244', '4.244e3'],
+  ['4245', '[1,4245]'],
+  ['4246', '1,"id":4246'],
+  ['4247', ' 4247 '],
+  ['4248', '"4248"'],
+  ['4249', '1, "\\u0069d": 4249'],
+  ['4250', '[42, 4.250E3]'],
+] as const)
+  recording({ person_id: [own] }, { person: `{"uuid":null,"id":${id}}` });
 recording({ person_id: ['-42'] }, { person: '{"uuid":null,"id":-42}' });
 for (const id of ['ol', 'UP', 'r"uote', 'beck\\slash', 'ünö'])
   recording({ distinct_id: [id] }, { person: JSON.stringify({ id: 7, uuid: uuidOf(1), distinct_ids: ['bob', id] }) });
@@ -96,4 +96,19 @@ test.each([['a\0b'], ['\ud800'], ['a\ufffd']])('every row is judged where SQL wo
   const subject = { request: 'r', values: [], identity: { ...nobody, distinct_id: [id] } };
   expect(soughtRows([subject])).toBeUndefined();
   expect(soughtRows(subjects)).toBeDefined();
+});
+
+test.each([
+  ['persons', 'distinct_ids', 'VARCHAR'],
+  ['persons', 'distinct_ids', 'VARCHAR[][]'],
+  ['persons', 'id', 'DOUBLE'],
+  ['recordings', 'person', 'STRUCT(id VARCHAR)'],
+  ['persons', 'File_Row_Number', 'INTEGER'],
+])('every row of %s is judged where a column %s has the type %s', (dataset, column, type) => {
+  const own = new Map(
+    Object.entries({ id: 'BIGINT', uuid: 'VARCHAR', distinct_id: 'VARCHAR', distinct_ids: 'VARCHAR[]' }),
+  );
+  const { textsOf } = soughtRows(subjects)?.inParquet(dataset) ?? {};
+  expect(textsOf?.(own)).toContain('list_concat');
+  expect(textsOf?.(new Map([...own, [column, type]]))).toBeUndefined();
 });
