@@ -75,7 +75,7 @@ function longestPiece(distinctId: string): string {
   return pieces.reduce((longest, piece) => (piece.length > longest.length ? piece : longest));
 }
 
-/** So few are looked for in a whole text, which takes a third of the time of splitting it. */
+/** So few are looked for in each value as it is, which takes a third of the time of taking it apart. */
 const fewPieces = 8;
 
 /** Marks the rows of others that name a distinct id of the loaded subjects. */
@@ -87,14 +87,21 @@ async function markNaming(
 ): Promise<void> {
   const mention = mentionOf(dataset);
   if (!mention || distinctIds.length === 0) return;
-  const { column, texts, kind, names } = mention;
+  const { column, texts, kind, holds, names } = mention;
   const key = datasets[dataset].publishedFields[0]?.column ?? '';
   const gone = new Set(spelledInJson(distinctIds));
-  const isFew = kind === 'json_piece' && gone.size <= fewPieces;
-  const candidates = await connection.runAndReadAll(`SELECT DISTINCT file, row, key, value
+  const pieces = (kind === 'json_piece' ? [...gone].map(longestPiece) : distinctIds).filter((one) =>
+    one.isWellFormed(),
+  );
+  const isFew = pieces.length <= fewPieces;
+  const conditions = pieces.map((_piece, index) => `${holds}(value, $${index + 1})`);
+  const candidates = await connection.runAndReadAll(
+    `SELECT DISTINCT file, row, key, value
     FROM (SELECT ${rowPlace}, ${sqlName(key)} AS key, ${sqlName(column)} AS value${isFew ? '' : `, unnest(${texts}) AS text`} FROM ${rows})
-    SEMI JOIN (SELECT value AS piece FROM subject WHERE kind = '${kind}') ON ${isFew ? 'contains(value, piece)' : 'text = piece'}
-    ANTI JOIN gone USING (file, row)`);
+    ${isFew ? '' : `SEMI JOIN (SELECT value AS text FROM subject WHERE kind = '${kind}') USING (text)`}
+    ANTI JOIN gone USING (file, row) ${isFew ? `WHERE ${['false', ...conditions].join(' OR ')}` : ''}`,
+    isFew ? pieces : [],
+  );
   const appender = await connection.createAppender('trimmed');
   for (const [file, row, rowKey, value] of candidates.getRowsJS()) {
     if (!names(value ?? null, (id) => gone.has(id))) continue;
@@ -163,6 +170,8 @@ type MentionColumn = {
   readonly texts: string;
   /** The kind of that text in `subject`: the distinct id, or its longest piece between quotes in a JSON text. */
   readonly kind: 'distinct_id' | 'json_piece';
+  /** The SQL function that tells whether a value holds such a text. */
+  readonly holds: 'list_contains' | 'contains';
   readonly names: (value: JS, isGone: (id: string) => boolean) => boolean;
   readonly without: (value: DuckDBValue, isGone: (id: string) => boolean) => DuckDBValue;
 };
@@ -175,6 +184,7 @@ function mentionOf(dataset: PublishedDataset): MentionColumn | undefined {
       type: 'list<string>',
       texts: sqlName(heldIds.column),
       kind: 'distinct_id',
+      holds: 'list_contains',
       names: (value, isGone) => Array.isArray(value) && value.some((id) => typeof id === 'string' && isGone(id)),
       without: (value, isGone) =>
         duckDbApi().listValue((value as DuckDBListValue).items.filter((id) => !isGone(String(id)))),
@@ -186,6 +196,7 @@ function mentionOf(dataset: PublishedDataset): MentionColumn | undefined {
     // DuckDB's own JSON refuses a lone surrogate, and a regular expression takes four times as long.
     texts: `string_split(${sqlName(embeddedPerson)}, '"')`,
     kind: 'json_piece',
+    holds: 'contains',
     names: (value, isGone) => withoutDistinctIds(value as string | null, isGone) !== undefined,
     without: (value, isGone) => withoutDistinctIds(value as string, isGone) ?? value,
   };
