@@ -39,15 +39,16 @@ export function soughtRows(subjects: readonly ScanSubject[]): SoughtRows | undef
 /** SQL of SQLite: whether a row of a table may name a sought text; undefined for each row. No index knows these expressions. */
 function whereInMirror(table: string, columns: readonly string[], sought: string): string | undefined {
   const origin = originOf(table);
-  if ((origin !== 'rightful' && origin !== 'feed') || findDataset(table)?.embeddedPerson) return undefined;
+  if (origin !== 'rightful' && origin !== 'feed') return undefined;
   // An integer can be stored as a real number, which is spelled otherwise.
   const isSought = (name: string): string => `(typeof(${name}) = 'real'
     OR CAST(${name} AS TEXT) IN (${sought}) OR lower(CAST(${name} AS TEXT)) IN (${sought}))`;
-  const list = findDataset(table)?.heldIds?.name;
+  const { heldIds, embeddedPerson } = findDataset(table) ?? {};
   const conditions = columns.filter(identifyingColumns(table)).map((name) => {
-    if (name === list)
+    // Properties name nobody.
+    if (name === embeddedPerson || name === heldIds?.name)
       return `CASE WHEN json_valid(${name})
-        THEN EXISTS (SELECT 1 FROM json_each(${name}) WHERE value IN (${sought})) ELSE true END`;
+        THEN EXISTS (SELECT 1 FROM json_tree(json_remove(${name}, '$.properties')) WHERE ${isSought('atom')}) ELSE true END`;
     // A key that is no identifier of its dataset can be any text, JSON too.
     return origin === 'feed' ? `${isSought(name)} OR ${name} NOT GLOB '[0-9A-Za-z]*'` : isSought(name);
   });
