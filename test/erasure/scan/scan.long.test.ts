@@ -188,6 +188,16 @@ describe('a person is found', () => {
     expect(JSON.stringify(report)).not.toContain('canarybird');
   });
 
+  it('as often as her text stands there', async () => {
+    const dataDir = folderOf(...others);
+    write(dataDir, 'once.txt', text);
+    write(dataDir, 'thrice.txt', [text, text, text].join('\n'));
+    const [subject] = (await scan(dataDir)).subjects;
+    const [once, thrice] = subject?.places ?? [];
+    expect(once).toMatchObject({ place: 'once.txt', how: 'raw' });
+    expect(thrice).toEqual({ ...once, place: 'thrice.txt', hits: 3 * (once?.hits ?? 0) });
+  });
+
   it('outside the data folder, where that is asked for, each file once', async () => {
     const dataDir = folderOf(...others);
     const logs = freshFolder();
@@ -339,6 +349,15 @@ describe('what rightly remains is no hit', () => {
     // Their rows gone, it is hers alone again.
     inMirror(dataDir, (db) => db.exec(`DELETE FROM persons WHERE id = 18; VACUUM`));
     expect(placesOf(await scan(dataDir))).toContain('raw utf-8 reports/x.txt');
+  });
+
+  it('text that stands in published rows of others only', async () => {
+    const namesake = personOf('namesake', 18);
+    namesake.row['name'] = canary.row['name'] as string;
+    const dataDir = folderOf(...others);
+    await publish(dataDir, 'persons', [publishedPerson(namesake)]);
+    write(dataDir, 'reports/x.txt', String(canary.row['name']));
+    expect(placesOf(await scan(dataDir))).toEqual([]);
   });
 
   it('an address that is part of another’s', async () => {
@@ -528,10 +547,11 @@ describe('the program’s own words', () => {
       place,
       basename(place),
     ]);
-    const values = [...names, 'mirror.db-journal', 'entries.jsonl.draft'];
-    expect(
-      placesOf(await scan(dataDir, { subjects: [{ request: 'r', identity: nobody, values }], fence: false })),
-    ).toEqual([]);
+    const values = [...names, 'manifest.json', 'mirror.db-journal'];
+    const task = { subjects: [{ request: 'r', identity: nobody, values }] };
+    expect(placesOf(await scan(dataDir, task))).toEqual([]);
+    write(dataDir, 'reports/part-00001.parquet', 'no Parquet');
+    expect((await scan(dataDir, task)).unreadable).toMatchObject([{ place: 'reports/part-00001.parquet' }]);
   });
 
   it.each<[string, string, string]>([
