@@ -274,11 +274,14 @@ describe('in Parquet, a person is found', () => {
   it('in the pages of a part that its manifest does not name, whose rows vouch for nothing', async () => {
     const dataDir = folderOf(...others);
     const folder = await publish(dataDir, 'persons', others.map(publishedPerson));
-    const stranger = [personRow('0190cccc-0000-7000-8000-000000000000', { name: String(canary.row['name']) })];
+    const properties = JSON.stringify({ friend: canary.distinctIds[0] });
+    const hers = { name: String(canary.row['name']), properties };
+    const stranger = [personRow('0190cccc-0000-7000-8000-000000000000', hers)];
     const elsewhere = freshFolder();
     const other = await publish(elsewhere, 'persons', stranger);
     write(dataDir, `${folder}/part-00009.parquet`, readFileSync(join(elsewhere, other, 'part-00001.parquet')));
-    expect(placesOf(await scan(dataDir))).toEqual([`raw utf-8 ${folder}/part-00009.parquet`]);
+    const part = `${folder}/part-00009.parquet`;
+    expect(placesOf(await scan(dataDir))).toEqual([`decoded ${part}:properties`, `raw utf-8 ${part}`]);
     const beside = freshFolder();
     write(beside, 'copy.parquet', readFileSync(join(elsewhere, other, 'part-00001.parquet')));
     expect(placesOf(await scan(dataDir, { extraPaths: [beside] }))).toContain(`raw utf-8 ${beside}/copy.parquet`);
