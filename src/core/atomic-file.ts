@@ -16,15 +16,12 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { AppError, systemCode } from './errors.ts';
 import { makeFolder } from './folder.ts';
+import { openFile } from './open-file.ts';
 
 /** Makes a file's or folder's latest content survive a power cut. */
 export function syncToDisk(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  using file = openFile(path, 'r');
+  fsyncSync(file.descriptor);
 }
 
 /** What is written into a file: whole, or in pieces, where all of it would take much memory. */

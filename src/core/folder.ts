@@ -18,6 +18,7 @@ import {
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { AppError, systemCode } from './errors.ts';
 import { shellWord } from './words.ts';
+import { openFile } from './open-file.ts';
 
 /** Makes a folder, and those above it, for the owner only. An existing path is not checked. Throws system errors. */
 export function makeFolder(path: string): void {
@@ -64,17 +65,13 @@ export const wholeFileBytesMax = 16 * 1024 * 1024;
  * large, or that never ends, and the system's error for one that may not be read.
  */
 export function readWholeFile(path: string, bytesMax = wholeFileBytesMax): Buffer {
-  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const stat = fstatSync(descriptor);
-    if (stat.size <= bytesMax && !stat.isCharacterDevice()) return readFileSync(descriptor);
-    throw new AppError(`${path} has more than ${bytesMax} bytes, and is no file that this program wrote`, {
-      code: 'storage',
-      hint: 'look what it is, take it away, and restore the file from a backup',
-    });
-  } finally {
-    closeSync(descriptor);
-  }
+  using file = openFile(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const stat = fstatSync(file.descriptor);
+  if (stat.size <= bytesMax && !stat.isCharacterDevice()) return readFileSync(file.descriptor);
+  throw new AppError(`${path} has more than ${bytesMax} bytes, and is no file that this program wrote`, {
+    code: 'storage',
+    hint: 'look what it is, take it away, and restore the file from a backup',
+  });
 }
 
 /** The text of a regular file; undefined where there is none. Throws as `readWholeFile` does. */

@@ -117,15 +117,13 @@ function scanned(dataDir: string, phase: 'control' | 'verify'): number {
 /** Puts the older mirror.db beside a copy of today's ledger, in a folder of its own. */
 async function tryOlderCopy({ settings, clock }: App, older: string): Promise<DemoErasure['olderCopy']> {
   cpSync(join(settings.dataDir, 'ledger'), join(older, 'ledger'), { recursive: true });
-  const db = openDatabase(older, clock);
+  using db = openDatabase(older, clock);
   try {
     refuseRestored(db, readLedger(older));
     return 'let in';
   } catch (error) {
     if (error instanceof AppError) return 'refused';
     throw error;
-  } finally {
-    db.close();
   }
 }
 
