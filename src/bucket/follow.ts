@@ -194,14 +194,11 @@ async function putFiles(following: FollowContext, { missing, different }: Compar
       });
     return done;
   } catch (error) {
-    if (error instanceof AppError && error.finding === outrunBy && (await isOfAnother(following)))
+    const isOutrun = error instanceof AppError && error.finding === outrunBy;
+    if (isOutrun && judgePointer(publisher, (await bucket.describe(pointer))?.publisher ?? null) !== 'own')
       await withdraw(following, new Set(done.filter(({ over }) => over === null).map(({ path }) => path)));
     throw error;
   }
-}
-
-async function isOfAnother({ bucket, publisher }: FollowContext): Promise<boolean> {
-  return judgePointer(publisher, (await bucket.describe(pointer))?.publisher ?? null) !== 'own';
 }
 
 async function withdraw({ bucket, signal }: FollowContext, paths: ReadonlySet<string>): Promise<void> {

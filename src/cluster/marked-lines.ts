@@ -17,7 +17,7 @@ const markBytes = 'mark \n'.length + 64;
 export function* markedLines(lines: Iterable<Buffer>, key: Buffer, place: AppendPlace): Generator<Buffer> {
   const hmac = begin(key, place);
   for (const line of lines) {
-    add(hmac, line);
+    hmac.update(line).update(newline);
     yield line;
   }
   yield markOf(hmac);
@@ -55,10 +55,6 @@ function isGenuine(path: string, key: Buffer, place: AppendPlace): boolean {
 function begin(key: Buffer, { location, seq, rootBefore }: AppendPlace): Hmac {
   const own = Buffer.from(hkdfSync('sha256', key, '', 'analytics-mirror cluster entries', 32));
   return createHmac('sha256', own).update(`${location}\n${seq}\n${rootBefore.toString('hex')}\n`);
-}
-
-function add(hmac: Hmac, line: Buffer): void {
-  hmac.update(line).update(newline);
 }
 
 function markOf(hmac: Hmac): Buffer {

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { openBucket, type Bucket, type Destination, type ObjectVersion } from '../bucket/bucket.ts';
+import { openBucket, type Bucket, type ObjectVersion } from '../bucket/bucket.ts';
 import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { measureFile } from '../core/digest.ts';
@@ -80,7 +80,7 @@ export async function openProjectState(
   fill: (standing: { isNew: boolean; store: EntryStore }) => Promise<void> = () => Promise.resolve(),
 ): Promise<ProjectState> {
   const { place, dataDir, holder, clock, retry, signal, signers } = setup;
-  const bucket = await openBucket(below(place, 'state'), { clock, retry, signal });
+  const bucket = await openBucket({ ...place, location: `${place.location}/state` }, { clock, retry, signal });
   const waiting = waitingStore(place);
   const store = entryStore({ ...setup, waiting });
   const copies = await openSaidCopies(setup, { clock, retry, signal });
@@ -261,9 +261,4 @@ async function removeOlder(bucket: Bucket): Promise<Committed> {
     hint: 'see who else writes there; the next commit tries again',
     retryable: true,
   });
-}
-
-/** A place below another one, which is reached in the same way. */
-function below(place: Destination, folder: string): Destination {
-  return { ...place, location: `${place.location}/${folder}` };
 }

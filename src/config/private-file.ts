@@ -22,7 +22,8 @@ export function readPrivateFile(path: string, name: string): string {
   try {
     using file = openFile(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = fstatSync(file.descriptor);
-    const problem = problemOf(stat, { uid: process.geteuid?.() ?? 0, isInMemory: isInMemory(path) });
+    const isInMemory = process.platform === 'linux' && memoryFileSystems.includes(statfsSync(path).type);
+    const problem = problemOf(stat, { uid: process.geteuid?.() ?? 0, isInMemory });
     if (problem) throw unfit(`${name}: ${path} ${problem.found}`, problem.fix(path));
     const bytes = Buffer.alloc(bytesMax);
     return bytes.toString('utf8', 0, readSync(file.descriptor, bytes));
@@ -61,10 +62,6 @@ export function problemOf(
       fix: stat.uid === uid ? (path) => `run: chmod 600 ${shellWord(path)}` : give,
     };
   return undefined;
-}
-
-function isInMemory(path: string): boolean {
-  return process.platform === 'linux' && memoryFileSystems.includes(statfsSync(path).type);
 }
 
 function unfit(message: string, hint: string): AppError {

@@ -253,14 +253,9 @@ export function updateRequest(db: Database, id: string, change: RequestChange): 
   }).immediate();
 }
 
-/** What is destroyed when a request ends: its box, and the operator's own words. */
-function withoutWords({ basis }: Pick<ErasureRequest, 'basis'>): RequestChange {
-  return { box: null, holders: null, authorisedBy: null, basis: basisCode(basis) };
-}
-
 /** Destroys the box of a request and the operator's own words, where there are any. */
 export function destroyWords(db: Database, id: string): void {
   const request = findRequest(db, id);
   if (!request || !(hasBox(db, id) || request.authorisedBy !== null || readHolders(db, id))) return;
-  changeRequest(db, id, withoutWords(request));
+  changeRequest(db, id, { box: null, holders: null, authorisedBy: null, basis: basisCode(request.basis) });
 }

@@ -25,11 +25,6 @@ const agoMs = 14 * 86_400_000;
 
 const earlier: Clock = { ...systemClock, now: () => systemClock.now() - agoMs };
 
-/** The clock of a program that lives in the time of a sandbox. */
-export function clockOf(sandbox: Sandbox): Clock {
-  return { ...systemClock, now: () => sandbox.clock.now() };
-}
-
 /** Starts the service of the demo, if wanted with hostile values in its data. */
 export async function serveDemo({
   say,

@@ -118,13 +118,10 @@ function feedFunction(shape: DatasetShape, nextBatch: () => Batch | undefined): 
       if (!batch) chunk.rowCount = 0;
       else if (batch instanceof RowText) {
         chunk.setColumns([...shape.columns.map(() => [null]), [duckDbApi().blobValue(batch.bytes)]]);
-        release(batch.bytes);
+        // Gives the memory back at once, where nothing else is in it: V8 would collect it dozens of megabytes later.
+        const { buffer, length } = batch.bytes;
+        if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
       } else chunk.setColumns([...batch, batch[0]?.map(() => null) ?? []]);
     },
   });
-}
-
-/** Gives the memory of bytes back at once, where no others share it: V8 would collect it dozens of megabytes later. */
-function release({ buffer, length }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
 }

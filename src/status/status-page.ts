@@ -95,6 +95,7 @@ export function tabIcon(name: string): string | undefined {
 function answer(verdict: Verdict, projects: readonly ProjectOverview[], now: string): Markup {
   const [only] = projects;
   const isOne = projects.length === 1 && only;
+  const rest = verdict.reasons.length - reasonsMax;
   return html`<div class="answer">
       <span id="sign" data-part>${icon(verdict.tone)}</span>
       <div role="status"><h1 id="verdict">${verdict.sentence}</h1></div>
@@ -106,7 +107,7 @@ function answer(verdict: Verdict, projects: readonly ProjectOverview[], now: str
     <ul class="todo" id="todo" data-part>
       ${verdict.reasons.slice(0, reasonsMax).map((reason) => html`<li>${reasonText(reason, verdict.sentence, projects)}</li>`)}
     </ul>
-    ${restText(verdict.reasons.length - reasonsMax, 'thing')}`;
+    ${rest > 0 ? html`<p class="small">and ${countedText(rest, 'thing')} more</p>` : ''}`;
 }
 
 /** How many of several projects are well. */
@@ -123,17 +124,13 @@ function placeText({ name, service: { baseUrl, projectId }, dataDir }: ProjectOv
   ${baseUrl === null ? 'a service that is not configured' : new URL(baseUrl).host}, in ${dataDir}`;
 }
 
-function restText(count: number, noun: string): Markup | string {
-  return count > 0 ? html`<p class="small">and ${countedText(count, noun)} more</p>` : '';
-}
-
 /** A reason with what to do about it. What the headline has said already is not said again. */
 function reasonText(
   { tone, title, message, todo, section, projects: named }: Reason,
   headline: string,
   all: readonly ProjectOverview[],
 ): Markup {
-  const said = sentence(message);
+  const said = `${capital(message)}${message.endsWith('.') ? '' : '.'}`;
   const isSaid = headline.startsWith(title) && said.startsWith(`${title}.`);
   const words = isSaid ? said.slice(title.length + 2) || 'What to do' : said;
   const links = named.slice(0, namedMax).map((name) => {
@@ -147,10 +144,6 @@ function reasonText(
       <h2>${all.length > 1 ? html`${of} ${words}` : html`${words} ${of}`}</h2>
       ${todo.split('\n').map((line) => html`<p class="small">${withCode(capital(line))}</p>`)}
     </div>`;
-}
-
-function sentence(text: string): string {
-  return `${capital(text)}${text.endsWith('.') ? '' : '.'}`;
 }
 
 /** Hidden until the script is there that makes it work. */
