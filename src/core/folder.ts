@@ -1,12 +1,10 @@
 import {
   accessSync,
-  closeSync,
   constants,
   existsSync,
   fstatSync,
   mkdirSync,
   opendirSync,
-  openSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -104,12 +102,8 @@ const filesAtOnce = 32;
 
 /** Throws the system's error (EMFILE) where this process may not open as many files more as a run does. */
 export function refuseFewFiles(): void {
-  const opened: number[] = [];
-  try {
-    while (opened.length < filesAtOnce) opened.push(openSync(process.execPath, 'r'));
-  } finally {
-    for (const descriptor of opened) closeSync(descriptor);
-  }
+  using opened = new DisposableStack();
+  for (let count = 0; count < filesAtOnce; count += 1) opened.use(openFile(process.execPath, 'r'));
 }
 
 /** The folder for temporary files. It is on the data folder's disk and has the same protection. */

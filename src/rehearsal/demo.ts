@@ -4,16 +4,12 @@ import { systemClock, type Clock } from '../core/clock.ts';
 import { countText, durationText } from '../core/words.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { ExportJobResult } from '../worker/export-job.ts';
-import type { SyncJob, SyncJobResult } from '../worker/sync-job.ts';
-import { eraseSome } from './demo-erasure.ts';
+import { eraseSome, type ErasingCommands } from './demo-erasure.ts';
 import { describeDemo, type DemoReport } from './demo-report.ts';
 import { startEmbeddedSandbox, unhurried } from './embedded-sandbox.ts';
 
 /** Functions of the commands that the demo uses: it syncs and publishes as they do, with progress bars. */
-export type DemoCommands = {
-  signal: AbortSignal;
-  say: (line: string) => void;
-  sync: (app: App, job: SyncJob) => Promise<SyncJobResult>;
+export type DemoCommands = Pick<ErasingCommands, 'signal' | 'say' | 'sync'> & {
   publish: (app: App, datasets: readonly PublishedDataset[] | null) => Promise<ExportJobResult>;
 };
 

@@ -45,7 +45,7 @@ export function copyOptions(columns: readonly PublishedColumn[]): string {
  */
 export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> {
   const written: WrittenRows = { rows: 0, unrepresentable: 0 };
-  const batches = batchRows(file.rows, file.shape, written);
+  using batches = batchRows(file.rows, file.shape, written);
   let failure: { reason: unknown } | undefined;
   const feed = feedFunction(file.shape, () => {
     try {
@@ -68,8 +68,6 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
   } catch (error) {
     // DuckDB would wrap our own error and keep only its words.
     throw failure ? failure.reason : storageError('write a Parquet file', error);
-  } finally {
-    batches.return();
   }
   return written;
 }

@@ -134,7 +134,8 @@ function reasonText(
   const isSaid = headline.startsWith(title) && said.startsWith(`${title}.`);
   const words = isSaid ? said.slice(title.length + 2) || 'What to do' : said;
   const links = named.slice(0, namedMax).map((name) => {
-    const path = sectionPath(name, section, all);
+    const project = all.find((one) => one.name === name);
+    const path = `${all.length > 1 ? projectPath(name) : ''}#${project?.content ? section : 'schedule'}`;
     return html`<a class="of" href="${path}">${all.length > 1 ? name : 'Show'}</a> `;
   });
   const more = named.length - links.length;
@@ -191,12 +192,6 @@ function projectCards(projects: readonly ProjectOverview[], now: string): Markup
 /** The path of the page of one project. */
 function projectPath(name: string): string {
   return `/project/${encodeURIComponent(name)}`;
-}
-
-/** The path of the part of a page that shows more of a reason. */
-function sectionPath(name: string, section: Section, all: readonly ProjectOverview[]): string {
-  const project = all.find((one) => one.name === name);
-  return `${all.length > 1 ? projectPath(name) : ''}#${project?.content ? section : 'schedule'}`;
 }
 
 /** All about one project. Its commands name it. */

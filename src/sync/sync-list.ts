@@ -45,7 +45,9 @@ const defaultDaysMax = 30;
 /** Makes one pass over a list and returns it, ended, with its verdict. Only a complete pass nominates unseen rows. */
 export async function syncList(parts: SyncListParts): Promise<Pass> {
   const { dataset, mode, db, service, settings, clock, signal, onProgress, isReference = false } = parts;
-  const plan = planOf(settings, dataset);
+  const { pageSize, overlap } = settings[dataset];
+  const { windowsMax } = settings.sync;
+  const plan: WalkPlan = { pageSize, widestRows: widestRowsOf(pageSize), overlap, windowsMax, restartsMax, roundsMax };
   const extraQuery = extraQueryOf(settings, dataset);
   const { passId, state } = beginOrResume(parts, plan, JSON.stringify({ ...plan, query: extraQuery }));
   const fingerprints = isReference ? undefined : openFingerprints(db, dataset, settings.service.jsonDepthMax);
@@ -131,12 +133,6 @@ export function extraQueryOf(settings: Settings, dataset: PagedDataset): Setting
 const restartsMax = 3;
 /** A list that is not newest first is walked until a whole round brings no new row, in at most so many rounds. */
 const roundsMax = 5;
-
-function planOf(settings: Settings, dataset: PagedDataset): WalkPlan {
-  const { pageSize, overlap } = settings[dataset];
-  const { windowsMax } = settings.sync;
-  return { pageSize, widestRows: widestRowsOf(pageSize), overlap, windowsMax, restartsMax, roundsMax };
-}
 
 /** An unfinished pass is taken up again if it began within so long, or has given way to others for no longer. */
 const resumedWithinMs = 24 * 3_600_000;

@@ -31,13 +31,8 @@ export type SyncPlaylistsResult = { pass: Pass; membershipsTold: number };
  * id, keeps its copy; the pass is incomplete. A playlist whose recordings are not told, or not all of them, keeps those that are
  * known; the pass names it.
  */
-export async function syncPlaylists({
-  shortIds,
-  db,
-  service,
-  clock,
-  signal,
-}: SyncPlaylistsParts): Promise<SyncPlaylistsResult> {
+export async function syncPlaylists(parts: SyncPlaylistsParts): Promise<SyncPlaylistsResult> {
+  const { shortIds, db, service, clock, signal } = parts;
   const passId = startPass(db, {
     dataset: 'playlists',
     mode: 'full',

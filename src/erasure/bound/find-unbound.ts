@@ -16,7 +16,7 @@ import { removeDamaged } from '../../snapshot/publish.ts';
 import { bringUp } from '../fence/restore-guard.ts';
 import { differingFences, type Difference } from './differences.ts';
 import { bindKeys, differenceError, compareWithLedger } from './compare.ts';
-import { readSightings } from '../../snapshot/read-sightings.ts';
+import { readSightings } from '../../snapshot/subject-rows.ts';
 import { identifiersOf } from '../find/closure.ts';
 import { transact } from '../../mirror/transact.ts';
 
