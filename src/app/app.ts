@@ -69,8 +69,8 @@ export function createApp(surroundings: AppSurroundings, flags: SettingsFlags): 
   return assembleApp(loaded, sharedParts(loaded, surroundings));
 }
 
-/** The program for each configured project, and what they have in common. Those with one key share one budget. */
-export type ProjectApps = Pick<App, 'log' | 'clock'> & { apps: [App, ...App[]]; secrets: Secrets };
+/** The program for each configured project, and what they have in common. Those with one key share one budget. Disposed of, all are closed. */
+export type ProjectApps = Pick<App, 'log' | 'clock'> & AsyncDisposable & { apps: [App, ...App[]]; secrets: Secrets };
 
 /** Builds the program for every project. Nothing is opened yet. */
 export function createProjectApps(surroundings: AppSurroundings, flags: SettingsFlags): ProjectApps {
@@ -80,7 +80,11 @@ export function createProjectApps(surroundings: AppSurroundings, flags: Settings
   const { log, clock } = parts;
   const assemble = (loaded: LoadedSettings): App =>
     assembleApp(loaded, { ...parts, log: others.length === 0 ? log : log.child({ project: loaded.name }) });
-  return { apps: [assemble(first), ...others.map(assemble)], log, clock, secrets };
+  const apps: ProjectApps['apps'] = [assemble(first), ...others.map(assemble)];
+  const close = async (): Promise<void> => {
+    for (const app of apps.toReversed()) await app.close();
+  };
+  return { apps, log, clock, secrets, [Symbol.asyncDispose]: close };
 }
 
 function assembleApp({ name, settings: given, apiKey, keyFrom }: LoadedSettings, parts: SharedParts): App {

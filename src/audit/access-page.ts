@@ -54,6 +54,7 @@ export function accessPage({
   at,
 }: AccessPage): string {
   const { persons, recordings, playlists, quarantine, files } = access;
+  const named = [controller.name, controller.contact].filter((text) => text !== null);
   const isNothing = [persons, recordings, playlists, quarantine, files].every(({ length }) => length === 0);
   return renderPage({
     kind: 'Answer to a request for access',
@@ -65,7 +66,7 @@ export function accessPage({
         This page shows what a copy of the analytics data${service === null ? '' : html` of <b>${service}</b>`} holds
         about you, as of ${secondText(at)}. All times are UTC.
       </p>
-      ${controllerText(controller)}`,
+      ${named.length === 0 ? '' : html`<p>Who answers for these data: <b>${named.join(', ')}</b></p>`}`,
     content: html`${persons.map((person, index) => profile(person, persons.length > 1 ? ` ${index + 1}` : ''))}
       ${recordings.length > 0 ? recordingList(recordings) : ''} ${playlists.length > 0 ? playlistList(playlists) : ''}
       ${
@@ -109,11 +110,6 @@ export function accessPage({
       </section>`,
     footer: 'This page holds personal data. Give it to the person that it is about, and to no other person.',
   });
-}
-
-function controllerText({ name, contact }: AccessPage['controller']): Markup | string {
-  const named = [name, contact].filter((text) => text !== null);
-  return named.length === 0 ? '' : html`<p>Who answers for these data: <b>${named.join(', ')}</b></p>`;
 }
 
 /** The fields of a row, and beside them those that the service sent and this copy has no name for. */

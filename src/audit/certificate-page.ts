@@ -224,10 +224,6 @@ function weakestTargets({ targets }: Certificate, weakest: Evidence): string {
   return [...new Set(ends)].join('; ');
 }
 
-function untilText({ until }: NotProven): Markup {
-  return until === null ? html`` : html` <b>Until ${minuteText(until)}.</b>`;
-}
-
 /** What was left as it was, or in part; nothing where all was reached. */
 function notReachedPanel(notReached: readonly NotProven[]): Markup {
   if (notReached.length === 0) return html``;
@@ -251,7 +247,7 @@ function sayings(notProven: readonly NotProven[]): Markup {
     ${items.map(([says, about]) => {
       const names = new Set(about.flatMap(({ target }) => (target === null ? [] : [nameOf(target)])));
       return html`<li>
-        ${names.size === 0 ? '' : html`<b>${[...names].join('; ')}.</b> `}${says}${about.map(untilText)}
+        ${names.size === 0 ? '' : html`<b>${[...names].join('; ')}.</b> `}${says}${about.map(({ until }) => (until === null ? '' : html` <b>Until ${minuteText(until)}.</b>`))}
       </li>`;
     })}
   </ul>`;

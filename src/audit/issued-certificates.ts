@@ -92,12 +92,8 @@ export function refuseSuperseded(
 /** Whether a pass has seen the person of a request at the service, and no reconciliation has recorded it yet. */
 function isShownAgain(dataDir: string, request: string): boolean {
   if (!existsSync(databasePath(dataDir))) return false;
-  const db = openDatabaseReadOnly(dataDir);
-  try {
-    return (findRequest(db, request)?.listedAgainPass ?? null) !== null;
-  } finally {
-    db.close();
-  }
+  using db = openDatabaseReadOnly(dataDir);
+  return (findRequest(db, request)?.listedAgainPass ?? null) !== null;
 }
 
 /** The request that has this id, or whose id alone begins with it. Throws `usage` when there is none. */

@@ -1,3 +1,4 @@
+import { stringifyExactJson } from '../core/exact-json.ts';
 import { requestDifferences } from '../erasure/bound/differences.ts';
 import type { Settings } from '../config/settings.ts';
 import { readTarget } from '../ledger/target.ts';
@@ -239,4 +240,15 @@ function newestCheckpoint(dataDir: string): AuditReport['ledger']['checkpoint'] 
   const entries = listCheckpointSizes(folder).at(-1);
   const text = entries === undefined ? undefined : readCheckpointFile(folder, entries);
   return entries === undefined || text === undefined ? null : { entries, text };
+}
+
+/** The report as JSON, in pieces: the text of many requests takes more memory than they do. */
+export function* reportJson({ requests, ...rest }: AuditReport): Generator<string> {
+  yield stringifyExactJson(rest, 2).slice(0, -'\n}'.length);
+  let before = ',\n  "requests": [';
+  for (const request of requests) {
+    yield `${before}\n    ${stringifyExactJson(request, 2).replaceAll('\n', '\n    ')}`;
+    before = ',';
+  }
+  yield requests.length > 0 ? '\n  ]\n}\n' : `${before}]\n}\n`;
 }

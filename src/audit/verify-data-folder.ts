@@ -127,15 +127,11 @@ async function findStateIn(
   const hasKey = signers.length > 0 || existsSync(keyPath(dataDir, signingKeyName));
   if (hasKey) refuseOtherKey(dataDir, ledger.rotations(), signers);
   else notes.push(`keys/${signingKeyName}: it is not here, so nothing could be added to the ledger`);
-  const db = openMirror(dataDir, notes);
-  try {
-    return { sentences: (await findDifferencesIn(dataDir, db, ledger)).map(({ sentence }) => sentence), notes };
-  } finally {
-    db?.close();
-  }
+  using db = openMirror(dataDir, notes);
+  return { sentences: (await findDifferencesIn(dataDir, db, ledger)).map(({ sentence }) => sentence), notes };
 }
 
-function openMirror(dataDir: string, notes: string[]): Database | null {
+function openMirror(dataDir: string, notes: string[]): (Database & Disposable) | null {
   if (!existsSync(databasePath(dataDir))) {
     notes.push('mirror.db: it is missing, so its tables were not held against the ledger');
     return null;

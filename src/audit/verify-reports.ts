@@ -110,19 +110,15 @@ function findPages(dataDir: string, { certified, words }: OnLedger, { problems, 
       const isSame = (entry: number): boolean =>
         certificatePage({ certificate, sha256: digest, entry, later }, alone) === text;
       if (text === alone || places.some(isSame)) continue;
-      if (writerOf(text) === packageJson.version)
-        problems.push(`${where}: it shows something else than its certificate`);
+      // The version of the program that wrote it.
+      const writer = /<meta name="generator" content="analytics-mirror ([^"]*)"/.exec(text)?.[1];
+      if (writer === packageJson.version) problems.push(`${where}: it shows something else than its certificate`);
       else
         notes.push(
           `${where}: another version wrote it; the certificate that it carries is right, its words were not compared`,
         );
     }
   }
-}
-
-/** The version of the program that wrote a page. */
-function writerOf(page: string): string | undefined {
-  return /<meta name="generator" content="analytics-mirror ([^"]*)"/.exec(page)?.[1];
 }
 
 /** The lines of the ledger of which bundles carry a copy, by number. */

@@ -167,7 +167,8 @@ function objectsOf(store: Store): Pick<Bucket, 'describe' | 'read' | 'fetch' | '
       const object = { ...at(store, path), ChecksumMode: 'ENABLED' } as const;
       const head = await askUnless(missing, store, 's3:GetObject', (options) => client.headObject(object, options));
       if (!head) return undefined;
-      const sha256 = head.ChecksumSHA256 === undefined ? null : hexOf(head.ChecksumSHA256);
+      const sha256 =
+        head.ChecksumSHA256 === undefined ? null : Buffer.from(head.ChecksumSHA256, 'base64').toString('hex');
       return { etag: head.ETag ?? '', sha256, publisher: head.Metadata?.['publisher'] ?? null };
     },
     read: (path, bytesMax = objectBytesMax) =>
@@ -291,8 +292,4 @@ function at({ Bucket, prefix }: Store, path: string): { Bucket: string; Key: str
 
 function pathOf({ prefix }: Store, key: string | undefined): string {
   return (key ?? '').slice(prefix.length);
-}
-
-function hexOf(base64: string): string {
-  return Buffer.from(base64, 'base64').toString('hex');
 }

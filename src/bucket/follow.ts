@@ -1,3 +1,6 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { syncToDisk } from '../core/atomic-file.ts';
 import { sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { inBatches } from '../core/batches.ts';
@@ -194,14 +197,11 @@ async function putFiles(following: FollowContext, { missing, different }: Compar
       });
     return done;
   } catch (error) {
-    if (error instanceof AppError && error.finding === outrunBy && (await isOfAnother(following)))
+    const isOutrun = error instanceof AppError && error.finding === outrunBy;
+    if (isOutrun && judgePointer(publisher, (await bucket.describe(pointer))?.publisher ?? null) !== 'own')
       await withdraw(following, new Set(done.filter(({ over }) => over === null).map(({ path }) => path)));
     throw error;
   }
-}
-
-async function isOfAnother({ bucket, publisher }: FollowContext): Promise<boolean> {
-  return judgePointer(publisher, (await bucket.describe(pointer))?.publisher ?? null) !== 'own';
 }
 
 async function withdraw({ bucket, signal }: FollowContext, paths: ReadonlySet<string>): Promise<void> {
@@ -216,4 +216,20 @@ function outrun({ location }: Bucket): AppError {
     hint: 'let only one data folder publish there, and try again',
     finding: outrunBy,
   });
+}
+
+/**
+ * Fetches the published files that a bucket has into a folder without any, pointers last. Whether they are those of the ledger is seen
+ * by what holds the folder against it, as after a restore. Nothing else may write to either meanwhile.
+ */
+export async function fetchPublished(bucket: Bucket, published: PublishedFiles, signal: AbortSignal): Promise<void> {
+  const standing = (await bucket.listVersions()).filter(
+    ({ path, isLatest, isMarker }) => isLatest && !isMarker && isOurs(path),
+  );
+  for (const group of inOrder(standing))
+    await inBatches(group, { atOnce: 4, signal }, async ({ path, bytes }) => {
+      const to = join(published.localFolder, path);
+      mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+      if (await bucket.fetch(path, to, bytes)) syncToDisk(to);
+    });
 }

@@ -63,10 +63,10 @@ async function keepBucket(context: BucketContext, asksAnew: boolean): Promise<Bu
   if (destination === null) return null;
   const { location, ...reachedBy } = destination;
   const at = isoTime(clock.now());
-  db.transaction(() => {
+  transact(db, () => {
     noteDestination(db, { location, reachedBy: JSON.stringify(reachedBy) }, at);
     addTargetToFenced(db, 'bucket', at);
-  }).immediate();
+  });
   const publisher = publisherOf(settings.dataDir, ledger());
   return reported(context, location, async () => {
     using bucket = await openBucket(destination, { clock, retry: settings.retry, signal });

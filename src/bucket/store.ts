@@ -79,14 +79,10 @@ export async function openStore(
 async function readAnswer(body: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  const late = setTimeout(() => body.destroy(new Error('late')), answerMs);
-  try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      if ((bytes += chunk.length) > answerBytesMax) throw tooMuch(`more than ${answerBytesMax} bytes`);
-    }
-  } finally {
-    clearTimeout(late);
+  using _late = setTimeout(() => body.destroy(new Error('late')), answerMs);
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    if ((bytes += chunk.length) > answerBytesMax) throw tooMuch(`more than ${answerBytesMax} bytes`);
   }
   const answer = Buffer.concat(chunks);
   let [tags, from] = [0, 0];

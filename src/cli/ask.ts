@@ -10,7 +10,7 @@ export async function ask(
   signal: AbortSignal,
   input: NodeJS.ReadableStream = process.stdin,
 ): Promise<string> {
-  const terminal = createInterface({ input, output: process.stderr });
+  using terminal = createInterface({ input, output: process.stderr });
   const ended = Promise.withResolvers<never>();
   ended.promise.catch(() => undefined);
   terminal.once('close', () => ended.reject(interruptedError()));
@@ -20,8 +20,6 @@ export async function ask(
     return answer.trim() || suggestion;
   } catch (error) {
     throw error instanceof Error && error.name === 'AbortError' ? interruptedError() : error;
-  } finally {
-    terminal.close();
   }
 }
 

@@ -20,11 +20,6 @@ export function readAddress(address: string): string {
   return address;
 }
 
-/** Whether a text is the id of a project and nothing else: then nobody has to be asked for its id. */
-export function isProjectId(text: string): boolean {
-  return /^\d+$/.test(text);
-}
-
 const unlisted =
   'this key may not list projects (a key that is limited to a project never may), so the project has to be named';
 const whereIdStands =

@@ -154,8 +154,8 @@ Examples:
   'cluster resume': { does: 'let machines work on a paused project again', file: 'cluster' },
   'cluster move': { does: 'have a machine take a project', file: 'cluster' },
   'cluster drain': { does: 'have a machine give up all projects, and take no other', file: 'cluster' },
-  'cluster import': { does: 'move a data folder into the bucket of the cluster' },
-  'cluster export': { does: 'make a data folder of a project of the cluster', holds: 'to write' },
+  'cluster import': { does: 'move a data folder into the bucket of the cluster', file: 'cluster-data' },
+  'cluster export': { does: 'make a data folder of a project of the cluster', holds: 'to write', file: 'cluster-data' },
   'cluster forget': { does: 'declare that a machine and its disk are gone', file: 'cluster' },
   plan: {
     holds: 'to read',
@@ -255,12 +255,9 @@ function addAction(context: CommandContext, command: Command, action: CommandAct
       const surroundings = { ...context, wait: options.wait };
       const flags = settingsFlags(options, context.environment);
       if (action.runAll && options.project === undefined) {
-        const { apps } = createProjectApps(surroundings, flags);
-        try {
-          if (apps.length > 1) return printResult(context, command, await action.runAll(apps, ...(given as never[])));
-        } finally {
-          for (const app of apps.toReversed()) await app.close();
-        }
+        await using programs = createProjectApps(surroundings, flags);
+        const { apps } = programs;
+        if (apps.length > 1) return printResult(context, command, await action.runAll(apps, ...(given as never[])));
       }
       const app = createApp(surroundings, flags);
       return withApp(app, async () => {
@@ -294,8 +291,9 @@ function showError(thrown: unknown, options: GlobalOptions, asJson: boolean, con
   if (level === 'debug' || level === 'trace') context.stderr.write(traceError(thrown));
 }
 
-/** After a signal, any unexpected error is a consequence of it. */
-function whatEnded(thrown: unknown, signal: AbortSignal): unknown {
+/** After a signal, any unexpected error is a consequence of it; after an error, one of closing the program says less. */
+export function whatEnded(thrown: unknown, signal: AbortSignal): unknown {
+  if (thrown instanceof SuppressedError) return whatEnded(thrown.suppressed, signal);
   if (thrown instanceof CommanderError) return explainCommandLine(thrown);
   const interruption: unknown = signal.reason;
   return signal.aborted && !(thrown instanceof AppError) ? interruption : thrown;

@@ -37,7 +37,9 @@ async function prove(
   const query = { limit: listedMax, offset: 0 };
   const { body } = await service.call(datasets[dataset].list, { query, priority: 'deletion', signal });
   const { results } = readEnvelope(body, rowsOfOneMax);
-  const rows = results.flatMap((row) => (isJsonObject(row) && isAskable(dataset, row) ? [row] : []));
+  const rows = results.filter(isJsonObject).filter(({ id, uuid }) => {
+    return dataset === 'persons' ? typeof uuid === 'string' : typeof id === 'string' && hasRoute(id);
+  });
   if (rows.length === 0) return;
   for (let tries = 0; tries < triesMax; tries += 1) {
     const [row] = rows.splice(Math.floor(random() * rows.length), 1);
@@ -50,10 +52,6 @@ async function prove(
 }
 
 type Row = Readonly<Record<string, unknown>>;
-
-function isAskable(dataset: PagedDataset, { id, uuid }: Row): boolean {
-  return dataset === 'persons' ? typeof uuid === 'string' : typeof id === 'string' && hasRoute(id);
-}
 
 /** Whether the service shows the very row by its id. */
 async function isShown(

@@ -3,7 +3,6 @@ import {
   forecastStarts,
   lanesOver,
   type ForecastStep,
-  longestWindowMs,
   requestsLeft,
   timesKept,
   waitMsUntilFree,
@@ -55,7 +54,7 @@ export function createLimiter(
 ): Limiter {
   const range = learningRange(windows.general, learnUpTo);
   const kept: Kept = {
-    ms: longestWindowMs([...windows.general, ...windows['recordings list']]),
+    ms: Math.max(0, ...[...windows.general, ...windows['recordings list']].map(({ perSeconds }) => perSeconds * 1000)),
     requests: {
       general: Math.max(timesKept(windows.general), range?.upTo ?? 0),
       'recordings list': timesKept(windows['recordings list']),

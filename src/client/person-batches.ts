@@ -49,7 +49,8 @@ export function personBatches(service: Service, signal: AbortSignal): PersonBatc
   let listed: Control[] | undefined;
   const askOnce = async (name: BatchName, keys: readonly string[]): Promise<Told | undefined> => {
     listed ??= await listControls(service, signal);
-    const controls = controlsFor(listed, name, keys);
+    const askedFor = new Set(keys);
+    const controls = listed.filter((control) => !askedFor.has(keyOf(name, control))).slice(0, controlsMax);
     if (controls.length < controlsMin) return undefined;
     const asked = spread(
       keys,
@@ -151,12 +152,6 @@ async function listControls(service: Service, signal: AbortSignal): Promise<Cont
     return uuid === undefined || distinctId === undefined ? [] : [[uuid, { uuid, distinctId }]];
   });
   return [...new Map(listed).values()];
-}
-
-/** Persons of the list that are not asked for. */
-function controlsFor(listed: readonly Control[], name: BatchName, keys: readonly string[]): Control[] {
-  const asked = new Set(keys);
-  return listed.filter((control) => !asked.has(keyOf(name, control))).slice(0, controlsMax);
 }
 
 /** The rows of an answer by what was asked for. Undefined for another answer, and for one with a row not asked for. */

@@ -28,11 +28,6 @@ export function timesKept(windows: readonly RateWindow[]): number {
   return Math.max(0, ...windows.map(({ requests }) => requests));
 }
 
-/** For how many milliseconds a request can count in a window. */
-export function longestWindowMs(windows: readonly RateWindow[]): number {
-  return Math.max(0, ...windows.map(({ perSeconds }) => perSeconds * 1000));
-}
-
 /** The lanes whose windows a request must pass. */
 export function lanesOver(lane: Lane): readonly Lane[] {
   return lane === 'general' ? [lane] : ['general', lane];

@@ -69,12 +69,15 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       { code: 'service', status, hint },
     );
   }
-  if (status === 429 && (retryAfterMs ?? 0) > refusal.retryAfterMaxMs)
-    return new AppError(`the service asks to wait ${waitText(refusal)}, which is too long (${answered})`, {
+  if (status === 429 && retryAfterMs !== undefined && retryAfterMs > refusal.retryAfterMaxMs) {
+    const isAges = retryAfterMs > 100 * yearMs;
+    const wait = isAges ? 'for more than 100 years' : `until ${secondText(isoTime(refusal.nowMs + retryAfterMs))}`;
+    return new AppError(`the service asks to wait ${wait}, which is too long (${answered})`, {
       code: 'service',
       status,
       hint: 'run it again after that; retry.retryAfterMaxMs is the longest wait that is obeyed',
     });
+  }
   if (status === 429 || status >= 500)
     return new AppError(`the service is not ready (${answered})`, {
       code: 'service',
@@ -131,10 +134,6 @@ export function parseRetryAfterMs(
 }
 
 const yearMs = 365 * 86_400_000;
-
-function waitText({ retryAfterMs = 0, nowMs }: AskedWait): string {
-  return retryAfterMs > 100 * yearMs ? 'for more than 100 years' : `until ${secondText(isoTime(nowMs + retryAfterMs))}`;
-}
 
 /** The words of a path that cannot name a person. */
 const pathWords: ReadonlySet<string> = new Set([

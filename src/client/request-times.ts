@@ -44,7 +44,8 @@ export function memoryRequestTimes(clock: Clock, kept: Kept): RequestTimes {
       const counts = (other: { lane: Lane }): boolean => lane === 'general' || lane === other.lane;
       const past = ended.filter(counts).map(({ atMs }) => atMs);
       const present = [...underWay].filter(counts).map(() => nowMs);
-      return latest([...past.toSorted((a, b) => a - b), ...present], kept.requests[lane]);
+      const ends = [...past.toSorted((a, b) => a - b), ...present];
+      return ends.slice(Math.max(0, ends.length - kept.requests[lane]));
     };
     return { nowMs, ends: { general: endsOf('general'), 'recordings list': endsOf('recordings list') }, pace };
   };
@@ -65,8 +66,4 @@ export function memoryRequestTimes(clock: Clock, kept: Kept): RequestTimes {
       return Promise.resolve();
     },
   };
-}
-
-function latest(ends: readonly number[], most: number): number[] {
-  return ends.slice(Math.max(0, ends.length - most));
 }

@@ -149,7 +149,8 @@ export function createService(parts: ServiceParts): Service {
             });
           });
         },
-        { ...retryLimits, attemptsMax: isRepeatable(endpoint) ? retryLimits.attemptsMax : 1 },
+        // Only reads are sent again. After a lost answer to a change, the caller must find out what happened.
+        { ...retryLimits, attemptsMax: endpoint.method === 'GET' || endpoint.isRead ? retryLimits.attemptsMax : 1 },
         {
           clock,
           random,
@@ -169,11 +170,6 @@ function askedWaitMs(
 ): number | undefined {
   const waitMs = parseRetryAfterMs(retryAfter, date, clock.now());
   return status === 429 || (waitMs ?? 0) <= retryLimits.retryAfterMaxMs ? waitMs : undefined;
-}
-
-/** Only reads are sent again. After a lost answer to a change, the caller must find out what happened. */
-function isRepeatable(endpoint: Endpoint): boolean {
-  return endpoint.method === 'GET' || endpoint.isRead === true;
 }
 
 function readReply(

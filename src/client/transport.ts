@@ -67,7 +67,7 @@ export function openTransport(
     send: async ({ method, path, body, headers: more, signal, isLate }) => {
       // The signal that Node makes for a time out is kept until that time, with all of the call: too much of fast calls.
       const timeout = new AbortController();
-      const timer = setTimeout(() => timeout.abort(), limits.totalTimeoutMs);
+      using _timer = setTimeout(() => timeout.abort(), limits.totalTimeoutMs);
       try {
         const response = await inTurn(open(), isLate).request({
           origin,
@@ -102,8 +102,6 @@ export function openTransport(
         signal?.throwIfAborted();
         if (error instanceof AppError || error instanceof Late) throw error;
         throw unreachable(origin, timeout.signal.aborted ? 'no whole answer in time' : reasonOf(error), error);
-      } finally {
-        clearTimeout(timer);
       }
     },
     close: async () => pool?.destroy(),

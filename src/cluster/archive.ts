@@ -1,7 +1,8 @@
-import { createReadStream, mkdirSync, openSync, closeSync, writeFileSync, statSync, readdirSync } from 'node:fs';
+import { createReadStream, mkdirSync, writeFileSync, statSync, readdirSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { readChunks, type Chunks } from '../core/chunk-reader.ts';
 import { AppError } from '../core/errors.ts';
+import { openFile, type OpenFile } from '../core/open-file.ts';
 
 /** A file of an archive: its path below the folder that the archive is of, with slashes, and where it can be read. */
 export type ArchivedFile = { path: string; from: string };
@@ -55,22 +56,18 @@ export async function unpackFiles(content: Chunks, folder: string): Promise<void
   const length = (await reader.take(lengthBytes)).readUInt32BE();
   const list = await reader.take(Math.min(length, headBytesMax));
   for (const { path, bytes } of JSON.parse(list.toString()) as { path: string; bytes: number }[]) {
-    const file = openBelow(folder, path);
+    using file = openBelow(folder, path);
     const end = reader.position() + bytes;
-    try {
-      for await (const chunk of reader.chunks(bytes)) writeFileSync(file, chunk);
-    } finally {
-      closeSync(file);
-    }
+    for await (const chunk of reader.chunks(bytes)) writeFileSync(file.descriptor, chunk);
     if (reader.position() < end) throw new Error('an archive that ends too early');
   }
   if ((await reader.peek(1)).length > 0) throw new Error('an archive that goes on behind its files');
 }
 
-function openBelow(folder: string, path: string): number {
+function openBelow(folder: string, path: string): OpenFile {
   // The archive is genuine, but a program of a later version may have made it.
   if (path.startsWith('/') || path.split('/').some((part) => ['', '.', '..'].includes(part)))
     throw new Error('a path that leads out of the folder');
   mkdirSync(dirname(join(folder, path)), { recursive: true, mode: 0o700 });
-  return openSync(join(folder, path), 'w', 0o600);
+  return openFile(join(folder, path), 'w', 0o600);
 }

@@ -1,10 +1,10 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { openBucket, type ObjectVersion } from '../bucket/bucket.ts';
 import { sha256 } from '../core/digest.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 import type { LedgerRecord } from '../ledger/record.ts';
-import { draftPath, type StatePlace } from './entry-store.ts';
+import { draftFile, type StatePlace } from './entry-store.ts';
 import { deleteLocalCopy, forgetLocalCopy, noteLocalCopy, readLocalCopy } from './local-copy.ts';
 
 /** A copy of a project's state, by its id, and the machine that has it. */
@@ -37,12 +37,10 @@ export async function openSaidCopies(
   const own = Buffer.from(hkdfSync('sha256', key, '', 'analytics-mirror cluster copies', 32));
   const markOf = (path: string): string => createHmac('sha256', own).update(`${place.location}\n${path}`).digest('hex');
   const isGenuine = async (path: string): Promise<boolean> => {
-    const to = draftPath(dataDir);
-    try {
-      return (await bucket.fetch(path, to, markBytes)) !== undefined && readFileSync(to, 'utf8') === markOf(path);
-    } finally {
-      rmSync(to, { force: true });
-    }
+    using to = draftFile(dataDir);
+    return (
+      (await bucket.fetch(path, to.path, markBytes)) !== undefined && readFileSync(to.path, 'utf8') === markOf(path)
+    );
   };
   const saidAt = async ({ path, bytes, isLatest, isMarker }: ObjectVersion): Promise<Said[]> => {
     const [, id = '', machine = '', what] = pathPattern.exec(path) ?? [];
@@ -53,14 +51,10 @@ export async function openSaidCopies(
     say: async ({ id, machine }, what) => {
       const path = `${id}.${machine}.${what}`;
       const mark = markOf(path);
-      const from = draftPath(dataDir);
-      try {
-        writeFileSync(from, mark, { mode: 0o600 });
-        // What stands there already was said before.
-        await bucket.put({ path, from, bytes: mark.length, sha256: sha256(mark), over: null }, machine);
-      } finally {
-        rmSync(from, { force: true });
-      }
+      using from = draftFile(dataDir);
+      writeFileSync(from.path, mark, { mode: 0o600 });
+      // What stands there already was said before.
+      await bucket.put({ path, from: from.path, bytes: mark.length, sha256: sha256(mark), over: null }, machine);
     },
     read: async () => {
       const versions = await bucket.listVersions();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bucket, Destination } from '../bucket/bucket.ts';
 import { inBatches } from '../core/batches.ts';
@@ -15,6 +15,7 @@ import { noteLocalCopy, readLocalCopy } from './local-copy.ts';
 import { genuineLines, markedLines, type AppendPlace } from './marked-lines.ts';
 import { sealBytes } from './sealed-file.ts';
 import type { WaitingStore } from './waiting-store.ts';
+import { openFile } from '../core/open-file.ts';
 
 /** Where the state of a project stands and is copied to, with which key, and which machine holds it. */
 export type StatePlace = {
@@ -72,11 +73,11 @@ export function entryStore(parts: StatePlace & { waiting: WaitingStore }): State
     if (standing && standing.publisher !== note.keys?.id && !isOwn(holder, standing.publisher)) throw stale(parts);
     const sealed = sealBytes(content, { key: parts.key, about: `${parts.place.location} ${keysFile}` });
     const id = putId(holder);
-    withDraft(dataDir, (from) => {
-      writeFileSync(from, sealed, { mode: 0o600 });
-      const put = { path, from, bytes: sealed.length, sha256: sha256(sealed), over: standing?.etag ?? null };
-      if (!waiting.put(put, id) && waiting.describe(path)?.publisher !== id) throw stale(parts);
-    });
+    using from = draftFile(dataDir);
+    writeFileSync(from.path, sealed, { mode: 0o600 });
+    const sent = { bytes: sealed.length, sha256: sha256(sealed) };
+    const put = { path, from: from.path, ...sent, over: standing?.etag ?? null };
+    if (!waiting.put(put, id) && waiting.describe(path)?.publisher !== id) throw stale(parts);
     noteLocalCopy(dataDir, { ...note, keys: { digest, id } });
   };
   return {
@@ -213,12 +214,8 @@ function isOwn({ machine }: StatePlace['holder'], publisher: string | null): boo
 }
 
 function writeDraft(path: string, lines: Iterable<Buffer>): void {
-  const descriptor = openSync(path, 'wx', 0o600);
-  try {
-    writeLines(descriptor, lines);
-  } finally {
-    closeSync(descriptor);
-  }
+  using file = openFile(path, 'wx', 0o600);
+  writeLines(file.descriptor, lines);
 }
 
 function* linesOnce(path: string, key: Buffer, place: AppendPlace): Generator<Buffer> {
@@ -235,13 +232,10 @@ export function draftPath(dataDir: string): string {
   return join(temporaryFolder(dataDir), `state-${randomUUID()}`);
 }
 
-function withDraft(dataDir: string, use: (path: string) => void): void {
+/** Such a path for the block that holds it with `using`: the file is removed at its end. */
+export function draftFile(dataDir: string): Disposable & { path: string } {
   const path = draftPath(dataDir);
-  try {
-    use(path);
-  } finally {
-    rmSync(path, { force: true });
-  }
+  return { path, [Symbol.dispose]: () => rmSync(path, { force: true }) };
 }
 
 /** The same bytes as those of `packFiles`, of few small files. */

@@ -1,5 +1,5 @@
 import { openBucket } from '../bucket/bucket.ts';
-import { fetchPublished } from '../bucket/fetch-published.ts';
+import { fetchPublished } from '../bucket/follow.ts';
 import { destinationOf } from '../bucket/keep.ts';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';

@@ -1,7 +1,8 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { fstatSync, readSync } from 'node:fs';
 import { createHmac, hkdfSync, timingSafeEqual, type Hmac } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { readLines } from '../ledger/entry-file.ts';
+import { openFile } from '../core/open-file.ts';
 
 /** The place of an append: where the ledger stands, the number of its first entry, and the root hash of all entries before it. */
 export type AppendPlace = { location: string; seq: number; rootBefore: Buffer };
@@ -16,7 +17,7 @@ const markBytes = 'mark \n'.length + 64;
 export function* markedLines(lines: Iterable<Buffer>, key: Buffer, place: AppendPlace): Generator<Buffer> {
   const hmac = begin(key, place);
   for (const line of lines) {
-    add(hmac, line);
+    hmac.update(line).update(newline);
     yield line;
   }
   yield markOf(hmac);
@@ -34,34 +35,26 @@ export function* genuineLines(path: string, key: Buffer, place: AppendPlace): Ge
 
 /** Whether the last line of a file is the mark of all bytes before it. In constant memory: a line of somebody else's may be of any length. */
 function isGenuine(path: string, key: Buffer, place: AppendPlace): boolean {
-  const descriptor = openSync(path, 'r');
-  try {
-    const hmac = begin(key, place);
-    const end = fstatSync(descriptor).size - markBytes;
-    if (end < 0) return false;
-    const chunk = Buffer.alloc(1 << 18);
-    const readAt = (at: number, max: number): Buffer =>
-      chunk.subarray(0, readSync(descriptor, chunk, 0, Math.min(chunk.length, max), at));
-    for (let at = 0; at < end;) {
-      const read = readAt(at, end - at);
-      if (read.length === 0) return false;
-      hmac.update(read);
-      at += read.length;
-    }
-    const mark = readAt(end, markBytes);
-    return mark.length === markBytes && timingSafeEqual(mark, Buffer.concat([markOf(hmac), newline]));
-  } finally {
-    closeSync(descriptor);
+  using file = openFile(path, 'r');
+  const hmac = begin(key, place);
+  const end = fstatSync(file.descriptor).size - markBytes;
+  if (end < 0) return false;
+  const chunk = Buffer.alloc(1 << 18);
+  const readAt = (at: number, max: number): Buffer =>
+    chunk.subarray(0, readSync(file.descriptor, chunk, 0, Math.min(chunk.length, max), at));
+  for (let at = 0; at < end;) {
+    const read = readAt(at, end - at);
+    if (read.length === 0) return false;
+    hmac.update(read);
+    at += read.length;
   }
+  const mark = readAt(end, markBytes);
+  return mark.length === markBytes && timingSafeEqual(mark, Buffer.concat([markOf(hmac), newline]));
 }
 
 function begin(key: Buffer, { location, seq, rootBefore }: AppendPlace): Hmac {
   const own = Buffer.from(hkdfSync('sha256', key, '', 'analytics-mirror cluster entries', 32));
   return createHmac('sha256', own).update(`${location}\n${seq}\n${rootBefore.toString('hex')}\n`);
-}
-
-function add(hmac: Hmac, line: Buffer): void {
-  hmac.update(line).update(newline);
 }
 
 function markOf(hmac: Hmac): Buffer {

@@ -30,14 +30,10 @@ export async function importProject(
       code: 'usage',
       hint: 'a state is never replaced: give another cluster.storage, or work with the one that is there',
     });
-  const db = openDatabase(from, clock);
-  try {
-    if (runsUnderWay(db, clock.now()).length > 0)
-      throw new AppError(`a run holds ${from}`, { code: 'busy', hint: 'try again when it has ended' });
-    await copyProject(db, { from, to: dataDir }, { clock, signal });
-  } finally {
-    db.close();
-  }
+  using db = openDatabase(from, clock);
+  if (runsUnderWay(db, clock.now()).length > 0)
+    throw new AppError(`a run holds ${from}`, { code: 'busy', hint: 'try again when it has ended' });
+  await copyProject(db, { from, to: dataDir }, { clock, signal });
   for (const _line of store.keep(compactTree(), readLines(entriesPath(ledgerFolder(dataDir)))));
 }
 

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { openBucket, type Bucket, type Destination, type ObjectVersion } from '../bucket/bucket.ts';
+import { openBucket, type Bucket, type ObjectVersion } from '../bucket/bucket.ts';
 import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { measureFile } from '../core/digest.ts';
@@ -16,7 +16,16 @@ import { leaveQueue, readQueue, readLease, removeLease } from '../mirror/lease-r
 import { archived, listBelow, packFiles, unpackFiles } from './archive.ts';
 import { refuseCareless } from './careless-store.ts';
 import { beginLocalCopy, copyRecords, endLocalCopy, openSaidCopies, type Copy } from './copies.ts';
-import { draftPath, entryStore, keysFile, putId, stale, type StateEntries, type StatePlace } from './entry-store.ts';
+import {
+  draftFile,
+  draftPath,
+  entryStore,
+  keysFile,
+  putId,
+  stale,
+  type StateEntries,
+  type StatePlace,
+} from './entry-store.ts';
 import { holdsProject, localCopyOf, noteLocalCopy, readLocalCopy } from './local-copy.ts';
 import { isOlderBucket, refuseForgetful, refuseOlder } from './older-bucket.ts';
 import { openSealed, sealFile } from './sealed-file.ts';
@@ -71,7 +80,7 @@ export async function openProjectState(
   fill: (standing: { isNew: boolean; store: EntryStore }) => Promise<void> = () => Promise.resolve(),
 ): Promise<ProjectState> {
   const { place, dataDir, holder, clock, retry, signal, signers } = setup;
-  const bucket = await openBucket(below(place, 'state'), { clock, retry, signal });
+  const bucket = await openBucket({ ...place, location: `${place.location}/state` }, { clock, retry, signal });
   const waiting = waitingStore(place);
   const store = entryStore({ ...setup, waiting });
   const copies = await openSaidCopies(setup, { clock, retry, signal });
@@ -118,8 +127,8 @@ export async function openProjectState(
     // A holder that was killed may have left entries that nothing vouches for.
     ledger.checkpoint();
     noteLocalCopy(dataDir, { ...localCopyOf(dataDir), isWhole: true, commits: found });
-    using db = opened(dataDir, clock);
-    await state.commit(db.db);
+    using db = openDatabase(dataDir, clock);
+    await state.commit(db);
     return { ...state, others };
   } catch (error) {
     await state.close();
@@ -170,17 +179,14 @@ async function fetchState({ place, key, dataDir, clock }: StateSetup, bucket: Bu
   const { location } = place;
   const commits: string[] = [];
   for (const path of [stateFile, keysFile]) {
-    const [from, clear] = [draftPath(dataDir), draftPath(dataDir)];
-    try {
-      const fetched = await bucket.fetch(path, from, path === keysFile ? keysBytesMax : undefined);
-      if (!fetched) continue;
-      const seal = { key, about: `${location} ${path}` };
-      await openSealed({ from, clear }, seal, (content) => unpackFiles(content, dataDir));
-      if (path === stateFile) commits.push(fetched.publisher ?? '');
-      else noteLocalCopy(dataDir, { ...localCopyOf(dataDir), keys: { digest: '', id: fetched.publisher ?? '' } });
-    } finally {
-      for (const draft of [from, clear]) rmSync(draft, { force: true });
-    }
+    using from = draftFile(dataDir);
+    using clear = draftFile(dataDir);
+    const fetched = await bucket.fetch(path, from.path, path === keysFile ? keysBytesMax : undefined);
+    if (!fetched) continue;
+    const seal = { key, about: `${location} ${path}` };
+    await openSealed({ from: from.path, clear: clear.path }, seal, (content) => unpackFiles(content, dataDir));
+    if (path === stateFile) commits.push(fetched.publisher ?? '');
+    else noteLocalCopy(dataDir, { ...localCopyOf(dataDir), keys: { digest: '', id: fetched.publisher ?? '' } });
   }
   if (commits.length > 0) endLease(dataDir, clock);
   return commits;
@@ -188,12 +194,12 @@ async function fetchState({ place, key, dataDir, clock }: StateSetup, bucket: Bu
 
 /** Ends the lease of the run that was under way when a mirror was copied, and takes away who waited for it. */
 export function endLease(dataDir: string, clock: Clock): void {
-  using db = opened(dataDir, clock);
-  const held = readLease(db.db);
-  if (held) removeLease(db.db, held.holder);
+  using db = openDatabase(dataDir, clock);
+  const held = readLease(db);
+  if (held) removeLease(db, held.holder);
   leaveQueue(
-    db.db,
-    readQueue(db.db).map(({ holder }) => holder),
+    db,
+    readQueue(db).map(({ holder }) => holder),
   );
 }
 
@@ -255,14 +261,4 @@ async function removeOlder(bucket: Bucket): Promise<Committed> {
     hint: 'see who else writes there; the next commit tries again',
     retryable: true,
   });
-}
-
-/** A place below another one, which is reached in the same way. */
-function below(place: Destination, folder: string): Destination {
-  return { ...place, location: `${place.location}/${folder}` };
-}
-
-function opened(dataDir: string, clock: Clock): { db: Database; [Symbol.dispose](): void } {
-  const db = openDatabase(dataDir, clock);
-  return { db, [Symbol.dispose]: () => void db.close() };
 }

@@ -100,15 +100,6 @@ export async function tellStates(
   );
 }
 
-/** What the last holder of a project has said of it. */
-async function readState(database: ClusterDatabase, id: string): Promise<ToldState | undefined> {
-  const [told] = await database.query<ToldState>(
-    /*sql*/ `SELECT id, ${stateRead}, ${iso('state_at')} AS at FROM analytics_mirror.projects WHERE state IS NOT NULL AND id = $1`,
-    [id],
-  );
-  return told;
-}
-
 /** What holders have said of these projects since a time, the oldest first; all where it is null. */
 export function readStates(
   database: ClusterDatabase,
@@ -200,7 +191,10 @@ export async function reportElsewhere(
 ): Promise<ElsewhereReport> {
   const { projects } = await readRoster(database);
   const found = projects.find((project) => project.id === id);
-  const said = await readState(database, id);
+  const [said] = await database.query<ToldState>(
+    /*sql*/ `SELECT id, ${stateRead}, ${iso('state_at')} AS at FROM analytics_mirror.projects WHERE state IS NOT NULL AND id = $1`,
+    [id],
+  );
   const state = ProjectState.safeParse(said?.state).data;
   return {
     project: name,

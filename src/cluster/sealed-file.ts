@@ -86,17 +86,13 @@ export async function openSealed<T>(
 }
 
 async function readEnds(path: string): Promise<{ head: Buffer; tag: Buffer; end: number }> {
-  const file = await open(path);
-  try {
-    const end = (await file.stat()).size - tagBytes;
-    if (end < headBytes) throw damaged();
-    const [head, tag] = [Buffer.alloc(headBytes), Buffer.alloc(tagBytes)];
-    await file.read(head, 0, headBytes, 0);
-    await file.read(tag, 0, tagBytes, end);
-    return { head, tag, end };
-  } finally {
-    await file.close();
-  }
+  await using file = await open(path);
+  const end = (await file.stat()).size - tagBytes;
+  if (end < headBytes) throw damaged();
+  const [head, tag] = [Buffer.alloc(headBytes), Buffer.alloc(tagBytes)];
+  await file.read(head, 0, headBytes, 0);
+  await file.read(tag, 0, tagBytes, end);
+  return { head, tag, end };
 }
 
 function keysOf({ key, about }: Seal, salt: Buffer): { key: Buffer; nonce: Buffer; check: Buffer } {

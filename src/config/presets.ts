@@ -32,15 +32,8 @@ export const presetNames = Object.keys(presets) as PresetName[];
 type FirstSettings = Preset & { projectId: string; dataDir: string; schema: string };
 
 /** The text of a configuration file. */
-export function firstConfiguration({
-  baseUrl,
-  pathPrefix,
-  dateFrom,
-  learnUpTo,
-  projectId,
-  dataDir,
-  schema,
-}: FirstSettings): string {
+export function firstConfiguration(first: FirstSettings): string {
+  const { baseUrl, pathPrefix, dateFrom, learnUpTo, projectId, dataDir, schema } = first;
   const text = JSON.stringify;
   return `# yaml-language-server: $schema=${schema}
 # Settings of analytics-mirror. What is not here has its default; \`analytics-mirror config print\` prints every setting.

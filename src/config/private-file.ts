@@ -1,7 +1,8 @@
-import { closeSync, constants, fstatSync, openSync, readSync, statfsSync, type Stats } from 'node:fs';
+import { constants, fstatSync, readSync, statfsSync, type Stats } from 'node:fs';
 import { resolve } from 'node:path';
 import { AppError, systemCode } from '../core/errors.ts';
 import { shellWord } from '../core/words.ts';
+import { openFile } from '../core/open-file.ts';
 
 /** No secret of this program is near as long. */
 const bytesMax = 16_384;
@@ -19,16 +20,13 @@ export type FileUse = { uid: number; isInMemory: boolean };
  */
 export function readPrivateFile(path: string, name: string): string {
   try {
-    const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const stat = fstatSync(descriptor);
-      const problem = problemOf(stat, { uid: process.geteuid?.() ?? 0, isInMemory: isInMemory(path) });
-      if (problem) throw unfit(`${name}: ${path} ${problem.found}`, problem.fix(path));
-      const bytes = Buffer.alloc(bytesMax);
-      return bytes.toString('utf8', 0, readSync(descriptor, bytes));
-    } finally {
-      closeSync(descriptor);
-    }
+    using file = openFile(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stat = fstatSync(file.descriptor);
+    const isInMemory = process.platform === 'linux' && memoryFileSystems.includes(statfsSync(path).type);
+    const problem = problemOf(stat, { uid: process.geteuid?.() ?? 0, isInMemory });
+    if (problem) throw unfit(`${name}: ${path} ${problem.found}`, problem.fix(path));
+    const bytes = Buffer.alloc(bytesMax);
+    return bytes.toString('utf8', 0, readSync(file.descriptor, bytes));
   } catch (error) {
     if (error instanceof AppError) throw error;
     const found = systemCode(error) ?? 'unknown error';
@@ -64,10 +62,6 @@ export function problemOf(
       fix: stat.uid === uid ? (path) => `run: chmod 600 ${shellWord(path)}` : give,
     };
   return undefined;
-}
-
-function isInMemory(path: string): boolean {
-  return process.platform === 'linux' && memoryFileSystems.includes(statfsSync(path).type);
 }
 
 function unfit(message: string, hint: string): AppError {

@@ -4,30 +4,31 @@ import { compileCron } from './cron.ts';
 
 // What values of settings are made of: each kind with the sentence that refuses what is none.
 
+/** A text, refused with what `problemOf` says is wrong with it; null is nothing. */
+const textWithout = (problemOf: (value: string) => string | null): z.ZodString =>
+  z.string().superRefine((value, context) => {
+    const message = problemOf(value);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
+
 /** The address of the service: scheme, host and port. */
-export const baseUrl = z.string().superRefine((value, context) => {
-  const refuse = (message: string): void => context.addIssue({ code: 'custom', message });
+export const baseUrl = textWithout((value) => {
   const problem = httpUrlProblem(value);
-  if (problem !== null) return refuse(problem);
-  const url = new URL(value);
-  if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
-    return refuse('must end after the host and port; the path belongs in service.pathPrefix');
+  if (problem !== null) return problem;
+  const { pathname, search, hash } = new URL(value);
+  const isBare = pathname === '/' && search === '' && hash === '';
+  return isBare ? null : 'must end after the host and port; the path belongs in service.pathPrefix';
 });
 
 /** The address of a Postgres, without a password. */
-export const databaseUrl = z.string().superRefine((value, context) => {
-  const isKeptSecret = !URL.canParse(value) || new URL(value).password === '';
-  const problem = isKeptSecret
-    ? postgresUrlProblem(value)
-    : 'must not hold a password; put the whole address into MIRROR_CLUSTER_DATABASE_FILE';
-  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-});
+export const databaseUrl = textWithout((value) =>
+  URL.canParse(value) && new URL(value).password !== ''
+    ? 'must not hold a password; put the whole address into MIRROR_CLUSTER_DATABASE_FILE'
+    : postgresUrlProblem(value),
+);
 
 /** An address outside, by HTTPS, or on this machine. */
-export const outsideUrl = z.string().superRefine((value, context) => {
-  const problem = httpUrlProblem(value);
-  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-});
+export const outsideUrl = textWithout(httpUrlProblem);
 
 /** An authority or a witness outside that anchors the ledger's checkpoints. */
 export const anchor = z.union(

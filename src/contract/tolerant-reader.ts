@@ -99,7 +99,8 @@ function isTextList(value: unknown): boolean {
 export function zodReader(resource: z.ZodObject, keyField: string): RowReader {
   const fields = fieldsOf(resource);
   const known = new Set(fields.map(({ name }) => name));
-  const key = tolerantKey(describeField(resource.shape[keyField]).kind);
+  const keyText = z.string().min(1).max(keyCharactersMax).refine(isKeyText, 'not a key');
+  const key = describeField(resource.shape[keyField]).kind === 'uuid' ? uuid : keyText;
   const tolerant = z.object(
     Object.fromEntries(fields.map(({ name, kind }) => [name, name === keyField ? key : tolerantKinds[kind].nullish()])),
   );
@@ -165,11 +166,6 @@ const keyCharactersMax = 1000;
 
 function isKeyText(value: string): boolean {
   return value.isWellFormed() && !value.includes('\0');
-}
-
-function tolerantKey(kind: FieldKind): z.ZodType<string> {
-  if (kind === 'uuid') return uuid;
-  return z.string().min(1).max(keyCharactersMax).refine(isKeyText, 'not a key');
 }
 
 function columnValue(kind: FieldKind, value: unknown): ColumnValue {

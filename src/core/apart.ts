@@ -46,7 +46,7 @@ export async function runApart(
   const onAbort = (): void => end(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   const endsAtMs = performance.now() + timeoutMs;
-  const timer = setInterval(() => {
+  using _looking = setInterval(() => {
     const because = performance.now() > endsAtMs ? endedEarly(what) : overLimit(child.pid ?? 0);
     if (because) end(because);
   }, lookEveryMs);
@@ -62,7 +62,6 @@ export async function runApart(
     const { message, ...detail } = answer.failed;
     throw new AppError(message, detail);
   } finally {
-    clearInterval(timer);
     signal.removeEventListener('abort', onAbort);
     child.kill('SIGKILL');
   }

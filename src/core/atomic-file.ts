@@ -3,28 +3,23 @@ import {
   accessSync,
   closeSync,
   constants,
-  existsSync,
   fsyncSync,
   linkSync,
   lstatSync,
   openSync,
-  readdirSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { AppError, systemCode } from './errors.ts';
-import { makeFolder } from './folder.ts';
+import { makeFolder, namesIn } from './folder.ts';
+import { openFile } from './open-file.ts';
 
 /** Makes a file's or folder's latest content survive a power cut. */
 export function syncToDisk(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  using file = openFile(path, 'r');
+  fsyncSync(file.descriptor);
 }
 
 /** What is written into a file: whole, or in pieces, where all of it would take much memory. */
@@ -78,8 +73,7 @@ export function isDraft(name: string): boolean {
 
 /** Deletes the drafts in a folder that a kill has left: those last written before a time (milliseconds since 1970). */
 export function removeOldDrafts(folder: string, beforeMs: number): void {
-  if (!existsSync(folder)) return;
-  for (const name of readdirSync(folder).filter(isDraft)) {
+  for (const name of namesIn(folder).filter(isDraft)) {
     const path = join(folder, name);
     const stat = lstatSync(path, { throwIfNoEntry: false });
     if (stat?.isFile() && stat.mtimeMs < beforeMs) rmSync(path, { force: true });

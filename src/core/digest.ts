@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, createReadStream, openSync, readSync } from 'node:fs';
+import { constants, createReadStream, readSync } from 'node:fs';
+import { openFile } from './open-file.ts';
 
 /** SHA-256 of a text or of bytes, as lower-case hex. */
 export function sha256(content: string | Buffer): string {
@@ -15,13 +16,9 @@ export async function sha256File(path: string): Promise<string> {
 export function measureFileNow(path: string): Measured {
   const hash = createHash('sha256');
   const chunk = Buffer.allocUnsafe(1 << 20);
-  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  using file = openFile(path, constants.O_RDONLY | constants.O_NONBLOCK);
   let bytes = 0;
-  try {
-    for (let read = 0; (read = readSync(descriptor, chunk)) > 0; bytes += read) hash.update(chunk.subarray(0, read));
-  } finally {
-    closeSync(descriptor);
-  }
+  for (let read = 0; (read = readSync(file.descriptor, chunk)) > 0; bytes += read) hash.update(chunk.subarray(0, read));
   return { bytes, sha256: hash.digest('hex') };
 }
 

@@ -64,8 +64,9 @@ export class AppError extends Error {
   }
 }
 
-/** The system's code of an error (`ENOSPC`, `SQLITE_FULL`, …), or undefined. */
+/** The system's code of an error (`ENOSPC`, `SQLITE_FULL`, …), or undefined. Of two, where closing a file failed too, that of the first. */
 export function systemCode(error: unknown): string | undefined {
+  if (error instanceof SuppressedError) return systemCode(error.suppressed);
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }

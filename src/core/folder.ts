@@ -1,12 +1,10 @@
 import {
   accessSync,
-  closeSync,
   constants,
   existsSync,
   fstatSync,
   mkdirSync,
   opendirSync,
-  openSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -18,6 +16,7 @@ import {
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { AppError, systemCode } from './errors.ts';
 import { shellWord } from './words.ts';
+import { openFile } from './open-file.ts';
 
 /** Makes a folder, and those above it, for the owner only. An existing path is not checked. Throws system errors. */
 export function makeFolder(path: string): void {
@@ -64,17 +63,13 @@ export const wholeFileBytesMax = 16 * 1024 * 1024;
  * large, or that never ends, and the system's error for one that may not be read.
  */
 export function readWholeFile(path: string, bytesMax = wholeFileBytesMax): Buffer {
-  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const stat = fstatSync(descriptor);
-    if (stat.size <= bytesMax && !stat.isCharacterDevice()) return readFileSync(descriptor);
-    throw new AppError(`${path} has more than ${bytesMax} bytes, and is no file that this program wrote`, {
-      code: 'storage',
-      hint: 'look what it is, take it away, and restore the file from a backup',
-    });
-  } finally {
-    closeSync(descriptor);
-  }
+  using file = openFile(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const stat = fstatSync(file.descriptor);
+  if (stat.size <= bytesMax && !stat.isCharacterDevice()) return readFileSync(file.descriptor);
+  throw new AppError(`${path} has more than ${bytesMax} bytes, and is no file that this program wrote`, {
+    code: 'storage',
+    hint: 'look what it is, take it away, and restore the file from a backup',
+  });
 }
 
 /** The text of a regular file; undefined where there is none. Throws as `readWholeFile` does. */
@@ -107,12 +102,8 @@ const filesAtOnce = 32;
 
 /** Throws the system's error (EMFILE) where this process may not open as many files more as a run does. */
 export function refuseFewFiles(): void {
-  const opened: number[] = [];
-  try {
-    while (opened.length < filesAtOnce) opened.push(openSync(process.execPath, 'r'));
-  } finally {
-    for (const descriptor of opened) closeSync(descriptor);
-  }
+  using opened = new DisposableStack();
+  for (let count = 0; count < filesAtOnce; count += 1) opened.use(openFile(process.execPath, 'r'));
 }
 
 /** The folder for temporary files. It is on the data folder's disk and has the same protection. */

@@ -8,6 +8,7 @@ import { addTargetToFenced } from '../mirror/erasure-requests.ts';
 import { beginAt, reasonOf } from './erase-bucket.ts';
 import { callAttentionOnce, note, settle } from './request/target-journal.ts';
 import { eachTogether } from './request/together.ts';
+import { transact } from '../mirror/transact.ts';
 
 /**
  * Uploads the state without the erased persons to the place that other machines reach, removes older versions there, and checks that
@@ -17,7 +18,7 @@ export async function eraseCopies(context: JobContext): Promise<void> {
   const { db, clock, remote } = context;
   if (!remote) return;
   // A request that came before other machines reached the project has no such target yet.
-  db.transaction(() => addTargetToFenced(db, 'copies', isoTime(clock.now()))).immediate();
+  transact(db, () => addTargetToFenced(db, 'copies', isoTime(clock.now())));
   const ready = beginAt(context, 'copies');
   if (ready.length === 0) return;
   const found = await lookAtCopies(context, remote);

@@ -19,6 +19,7 @@ import { boxOpener, openSubjects, type Subject } from './request/box.ts';
 import { callAttention, intend, settle } from './request/target-journal.ts';
 import { eachTogether, record, together } from './request/together.ts';
 import { scanForSubjects, type ScanReach, type SubjectScan } from './scan/run-scan.ts';
+import { transact } from '../mirror/transact.ts';
 
 /** What was done here. Rows of files are those taken out. */
 export type LocalResult = { filesRewritten: number; rowsRemoved: number; verified: number; residue: number };
@@ -92,13 +93,13 @@ async function isGoneFromFiles(context: JobContext): Promise<boolean> {
   };
   await searchIdentity(published, unionOf(subjects.map(({ identity }) => identity)), { signal, onRow });
   const at = isoTime(clock.now());
-  db.transaction(() => {
+  transact(db, () => {
     for (const [id, parts] of found) {
       for (const [{ dataset, snapshotId, name }, rows] of parts)
         renewTarget(db, id, { kind: 'file', dataset, snapshotId, name }, rows, at);
       updateRequest(db, id, {});
     }
-  }).immediate();
+  });
   return isGone;
 }
 

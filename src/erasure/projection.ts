@@ -150,11 +150,6 @@ export function writeAgain(db: Database, history: RequestHistory, at: string): v
   updateRequest(db, id, {});
 }
 
-/** Whether a request has come to its end: its identifiers are to be destroyed. */
-function isOver({ state, sealed, isReadmitted }: RequestHistory): boolean {
-  return isReadmitted || sealed !== null || state === 'refused' || state === 'cancelled';
-}
-
 /**
  * Whether the person of a request was fenced after the mirror was copied: it may be in the copy, and is erased from it by the
  * identifiers that the copy still has. Who was let in again since is not.
@@ -205,7 +200,9 @@ function writeRequest(db: Database, history: RequestHistory): void {
     changeRequest(db, id, { basis });
     markPurgeOwed(db);
   }
-  if (isOver(history) && !isFencedSince(db, history)) destroyWords(db, id);
+  // It has come to its end: its identifiers are to be destroyed.
+  const isOver = history.isReadmitted || history.sealed !== null || ['refused', 'cancelled'].includes(history.state);
+  if (isOver && !isFencedSince(db, history)) destroyWords(db, id);
 }
 
 /** The targets at the service that begin again where a request is opened again for a reason. */

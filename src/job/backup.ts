@@ -71,17 +71,13 @@ export function backUp(
 /** Reads mirror and ledger of a copy, and says how many entries the ledger has. Throws `storage` where the ledger is the older one. */
 function lookAt(draft: string): number {
   const ledger = readLedger(draft);
-  const db = openDatabaseReadOnly(draft, 'user');
-  try {
-    if (readTakenEntries(db) > ledger.requestEntries())
-      throw new AppError('the ledger in the copy is older than the mirror in it', {
-        code: 'storage',
-        hint: 'something else has changed ledger/: look at it with `analytics-mirror audit verify`, and try again',
-      });
-    return ledger.size();
-  } finally {
-    db.close();
-  }
+  using db = openDatabaseReadOnly(draft, 'user');
+  if (readTakenEntries(db) > ledger.requestEntries())
+    throw new AppError('the ledger in the copy is older than the mirror in it', {
+      code: 'storage',
+      hint: 'something else has changed ledger/: look at it with `analytics-mirror audit verify`, and try again',
+    });
+  return ledger.size();
 }
 
 function removeUnfinished(to: string, beforeMs: number): void {

@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder } from '../core/folder.ts';
+import { namesIn, temporaryFolder } from '../core/folder.ts';
 
 /** How the folder of a drill begins, in the folder for temporary files. */
 export const drillPrefix = 'drill-';
@@ -11,7 +11,6 @@ export const drillPrefix = 'drill-';
  */
 export function removeLeftDrills(dataDir: string): void {
   const parent = temporaryFolder(dataDir);
-  if (!existsSync(parent)) return;
-  for (const name of readdirSync(parent))
+  for (const name of namesIn(parent))
     if (name.startsWith(drillPrefix)) rmSync(join(parent, name), { recursive: true, force: true });
 }

@@ -35,11 +35,6 @@ export function causeOf(reason: string): Pick<ServiceCause, 'kind' | 'message'> 
   return Object.hasOwn(causes, reason) ? causes[reason] : undefined;
 }
 
-/** Whether a reason of a failed run is a fault of the service or of its key. */
-export function isServiceCause(reason: string): boolean {
-  return causeOf(reason) !== undefined;
-}
-
 /**
  * The faults of the service that make jobs of a project fail now, each kind once: as the first of its failures shows it. A
  * service that has answered another job since is not unreachable.

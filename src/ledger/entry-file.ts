@@ -1,9 +1,10 @@
-import { closeSync, constants, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeFileSync } from 'node:fs';
+import { constants, fstatSync, fsyncSync, ftruncateSync, readSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { syncToDisk } from '../core/atomic-file.ts';
 import { AppError } from '../core/errors.ts';
 import { isRegularFile, makeFolder } from '../core/folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
+import { openFile } from '../core/open-file.ts';
 
 const chunkBytes = 256 * 1024;
 
@@ -27,36 +28,32 @@ export function entriesPath(folder: string): string {
  */
 export function* readLines(path: string, onTorn?: (torn: Buffer) => void): Generator<Buffer> {
   if (!isRegularFile(path)) return;
-  const descriptor = explained(path, () => openSync(path, 'r'));
+  using file = explained(path, () => openFile(path, 'r'));
   const read = (bytes: number, at: number): Buffer => {
     const content = Buffer.allocUnsafe(bytes);
     return content.subarray(
       0,
-      explained(path, () => readSync(descriptor, content, 0, bytes, at)),
+      explained(path, () => readSync(file.descriptor, content, 0, bytes, at)),
     );
   };
-  try {
-    let lineAt = 0;
-    let chunkAt = 0;
-    for (;;) {
-      const chunk = read(chunkBytes, chunkAt);
-      for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, lineAt - chunkAt)) {
-        // A line that began in a chunk before is read again as a whole: nothing has to be joined.
-        yield lineAt < chunkAt ? read(chunkAt + end - lineAt, lineAt) : chunk.subarray(lineAt - chunkAt, end);
-        lineAt = chunkAt + end + 1;
-      }
-      chunkAt += chunk.length;
-      if (chunk.length === 0) break;
-      if (chunkAt - lineAt > anyLineBytesMax)
-        throw new AppError(`a line of ${path} is longer than ${anyLineBytesMax} bytes`, {
-          code: 'storage',
-          hint: 'restore the folder ledger/ from a backup',
-        });
+  let lineAt = 0;
+  let chunkAt = 0;
+  for (;;) {
+    const chunk = read(chunkBytes, chunkAt);
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, lineAt - chunkAt)) {
+      // A line that began in a chunk before is read again as a whole: nothing has to be joined.
+      yield lineAt < chunkAt ? read(chunkAt + end - lineAt, lineAt) : chunk.subarray(lineAt - chunkAt, end);
+      lineAt = chunkAt + end + 1;
     }
-    if (chunkAt > lineAt) onTorn?.(read(chunkAt - lineAt, lineAt));
-  } finally {
-    closeSync(descriptor);
+    chunkAt += chunk.length;
+    if (chunk.length === 0) break;
+    if (chunkAt - lineAt > anyLineBytesMax)
+      throw new AppError(`a line of ${path} is longer than ${anyLineBytesMax} bytes`, {
+        code: 'storage',
+        hint: 'restore the folder ledger/ from a backup',
+      });
   }
+  if (chunkAt > lineAt) onTorn?.(read(chunkAt - lineAt, lineAt));
 }
 
 /**
@@ -69,21 +66,17 @@ export function appendLines(path: string, lines: Iterable<Buffer>, bytesBefore: 
   const create = bytesBefore === 0 ? constants.O_CREAT : 0;
   return explained(path, () => {
     if (bytesBefore === 0) makeFolder(dirname(path));
-    const descriptor = openSync(path, constants.O_WRONLY | constants.O_APPEND | create, 0o600);
+    using file = openFile(path, constants.O_WRONLY | constants.O_APPEND | create, 0o600);
+    checkSize(path, fstatSync(file.descriptor).size, bytesBefore);
     try {
-      checkSize(path, fstatSync(descriptor).size, bytesBefore);
-      try {
-        const bytes = writeLines(descriptor, lines);
-        fsyncSync(descriptor);
-        if (bytesBefore === 0) for (const folder of [dirname(path), dirname(dirname(path))]) syncToDisk(folder);
-        return bytesBefore + bytes;
-      } catch (error) {
-        ftruncateSync(descriptor, bytesBefore);
-        fsyncSync(descriptor);
-        throw error;
-      }
-    } finally {
-      closeSync(descriptor);
+      const bytes = writeLines(file.descriptor, lines);
+      fsyncSync(file.descriptor);
+      if (bytesBefore === 0) for (const folder of [dirname(path), dirname(dirname(path))]) syncToDisk(folder);
+      return bytesBefore + bytes;
+    } catch (error) {
+      ftruncateSync(file.descriptor, bytesBefore);
+      fsyncSync(file.descriptor);
+      throw error;
     }
   });
 }
@@ -112,14 +105,10 @@ export function writeLines(descriptor: number, lines: Iterable<Buffer>): number 
 /** Cuts off what a kill or a power cut left after the last whole line. */
 export function cutTo(path: string, bytes: number): void {
   explained(path, () => {
-    const descriptor = openSync(path, 'r+');
-    try {
-      if (fstatSync(descriptor).size === bytes) return;
-      ftruncateSync(descriptor, bytes);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
+    using file = openFile(path, 'r+');
+    if (fstatSync(file.descriptor).size === bytes) return;
+    ftruncateSync(file.descriptor, bytes);
+    fsyncSync(file.descriptor);
   });
 }
 

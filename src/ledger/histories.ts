@@ -21,7 +21,8 @@ export function collectHistories(histories = new Map<string, RequestHistory>()):
   return {
     take: (entry) => {
       if (!isOfRequest(entry)) return;
-      if (isFirst(entry)) return void histories.set(entry.request, newHistory(entry));
+      if (entry.type === 'received' || entry.type === 'asked')
+        return void histories.set(entry.request, newHistory(entry));
       for (const id of requestsOf(entry)) {
         const history = histories.get(id);
         if (!history) continue;
@@ -44,11 +45,6 @@ export function readHistories(entries: Iterable<LedgerEntry>): Histories {
 }
 
 type First = Extract<LedgerEntry, { type: 'received' | 'asked' }>;
-
-/** Whether an entry is the first of its request. */
-function isFirst(entry: Extract<LedgerEntry, RequestRecord>): entry is First {
-  return entry.type === 'received' || entry.type === 'asked';
-}
 
 function newHistory(entry: First): RequestHistory {
   const { request, generation, subject, authorisation } = entry;

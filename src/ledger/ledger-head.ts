@@ -1,8 +1,9 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { existsSync, fstatSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkpointOfSize, checkpointsFolder, checkpointName, listCheckpointSizes } from './checkpoint.ts';
 import { entriesPath } from './entry-file.ts';
 import { lineBytesMax, readEntry } from './entry.ts';
+import { openFile } from '../core/open-file.ts';
 
 /** What the newest entry and the newest checkpoint of a ledger say. Nothing is verified. Times are ISO 8601 UTC. */
 export type LedgerHead = {
@@ -32,21 +33,17 @@ export function readLedgerHead(folder: string): LedgerHead | undefined {
 }
 
 function lastEntry(path: string): { seq: number; at: string } | undefined {
-  const descriptor = openSync(path, 'r');
-  try {
-    const { size } = fstatSync(descriptor);
-    const length = Math.min(size, tailBytes);
-    const tail = Buffer.alloc(length);
-    const read = readSync(descriptor, tail, 0, length, size - length);
-    // What follows the last newline is being written, or was left by a kill.
-    const end = tail.subarray(0, read).lastIndexOf(10);
-    const start = tail.subarray(0, Math.max(0, end)).lastIndexOf(10) + 1;
-    if (end === -1 || (start === 0 && size > length)) return undefined;
-    const entry = readEntry(tail.subarray(start, end));
-    return typeof entry === 'string' ? undefined : entry;
-  } finally {
-    closeSync(descriptor);
-  }
+  using file = openFile(path, 'r');
+  const { size } = fstatSync(file.descriptor);
+  const length = Math.min(size, tailBytes);
+  const tail = Buffer.alloc(length);
+  const read = readSync(file.descriptor, tail, 0, length, size - length);
+  // What follows the last newline is being written, or was left by a kill.
+  const end = tail.subarray(0, read).lastIndexOf(10);
+  const start = tail.subarray(0, Math.max(0, end)).lastIndexOf(10) + 1;
+  if (end === -1 || (start === 0 && size > length)) return undefined;
+  const entry = readEntry(tail.subarray(start, end));
+  return typeof entry === 'string' ? undefined : entry;
 }
 
 function newestCheckpoint(folder: string): LedgerHead['checkpoint'] {

@@ -1,5 +1,6 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { readSync } from 'node:fs';
 import { inclusionProofsIn } from './merkle-proof.ts';
+import { openFile } from '../core/open-file.ts';
 
 /** Where the lines of the ledger's file lie, and what they hash to: 40 bytes a line. */
 export type LineIndex = {
@@ -38,12 +39,8 @@ export function lineIndex(path: string): LineIndex {
     proofs: (count, lines) => inclusionProofsIn({ size: Math.min(count, size), leaf, roots }, lines),
     read: (line) => {
       const bytes = Buffer.alloc((ends[line] ?? 0) - startOf(line));
-      const descriptor = openSync(path, 'r');
-      try {
-        readSync(descriptor, bytes, 0, bytes.length, startOf(line));
-      } finally {
-        closeSync(descriptor);
-      }
+      using file = openFile(path, 'r');
+      readSync(file.descriptor, bytes, 0, bytes.length, startOf(line));
       return bytes.toString('utf8');
     },
   };

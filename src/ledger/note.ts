@@ -118,15 +118,11 @@ export function isNoteSignedBy(note: Note, key: VerifierKey): boolean {
 export function cosignedAt(note: Note, witness: VerifierKey): number | 'bad_cosignature' | undefined {
   const times = ownSignatures(note, witness, 'cosignature').map((signature) => {
     const time = signature.length === timeBytes + signatureBytes ? Number(signature.readBigUInt64BE()) : NaN;
-    const isGood =
-      Number.isSafeInteger(time) && isSignedBy(cosigned(note.text, time), signature.subarray(timeBytes), witness);
+    const cosigned = Buffer.from(`cosignature/v1\ntime ${time}\n${note.text}`);
+    const isGood = Number.isSafeInteger(time) && isSignedBy(cosigned, signature.subarray(timeBytes), witness);
     return isGood ? time : undefined;
   });
   const good = times.filter((time) => time !== undefined);
   if (good.length < times.length) return 'bad_cosignature';
   return good.length === 0 ? undefined : Math.min(...good);
-}
-
-function cosigned(text: string, time: number): Buffer {
-  return Buffer.from(`cosignature/v1\ntime ${time}\n${text}`);
 }

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempDisposableSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError, systemCode } from '../core/errors.ts';
 import { isSignedBy, privateKeyOf, publicKeyOf, signBytes } from './note.ts';
+import { openFile } from '../core/open-file.ts';
 
 /** An Ed25519 key that is not in the data folder. */
 export type OutsideSigner = { publicKey: Buffer; sign: (content: Buffer) => Buffer };
@@ -59,25 +60,20 @@ function runProgram(
   content: Buffer,
 ): { problem: string | undefined; printed: Buffer } {
   const env = Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('MIRROR_')));
-  const folder = mkdtempSync(join(tmpdir(), 'analytics-mirror-sign-'));
-  const [input, output] = [join(folder, 'input'), join(folder, 'output')];
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'analytics-mirror-sign-'));
+  const [input, output] = [join(folder.path, 'input'), join(folder.path, 'output')];
   writeFileSync(input, content);
-  const files = [openSync(input, 'r'), openSync(output, 'w')];
-  try {
-    const stdio = [...files, 'ignore'] as const;
-    const { status, error } = spawnSync(program, args, {
-      env,
-      stdio: [...stdio],
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-    });
-    const code = systemCode(error);
-    const printed = statSync(output).size > outputBytesMax ? Buffer.alloc(0) : readFileSync(output);
-    if (code === 'ETIMEDOUT') return { problem: `did not sign within ${timeoutMs / 1000} seconds`, printed };
-    if (code !== undefined) return { problem: `cannot be run (${code})`, printed };
-    return { problem: status === 0 ? undefined : `ended with ${status ?? 'a signal'}`, printed };
-  } finally {
-    for (const file of files) closeSync(file);
-    rmSync(folder, { recursive: true, force: true });
-  }
+  using from = openFile(input, 'r');
+  using to = openFile(output, 'w');
+  const { status, error } = spawnSync(program, args, {
+    env,
+    stdio: [from.descriptor, to.descriptor, 'ignore'],
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+  });
+  const code = systemCode(error);
+  const printed = statSync(output).size > outputBytesMax ? Buffer.alloc(0) : readFileSync(output);
+  if (code === 'ETIMEDOUT') return { problem: `did not sign within ${timeoutMs / 1000} seconds`, printed };
+  if (code !== undefined) return { problem: `cannot be run (${code})`, printed };
+  return { problem: status === 0 ? undefined : `ended with ${status ?? 'a signal'}`, printed };
 }

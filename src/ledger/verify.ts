@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { readPolicy, verify, type Verdict } from '../../docs/verifier/verify.mjs';
+import { verdictWords } from '../../docs/verifier/verdict-words.mjs';
+import { readPolicy, verify, type Place, type Verdict } from '../../docs/verifier/verify.mjs';
 import { AppError } from '../core/errors.ts';
 import { readWholeFile } from '../core/folder.ts';
-import { finding, type Finding } from './finding.ts';
+
+/** One thing found. `where`: `entry 17` (from 0), `checkpoint 000000120`, `public keys`, `kept checkpoint`, … */
+type Finding = Place & { sentence: string };
 
 /** What a verification of a ledger came to. Each finding has its sentence. */
 export type LedgerVerdict = Omit<Verdict, 'problems' | 'warnings'> & { problems: Finding[]; warnings: Finding[] };
@@ -50,4 +53,9 @@ function refuseNoPolicy(policy: string | undefined): void {
       hint: 'docs/verifier/ANCHORS.md describes a policy',
     });
   }
+}
+
+/** A finding with its sentence. */
+function finding({ where, problem }: Place): Finding {
+  return { where, problem, sentence: verdictWords(problem) };
 }

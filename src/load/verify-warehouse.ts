@@ -78,16 +78,13 @@ async function compare(
     const wanted = await rowsRead(reader, bucketRows(published, bucket, dialects.duckdb));
     differences.push(...differencesOf(wanted, await warehouse.query(bucketRows(held, bucket, dialect))));
   }
-  const nameOf = keyKind(dataset) === 'distinct_id' ? digestOf : (name: string): string => name;
+  const isNamed = keyKind(dataset) !== 'distinct_id';
+  const nameOf = (key: string): string => (isNamed ? key : createHash('md5').update(key).digest('hex'));
   return {
     state: differing.length === 0 ? 'equal' : 'differs',
     rows,
     differences: differences.slice(0, namedMax).map(({ key: name, is }) => ({ key: nameOf(name), is })),
   };
-}
-
-function digestOf(key: string): string {
-  return createHash('md5').update(key).digest('hex');
 }
 
 function sumOf(digests: readonly string[][]): number {

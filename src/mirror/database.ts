@@ -28,7 +28,7 @@ export function databasePath(dataDir: string): string {
 }
 
 /** Opens the mirror for writing, makes what is missing (0700, 0600), and migrates it. Throws `storage` with the fix. */
-export function openDatabase(dataDir: string, clock: Clock): Database {
+export function openDatabase(dataDir: string, clock: Clock): Database & Disposable {
   const makeFile = (path: string): void => {
     makeFolder(dataDir);
     if (!statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
@@ -65,7 +65,10 @@ export function openDatabase(dataDir: string, clock: Clock): Database {
  * user gets no MACs, so that no guess can be held against the fence. Throws a `storage` error when there is none that this
  * program can read.
  */
-export function openDatabaseReadOnly(dataDir: string, reader: 'alone' | 'beside others' | 'user' = 'alone'): Database {
+export function openDatabaseReadOnly(
+  dataDir: string,
+  reader: 'alone' | 'beside others' | 'user' = 'alone',
+): Database & Disposable {
   const findFile = (path: string): void => {
     if (existsSync(dataDir) && !statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
     if (!existsSync(path)) throw noMirror(path);
@@ -115,13 +118,13 @@ function open(
   before: (path: string) => void,
   options: { readonly?: true },
   prepare: (db: Database) => void,
-): Database {
+): Database & Disposable {
   let db: Database | undefined;
   try {
     before(databasePath(dataDir));
     db = new Sqlite(databasePath(dataDir), { ...options, timeout: busyTimeoutMs });
     prepare(db);
-    return db;
+    return Object.assign(db, { [Symbol.dispose]: () => void db?.close() });
   } catch (error) {
     db?.close();
     throw explainStorageError(error, dataDir) ?? error;

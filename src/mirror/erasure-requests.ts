@@ -13,6 +13,7 @@ import { markPurgeOwed } from './purge.ts';
 import { prepared } from './prepared.ts';
 import { hasBox, readHolders, removeBoxParts } from './request-box.ts';
 import { assignmentsOf } from './tables.ts';
+import { transact } from './transact.ts';
 
 /** A request to erase one subject, or for access. The subject's identifiers are in the box. Times are ISO 8601 UTC. */
 export type ErasureRequest = {
@@ -237,7 +238,7 @@ export function noteTakenEntries(db: Database, entries: number): void {
 
 /** Changes a request, and brings its state in line with its facts and targets, in one transaction. */
 export function updateRequest(db: Database, id: string, change: RequestChange): void {
-  db.transaction(() => {
+  transact(db, () => {
     changeRequest(db, id, change);
     const request = findRequest(db, id);
     if (!request) throw new Error('a request that is not there');
@@ -250,17 +251,12 @@ export function updateRequest(db: Database, id: string, change: RequestChange): 
         reason,
         id,
       });
-  }).immediate();
-}
-
-/** What is destroyed when a request ends: its box, and the operator's own words. */
-function withoutWords({ basis }: Pick<ErasureRequest, 'basis'>): RequestChange {
-  return { box: null, holders: null, authorisedBy: null, basis: basisCode(basis) };
+  });
 }
 
 /** Destroys the box of a request and the operator's own words, where there are any. */
 export function destroyWords(db: Database, id: string): void {
   const request = findRequest(db, id);
   if (!request || !(hasBox(db, id) || request.authorisedBy !== null || readHolders(db, id))) return;
-  changeRequest(db, id, withoutWords(request));
+  changeRequest(db, id, { box: null, holders: null, authorisedBy: null, basis: basisCode(request.basis) });
 }

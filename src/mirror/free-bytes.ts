@@ -1,5 +1,6 @@
-import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
+import { fsyncSync, readSync, writeSync } from 'node:fs';
 import { AppError } from '../core/errors.ts';
+import { openFile } from '../core/open-file.ts';
 
 // The layout of a file of SQLite: https://sqlite.org/fileformat2.html. Numbers are big-endian.
 
@@ -28,17 +29,13 @@ type Ranges = [offset: number, bytes: number][];
  * for a file in which a page is used twice or by nothing, and the system's error.
  */
 export function zeroFreeBytes(path: string, roots: readonly number[]): number {
-  const descriptor = openSync(path, 'r+');
-  try {
-    const leftovers = findLeftovers(descriptor, roots);
-    const longest = leftovers.reduce((most, [, bytes]) => Math.max(most, bytes), 0);
-    const zeros = Buffer.alloc(longest);
-    for (const [offset, bytes] of leftovers) writeSync(descriptor, zeros, 0, bytes, offset);
-    fsyncSync(descriptor);
-    return leftovers.reduce((sum, [, bytes]) => sum + bytes, 0);
-  } finally {
-    closeSync(descriptor);
-  }
+  using file = openFile(path, 'r+');
+  const leftovers = findLeftovers(file.descriptor, roots);
+  const longest = leftovers.reduce((most, [, bytes]) => Math.max(most, bytes), 0);
+  const zeros = Buffer.alloc(longest);
+  for (const [offset, bytes] of leftovers) writeSync(file.descriptor, zeros, 0, bytes, offset);
+  fsyncSync(file.descriptor);
+  return leftovers.reduce((sum, [, bytes]) => sum + bytes, 0);
 }
 
 /** What is known of a file while it is read. `take` reads a page that nothing else has used. */

@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { alertKinds } from '../config/alert-kinds.ts';
 import { scheduledJobs } from '../config/settings.ts';
+import { transact } from './transact.ts';
 
 export const Alert = z.object({
   kind: z.enum(alertKinds),
@@ -26,11 +27,11 @@ export function readOpenAlerts(db: Database): Alert[] {
 
 /** Keeps these alerts, in place of those that were kept before. */
 export function replaceOpenAlerts(db: Database, alerts: readonly Alert[]): void {
-  db.transaction(() => {
+  transact(db, () => {
     db.prepare(/*sql*/ `DELETE FROM open_alerts`).run();
     const insert = db.prepare(
       /*sql*/ `INSERT INTO open_alerts (kind, job, message, todo) VALUES (@kind, @job, @message, @todo)`,
     );
     for (const alert of alerts) insert.run(alert);
-  }).immediate();
+  });
 }

@@ -28,7 +28,8 @@ export async function purgeDeleted(
   signal: AbortSignal,
   { steps = everyStep, isLarge = isSwept(db) } = {},
 ): Promise<boolean> {
-  const endPurge = beginPurge(db);
+  // What is deleted from now on is owed all the same.
+  const marked = db.prepare<[], number>(/*sql*/ `SELECT marked FROM purge_owed`).pluck().get();
   if (steps.statistics) emptyStatistics(db);
   // Another project's data folder may have been opened meanwhile.
   keepTemporaryFiles(db, dirname(db.name));
@@ -36,7 +37,7 @@ export async function purgeDeleted(
   if (steps.truncate && !(await hasEmptied(db, clock, signal))) return false;
   // What was written meanwhile is owed by itself: the next purge overwrites what it leaves.
   if (steps.overwrite && isLarge && !(await overwriteApart(db, signal))) return false;
-  endPurge();
+  db.prepare(/*sql*/ `UPDATE purge_owed SET purged = max(purged, ?)`).run(marked);
   return !steps.truncate || hasEmptied(db, clock, signal);
 }
 
@@ -98,10 +99,4 @@ function emptyStatistics(db: Database): void {
  */
 export function markPurgeOwed(db: Database): void {
   prepared(db, /*sql*/ `UPDATE purge_owed SET marked = marked + 1`).run();
-}
-
-/** Prepares the note that a purge which begins now is done: what is deleted until then is owed all the same. */
-function beginPurge(db: Database): () => void {
-  const marked = db.prepare<[], number>(/*sql*/ `SELECT marked FROM purge_owed`).pluck().get();
-  return () => void db.prepare(/*sql*/ `UPDATE purge_owed SET purged = max(purged, ?)`).run(marked);
 }

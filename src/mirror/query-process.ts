@@ -18,15 +18,11 @@ const nothing: QueryResult = { columns: [], rows: [], isCut: false };
 function resultOf(task: ProcessTask): QueryResult {
   const { dataDir } = task;
   const isUsers = 'sql' in task && task.rowsMax !== null;
-  const db = isUsers ? openDatabaseReadOnly(dataDir, 'user') : openDatabase(dataDir, systemClock);
-  try {
-    if ('overwrites' in task) return { ...nothing, rows: overwriteDeleted(db) ? [[]] : [] };
-    if (task.rowsMax !== null) return queryMirror(db, task.sql, task.rowsMax);
-    db.exec(task.sql);
-    return nothing;
-  } finally {
-    db.close();
-  }
+  using db = isUsers ? openDatabaseReadOnly(dataDir, 'user') : openDatabase(dataDir, systemClock);
+  if ('overwrites' in task) return { ...nothing, rows: overwriteDeleted(db) ? [[]] : [] };
+  if (task.rowsMax !== null) return queryMirror(db, task.sql, task.rowsMax);
+  db.exec(task.sql);
+  return nothing;
 }
 
 const task = (await json(process.stdin)) as ProcessTask;

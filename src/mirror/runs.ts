@@ -166,7 +166,7 @@ export type MirroredProject = { origin: string; projectId: string };
  * make every row of the mirror absent.
  */
 export function claimMirror(db: Database, project: MirroredProject, movedFrom: string | null): void {
-  db.transaction(() => {
+  transact(db, () => {
     const owner = db
       .prepare<[], MirroredProject>(
         /*sql*/ `SELECT origin, project_id AS projectId FROM mirrored_project WHERE EXISTS (SELECT 1 FROM changes)`,
@@ -183,5 +183,5 @@ export function claimMirror(db: Database, project: MirroredProject, movedFrom: s
           hint: 'give each project a dataDir (MIRROR_DATA_DIR) of its own; where the service has moved, set service.movedFrom to its old address',
         },
       );
-  }).immediate();
+  });
 }

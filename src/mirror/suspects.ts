@@ -5,6 +5,7 @@ import { textListOf } from '../contract/tolerant-reader.ts';
 import { knownAs, type KnownAs } from './read-rows.ts';
 import { seenPass, seenRows } from './seen.ts';
 import { columnsAs } from './tables.ts';
+import { transact } from './transact.ts';
 
 const Suspect = z.object({
   rowKey: z.int(),
@@ -86,7 +87,7 @@ export type HeldPlan = { plan: string; dataset: PagedDataset; rows: number; rows
  * which the first of those was. A plan that holds no row, approved or not, begins again: an approval is for once.
  */
 export function holdSuspects(db: Database, held: HeldPlan, rowKeys: readonly number[]): void {
-  db.transaction(() => {
+  transact(db, () => {
     const since = db
       .prepare<unknown[], string | null>(/*sql*/ `SELECT min(held_at) FROM deletion_plans JOIN suspects USING (plan)
           WHERE approved_at IS NULL AND suspects.dataset = ?`)
@@ -101,7 +102,7 @@ export function holdSuspects(db: Database, held: HeldPlan, rowKeys: readonly num
     db.prepare(
       /*sql*/ `UPDATE suspects SET plan = ? WHERE dataset = ? AND row_key IN (SELECT value FROM json_each(?))`,
     ).run(held.plan, held.dataset, JSON.stringify(rowKeys));
-  }).immediate();
+  });
 }
 
 /** Lets go of the plans of a dataset that nobody has approved: its absent rows are few enough to go on without approval. */

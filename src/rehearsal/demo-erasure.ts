@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reportsFolder } from '../core/folder.ts';
@@ -43,7 +43,7 @@ const people = 5;
 const cameBack = 2;
 
 /** What the erasure of the demo uses. `passTime`: days pass, at most until today. */
-type ErasingCommands = {
+export type ErasingCommands = {
   signal: AbortSignal;
   say: (line: string) => void;
   sync: (app: App, job: SyncJob) => Promise<SyncJobResult>;
@@ -61,49 +61,45 @@ export async function eraseSome(
   { signal, say, sync, publish, passTime }: ErasingCommands,
 ): Promise<DemoErasure> {
   const job = app.serviceContext(signal);
-  const older = mkdtempSync(join(tmpdir(), 'analytics-mirror-older-'));
-  try {
-    await app.database().backup(join(older, 'mirror.db'));
-    const uuids = [...sandbox.living()].slice(100, 100 + people).map(({ uuid }) => uuid);
-    const given = uuids.map((value) => ({ kind: 'uuid', value }) as const);
-    say(`finding  ${people} people in the mirror and in every published file`);
-    const { last } = await runEraseJob(job, async (own) => {
-      const decision = { decided_by: 'privacy_team', identity: 'logged_in' } as const;
-      const authority = { basis: 'consent_withdrawn', by: 'demo', decision };
-      const added = await addRequests(own, given, { ...authority, deleteEvents: true });
-      return { outcome: 'done', counts: {}, last: added.at(-1)?.id ?? '' };
-    });
-    say('erasing  them here, searching every file for them before and after, then erasing them at the service');
-    const { erasure } = await runReconcileJob(job, undefined);
-    // The service takes minutes.
-    passTime(0.05);
+  using older = mkdtempDisposableSync(join(tmpdir(), 'analytics-mirror-older-'));
+  await app.database().backup(join(older.path, 'mirror.db'));
+  const uuids = [...sandbox.living()].slice(100, 100 + people).map(({ uuid }) => uuid);
+  const given = uuids.map((value) => ({ kind: 'uuid', value }) as const);
+  say(`finding  ${people} people in the mirror and in every published file`);
+  const { last } = await runEraseJob(job, async (own) => {
+    const decision = { decided_by: 'privacy_team', identity: 'logged_in' } as const;
+    const authority = { basis: 'consent_withdrawn', by: 'demo', decision };
+    const added = await addRequests(own, given, { ...authority, deleteEvents: true });
+    return { outcome: 'done', counts: {}, last: added.at(-1)?.id ?? '' };
+  });
+  say('erasing  them here, searching every file for them before and after, then erasing them at the service');
+  const { erasure } = await runReconcileJob(job, undefined);
+  // The service takes minutes.
+  passTime(0.05);
+  await runReconcileJob(job, undefined);
+  for (const uuid of uuids.slice(0, cameBack)) sandbox.act({ do: 'resurrect', uuid });
+  say(`syncing  again, after ${cameBack} of them have come back at the service`);
+  const again = { datasets: ['persons', 'recordings', 'playlists'], mode: 'full', resume: true } as const;
+  const { passes } = await sync(app, again);
+  say("waiting  two weeks of the sandbox's clock: the service deletes events in a weekly batch");
+  for (const days of [13, 1]) {
+    passTime(days);
     await runReconcileJob(job, undefined);
-    for (const uuid of uuids.slice(0, cameBack)) sandbox.act({ do: 'resurrect', uuid });
-    say(`syncing  again, after ${cameBack} of them have come back at the service`);
-    const again = { datasets: ['persons', 'recordings', 'playlists'], mode: 'full', resume: true } as const;
-    const { passes } = await sync(app, again);
-    say("waiting  two weeks of the sandbox's clock: the service deletes events in a weekly batch");
-    for (const days of [13, 1]) {
-      passTime(days);
-      await runReconcileJob(job, undefined);
-    }
-    await sync(app, again);
-    await publish(app, null);
-    say('checking the ledger, the certificate and all files');
-    return {
-      people: erasure.fenced,
-      filesRewritten: erasure.filesRewritten,
-      rowsRemoved: erasure.rowsErased + erasure.rowsRemoved,
-      foundBefore: scanned(app.settings.dataDir, 'control'),
-      foundAfter: scanned(app.settings.dataDir, 'verify'),
-      keptOut: passes.find(({ dataset }) => dataset === 'persons')?.rowsFenced ?? 0,
-      olderCopy: await tryOlderCopy(app, older),
-      // The first ones have come back.
-      ...(await prove(app, last, signal)),
-    };
-  } finally {
-    rmSync(older, { recursive: true });
   }
+  await sync(app, again);
+  await publish(app, null);
+  say('checking the ledger, the certificate and all files');
+  return {
+    people: erasure.fenced,
+    filesRewritten: erasure.filesRewritten,
+    rowsRemoved: erasure.rowsErased + erasure.rowsRemoved,
+    foundBefore: scanned(app.settings.dataDir, 'control'),
+    foundAfter: scanned(app.settings.dataDir, 'verify'),
+    keptOut: passes.find(({ dataset }) => dataset === 'persons')?.rowsFenced ?? 0,
+    olderCopy: await tryOlderCopy(app, older.path),
+    // The first ones have come back.
+    ...(await prove(app, last, signal)),
+  };
 }
 
 /** How many matches the scans of the erasure found in a phase. */
@@ -117,15 +113,13 @@ function scanned(dataDir: string, phase: 'control' | 'verify'): number {
 /** Puts the older mirror.db beside a copy of today's ledger, in a folder of its own. */
 async function tryOlderCopy({ settings, clock }: App, older: string): Promise<DemoErasure['olderCopy']> {
   cpSync(join(settings.dataDir, 'ledger'), join(older, 'ledger'), { recursive: true });
-  const db = openDatabase(older, clock);
+  using db = openDatabase(older, clock);
   try {
     refuseRestored(db, readLedger(older));
     return 'let in';
   } catch (error) {
     if (error instanceof AppError) return 'refused';
     throw error;
-  } finally {
-    db.close();
   }
 }
 

@@ -4,16 +4,12 @@ import { systemClock, type Clock } from '../core/clock.ts';
 import { countText, durationText } from '../core/words.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { ExportJobResult } from '../worker/export-job.ts';
-import type { SyncJob, SyncJobResult } from '../worker/sync-job.ts';
-import { eraseSome } from './demo-erasure.ts';
+import { eraseSome, type ErasingCommands } from './demo-erasure.ts';
 import { describeDemo, type DemoReport } from './demo-report.ts';
 import { startEmbeddedSandbox, unhurried } from './embedded-sandbox.ts';
 
 /** Functions of the commands that the demo uses: it syncs and publishes as they do, with progress bars. */
-export type DemoCommands = {
-  signal: AbortSignal;
-  say: (line: string) => void;
-  sync: (app: App, job: SyncJob) => Promise<SyncJobResult>;
+export type DemoCommands = Pick<ErasingCommands, 'signal' | 'say' | 'sync'> & {
   publish: (app: App, datasets: readonly PublishedDataset[] | null) => Promise<ExportJobResult>;
 };
 
@@ -24,11 +20,6 @@ const generations = 3;
 const agoMs = 14 * 86_400_000;
 
 const earlier: Clock = { ...systemClock, now: () => systemClock.now() - agoMs };
-
-/** The clock of a program that lives in the time of a sandbox. */
-export function clockOf(sandbox: Sandbox): Clock {
-  return { ...systemClock, now: () => sandbox.clock.now() };
-}
 
 /** Starts the service of the demo, if wanted with hostile values in its data. */
 export async function serveDemo({

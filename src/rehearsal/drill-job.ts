@@ -14,7 +14,8 @@ type DrillJobResult = JobResult & { drill: Drill; file: string };
 /** Holds a drill as one run, files its report, and signs its SHA-256 on the ledger. Incomplete when it failed. */
 export function runDrillJob(context: JobContext): Promise<DrillJobResult> {
   return runJob(context, 'drill', async ({ settings, signal, ledger: openLedger }) => {
-    const drill = await inFolder(settings.dataDir, (folder) => holdDrill(folder, signal));
+    const fresh = mkdtempSync(join(temporaryFolder(settings.dataDir), drillPrefix));
+    const drill = await holdDrill(fresh, signal).finally(() => removeLeftDrills(settings.dataDir));
     const { startedAt, outcome, steps } = drill;
     const folder = join(reportsFolder(settings.dataDir), 'drills');
     const file = join(folder, `${startedAt.slice(0, 10)}-${sha256(startedAt).slice(0, 8)}.json`);
@@ -30,13 +31,4 @@ export function runDrillJob(context: JobContext): Promise<DrillJobResult> {
       file,
     };
   });
-}
-
-/** Works in a temporary folder, and removes it. */
-async function inFolder<T>(dataDir: string, use: (folder: string) => Promise<T>): Promise<T> {
-  try {
-    return await use(mkdtempSync(join(temporaryFolder(dataDir), drillPrefix)));
-  } finally {
-    removeLeftDrills(dataDir);
-  }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createApp, type App } from '../app/app.ts';
 import { verifyDataFolder } from '../audit/verify-data-folder.ts';
-import { isoTime, systemClock, type Clock } from '../core/clock.ts';
+import { isoTime, systemClock } from '../core/clock.ts';
 import { whereIs } from '../erasure/find/where.ts';
 import { addRequests } from '../erasure/receive.ts';
 import { scanRequests } from '../erasure/scan/scan-requests.ts';
@@ -10,7 +10,7 @@ import { runEraseJob } from '../erasure/fence/restore-guard.ts';
 import { runExportJob } from '../worker/export-job.ts';
 import { runReconcileJob } from '../worker/reconcile-job.ts';
 import { runSyncJob } from '../worker/sync-job.ts';
-import { besideSandbox, startEmbeddedSandbox, unhurried } from './embedded-sandbox.ts';
+import { besideSandbox, clockOf, startEmbeddedSandbox, unhurried } from './embedded-sandbox.ts';
 
 /** One thing that the drill had to show. */
 type DrillStep = { step: string; passed: boolean };
@@ -37,10 +37,9 @@ export async function holdDrill(dataDir: string, signal: AbortSignal): Promise<D
   });
   try {
     // It follows the service's clock, which the drill moves past the weekly batch.
-    const clock: Clock = { now: () => sandbox.clock.now(), sleep: (ms, signal) => systemClock.sleep(ms, signal) };
     const quiet = { path: 'log.level', value: 'silent' };
     const set = [{ path: 'dataDir', value: dataDir }, quiet, ...unhurried];
-    const app = createApp({ ...besideSandbox(sandbox), clock }, { set });
+    const app = createApp({ ...besideSandbox(sandbox), clock: clockOf(sandbox) }, { set });
     try {
       const steps = await eraseCanary(app, signal, sandbox);
       const outcome = steps.every(({ passed }) => passed) ? 'passed' : 'failed';

@@ -36,6 +36,7 @@ export function dbtSources(all: readonly CurrentSnapshot[], wanted: readonly Pub
   const tables = wanted.flatMap((dataset) => {
     const rows = rowsOf(all, dataset);
     if (rows === null) return [];
+    const { key, keyRepeats } = publishedShapes[dataset];
     return {
       name: dataset,
       config: {
@@ -44,7 +45,7 @@ export function dbtSources(all: readonly CurrentSnapshot[], wanted: readonly Pub
         ...(passes !== null && isMirrored(dataset) && freshness(dataset, passes)),
       },
       columns: [
-        ...keyTests(dataset),
+        { name: key.name, data_tests: ['not_null', ...(keyRepeats ? [] : ['unique'])] },
         ...(dataset === 'passes' ? [{ name: 'verdict', data_tests: [newestAreComplete(rows)] }] : []),
       ],
     };
@@ -80,11 +81,6 @@ function freshness(dataset: PublishedDataset, passes: string): object {
       error_after: { count: 2 * staleHours, period: 'hour' },
     },
   };
-}
-
-function keyTests(dataset: PublishedDataset): object[] {
-  const { key, keyRepeats } = publishedShapes[dataset];
-  return [{ name: key.name, data_tests: ['not_null', ...(keyRepeats ? [] : ['unique'])] }];
 }
 
 function newestAreComplete(passes: string): object {

@@ -45,7 +45,7 @@ export function copyOptions(columns: readonly PublishedColumn[]): string {
  */
 export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> {
   const written: WrittenRows = { rows: 0, unrepresentable: 0 };
-  const batches = batchRows(file.rows, file.shape, written);
+  using batches = batchRows(file.rows, file.shape, written);
   let failure: { reason: unknown } | undefined;
   const feed = feedFunction(file.shape, () => {
     try {
@@ -68,8 +68,6 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
   } catch (error) {
     // DuckDB would wrap our own error and keep only its words.
     throw failure ? failure.reason : storageError('write a Parquet file', error);
-  } finally {
-    batches.return();
   }
   return written;
 }
@@ -118,13 +116,10 @@ function feedFunction(shape: DatasetShape, nextBatch: () => Batch | undefined): 
       if (!batch) chunk.rowCount = 0;
       else if (batch instanceof RowText) {
         chunk.setColumns([...shape.columns.map(() => [null]), [duckDbApi().blobValue(batch.bytes)]]);
-        release(batch.bytes);
+        // Gives the memory back at once, where nothing else is in it: V8 would collect it dozens of megabytes later.
+        const { buffer, length } = batch.bytes;
+        if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
       } else chunk.setColumns([...batch, batch[0]?.map(() => null) ?? []]);
     },
   });
-}
-
-/** Gives the memory of bytes back at once, where no others share it: V8 would collect it dozens of megabytes later. */
-function release({ buffer, length }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
 }

@@ -1,4 +1,4 @@
-import { keyKind, type PublishedDataset } from '../contract/datasets.ts';
+import { datasets, keyKind, type PublishedDataset } from '../contract/datasets.ts';
 import { type Identity, type Sighting, withoutReusableId } from '../contract/identity.ts';
 import { markSubjectRows } from './mark-rows.ts';
 import type { PublishedFiles } from './published-files.ts';
@@ -64,4 +64,25 @@ export async function locateIdentity(
 /** Whether rows of a dataset are about persons, so that an erasure removes them. Rows of the feed of deletions stay. */
 export function isPersonal(dataset: string): boolean {
   return keyKind(dataset) !== undefined;
+}
+
+/**
+ * The identifiers in every row of the wanted snapshots (`persons/20261120T125500.123Z`), in batches, as `searchParts` promises.
+ * Other columns are not read.
+ */
+export async function* readSightings(
+  published: PublishedFiles,
+  isWanted: (snapshot: string) => boolean,
+  signal: AbortSignal,
+): AsyncGenerator<Sighting[]> {
+  const parts = listPublishedParts(published).filter(
+    ({ dataset, snapshotId }) => isPersonal(dataset) && isWanted(`${dataset}/${snapshotId}`),
+  );
+  for await (const { rows } of searchParts(published, parts, { columns: identifyingColumns }, signal)) yield rows;
+}
+
+function identifyingColumns(dataset: PublishedDataset): string[] {
+  const { identifiers, heldIds, embeddedPerson, publishedFields } = datasets[dataset];
+  const names = new Set([...identifiers.map(({ name }) => name), heldIds?.name, embeddedPerson]);
+  return publishedFields.filter(({ name }) => names.has(name)).map(({ column }) => column);
 }

@@ -1,6 +1,6 @@
 import { visitCatalog } from '../bucket/catalog.ts';
 import { compareWithFolder } from '../bucket/follow.ts';
-import { openBucket, type Bucket, type Destination } from '../bucket/bucket.ts';
+import { openBucket, type Destination } from '../bucket/bucket.ts';
 import { destinationOf } from '../bucket/keep.ts';
 import { publisherIn, spellPublisher } from '../bucket/publisher.ts';
 import { systemClock } from '../core/clock.ts';
@@ -81,7 +81,8 @@ export async function checkBucket(
       code: 'service',
       hint: 'use a store that keeps to If-None-Match and If-Match: two publishers would overwrite each other',
     });
-  const locks = await locksOf(bucket);
+  const lock = await bucket.describeLock();
+  const locks = lock === null ? '' : `; Object Lock (${lock}) keeps old versions of erased people until it ends`;
   const differs = [
     named('missing', missing),
     named('different', different),
@@ -102,11 +103,6 @@ export async function checkBucket(
   if (others === '') return `${bucket.location} is equal to the published files: ${told}`;
   const fix = 'look at them: this program neither reads nor removes them, and they may hold erased people';
   return { state: 'warning', detail: `${told}; ${others}`, fix };
-}
-
-async function locksOf(bucket: Bucket): Promise<string> {
-  const lock = await bucket.describeLock();
-  return lock === null ? '' : `; Object Lock (${lock}) keeps old versions of erased people until it ends`;
 }
 
 function named(what: string, objects: readonly { path: string }[]): string {

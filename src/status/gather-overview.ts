@@ -69,14 +69,8 @@ const certifiedShown = 6;
 const freshPeriods = 2;
 
 /** Gathers the present state of all projects. A project that cannot be read has no content, and its `problem` says why. */
-export async function gatherOverview({
-  version,
-  worker,
-  sourceOf,
-  nowMs,
-  namesHeld,
-  pause,
-}: OverviewParts): Promise<Overview> {
+export async function gatherOverview(parts: OverviewParts): Promise<Overview> {
+  const { version, worker, sourceOf, nowMs, namesHeld, pause } = parts;
   const atMs = nowMs();
   const { startedAt, projects } = worker();
   const gathered: ProjectOverview[] = [];

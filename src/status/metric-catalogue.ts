@@ -3,7 +3,7 @@ import type { LedgerHead } from '../ledger/ledger-head.ts';
 import type { ProjectContent, ProjectOverview } from './overview.ts';
 
 /** One value of a metric. Labels hold names of this program and of the configuration, never personal data. */
-export type Sample = { labels: Readonly<Record<string, string>>; value: number };
+type Sample = { labels: Readonly<Record<string, string>>; value: number };
 
 /** A metric: its name is a public promise. Every sample has the label `project` besides those listed. */
 export type Metric = {

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { isHere } from '../job/worker-state.ts';
-import { metricCatalogue, type Sample } from './metric-catalogue.ts';
-import type { Overview, ProjectOverview } from './overview.ts';
+import { metricCatalogue } from './metric-catalogue.ts';
+import type { Overview } from './overview.ts';
 
 /** The content type of `/metrics`. */
 export const metricsType = Registry.PROMETHEUS_CONTENT_TYPE;
@@ -19,15 +19,12 @@ export function metricsText({ version, startedAt, projects }: Overview): Promise
     const options = { name, help, labelNames: ['project', ...labels], registers };
     const metric = name.endsWith('_total') ? new Counter(options) : new Gauge(options);
     for (const project of projects)
-      for (const sample of read(project).filter(({ labels: own }) => isOwn(project, name, own)))
-        metric.inc({ project: project.name, ...sample.labels }, sample.value);
+      for (const { labels: own, value } of read(project))
+        // Of a project of a cluster that this machine does not hold, it gives only that, and whether no machine works on it.
+        if (isHere(project) || name === 'analytics_mirror_project_here' || own['kind'] === 'unattended')
+          metric.inc({ project: project.name, ...own }, value);
   }
   return register.metrics();
-}
-
-/** Whether this machine gives a sample. Of a project of a cluster that it does not hold, it gives only that, and whether no machine works on it. */
-function isOwn(project: ProjectOverview, name: string, { kind }: Sample['labels']): boolean {
-  return isHere(project) || name === 'analytics_mirror_project_here' || kind === 'unattended';
 }
 
 /** Returns a reader of the process's own metrics (`process_*`, `nodejs_*`: memory, handles, load of the event loop). */

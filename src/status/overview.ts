@@ -4,7 +4,7 @@ import type { MirroredDataset, PagedDataset } from '../contract/datasets.ts';
 import type { LedgerHead } from '../ledger/ledger-head.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import type { DestinationStanding } from '../mirror/destinations.ts';
-import type { CertifiedRequest } from '../mirror/erasure-requests.ts';
+import type { CertifiedRequest, ErasureRequest } from '../mirror/erasure-requests.ts';
 import type { History } from '../mirror/history.ts';
 import type { LeaseHolder } from '../mirror/lease-rows.ts';
 import type { RowCounts } from '../mirror/read-rows.ts';
@@ -31,16 +31,11 @@ export type ListFreshness = {
 export type BudgetWindow = { lane: 'general' | 'recordings list'; requests: number; perSeconds: number; used: number };
 
 /** An open erasure request, without its subject. */
-export type OpenRequest = {
-  id: string;
-  state: RequestState;
+export type OpenRequest = Pick<ErasureRequest, 'id' | 'state' | 'receivedAt' | 'dueAt' | 'eventsExpectedBy'> & {
   /** How many persons it would erase or erases; null before they were looked for. */
   persons: number | null;
   /** The codes for which it is held or needs attention. */
   reasons: string[];
-  receivedAt: string;
-  dueAt: string;
-  eventsExpectedBy: string | null;
 };
 
 /** The state of all erasure requests. */

@@ -95,6 +95,7 @@ export function tabIcon(name: string): string | undefined {
 function answer(verdict: Verdict, projects: readonly ProjectOverview[], now: string): Markup {
   const [only] = projects;
   const isOne = projects.length === 1 && only;
+  const rest = verdict.reasons.length - reasonsMax;
   return html`<div class="answer">
       <span id="sign" data-part>${icon(verdict.tone)}</span>
       <div role="status"><h1 id="verdict">${verdict.sentence}</h1></div>
@@ -106,7 +107,7 @@ function answer(verdict: Verdict, projects: readonly ProjectOverview[], now: str
     <ul class="todo" id="todo" data-part>
       ${verdict.reasons.slice(0, reasonsMax).map((reason) => html`<li>${reasonText(reason, verdict.sentence, projects)}</li>`)}
     </ul>
-    ${restText(verdict.reasons.length - reasonsMax, 'thing')}`;
+    ${rest > 0 ? html`<p class="small">and ${countedText(rest, 'thing')} more</p>` : ''}`;
 }
 
 /** How many of several projects are well. */
@@ -123,21 +124,18 @@ function placeText({ name, service: { baseUrl, projectId }, dataDir }: ProjectOv
   ${baseUrl === null ? 'a service that is not configured' : new URL(baseUrl).host}, in ${dataDir}`;
 }
 
-function restText(count: number, noun: string): Markup | string {
-  return count > 0 ? html`<p class="small">and ${countedText(count, noun)} more</p>` : '';
-}
-
 /** A reason with what to do about it. What the headline has said already is not said again. */
 function reasonText(
   { tone, title, message, todo, section, projects: named }: Reason,
   headline: string,
   all: readonly ProjectOverview[],
 ): Markup {
-  const said = sentence(message);
+  const said = `${capital(message)}${message.endsWith('.') ? '' : '.'}`;
   const isSaid = headline.startsWith(title) && said.startsWith(`${title}.`);
   const words = isSaid ? said.slice(title.length + 2) || 'What to do' : said;
   const links = named.slice(0, namedMax).map((name) => {
-    const path = sectionPath(name, section, all);
+    const project = all.find((one) => one.name === name);
+    const path = `${all.length > 1 ? projectPath(name) : ''}#${project?.content ? section : 'schedule'}`;
     return html`<a class="of" href="${path}">${all.length > 1 ? name : 'Show'}</a> `;
   });
   const more = named.length - links.length;
@@ -147,10 +145,6 @@ function reasonText(
       <h2>${all.length > 1 ? html`${of} ${words}` : html`${words} ${of}`}</h2>
       ${todo.split('\n').map((line) => html`<p class="small">${withCode(capital(line))}</p>`)}
     </div>`;
-}
-
-function sentence(text: string): string {
-  return `${capital(text)}${text.endsWith('.') ? '' : '.'}`;
 }
 
 /** Hidden until the script is there that makes it work. */
@@ -198,12 +192,6 @@ function projectCards(projects: readonly ProjectOverview[], now: string): Markup
 /** The path of the page of one project. */
 function projectPath(name: string): string {
   return `/project/${encodeURIComponent(name)}`;
-}
-
-/** The path of the part of a page that shows more of a reason. */
-function sectionPath(name: string, section: Section, all: readonly ProjectOverview[]): string {
-  const project = all.find((one) => one.name === name);
-  return `${all.length > 1 ? projectPath(name) : ''}#${project?.content ? section : 'schedule'}`;
 }
 
 /** All about one project. Its commands name it. */

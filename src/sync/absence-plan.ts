@@ -1,4 +1,5 @@
 import { sha256 } from '../core/digest.ts';
+import type { Suspect } from '../mirror/suspects.ts';
 
 /** How absence is judged, from the settings. */
 export type AbsenceRules = {
@@ -11,13 +12,7 @@ export type AbsenceRules = {
 };
 
 /** What is known of a row that a complete pass did not see. */
-export type AbsentRow = {
-  key: string;
-  confirmations: number;
-  confirmedAt: string | null;
-  plan: string | null;
-  isApproved: boolean;
-};
+export type AbsentRow = Pick<Suspect, 'key' | 'confirmations' | 'confirmedAt' | 'plan' | 'isApproved'>;
 
 /** What is to be done with the absent rows of a dataset now. */
 export type AbsencePlan<T extends AbsentRow> = {

@@ -1,12 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isoTime, type Clock } from '../core/clock.ts';
+import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { isAgreed, presentOf } from '../core/present.ts';
 import { countedText, countText, secondText } from '../core/words.ts';
 import { pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { askForProject, isSingleCase, singleCasesMax, type Service } from '../client/service.ts';
-import type { Settings } from '../config/settings.ts';
-import type { Database } from '../mirror/database.ts';
 import { countDepartures, prepareCountDeparture } from '../mirror/departures.ts';
 import { listExpiredRecordings, prepareRemoveRow } from '../mirror/remove-rows.ts';
 import { countTable } from '../mirror/read-rows.ts';
@@ -30,14 +28,11 @@ import { personBatches, batchFrom, personsEach } from '../client/person-batches.
 import { askForRow, type Answer, askTogether } from './ask-for-row.ts';
 import { planAbsence, type AbsencePlan } from './absence-plan.ts';
 import { resultsByBatch } from '../core/batches.ts';
+import { transact } from '../mirror/transact.ts';
+import type { ServiceContext } from '../job/job-context.ts';
 
 /** What judging absence needs. */
-export type AbsenceParts = {
-  db: Database;
-  service: Service;
-  settings: Settings;
-  clock: Clock;
-  signal: AbortSignal;
+export type AbsenceParts = Pick<ServiceContext, 'db' | 'service' | 'settings' | 'clock' | 'signal'> & {
   /** Is called for each row whose deletion is certain, in the transaction that is about to remove it. */
   onDeletion?: ((dataset: PagedDataset, key: string) => void) | undefined;
   /** Is called when what the service has said of some rows is in the mirror. */
@@ -204,9 +199,9 @@ async function expireRecordings({ db, settings, clock, service, signal }: Absenc
     await nextTurn();
     signal.throwIfAborted();
     const at = isoTime(clock.now());
-    db.transaction(() => {
+    transact(db, () => {
       for (const rowKey of rowKeys.slice(first, first + rowsPerTransaction)) removeRow(rowKey, 'expired', at);
-    }).immediate();
+    });
   }
   return rowKeys.length;
 }
@@ -224,7 +219,7 @@ function prepareApply(
     const at = isoTime(clock.now());
     const latest = isoTime(presentOf({ clock, service }).latestMs);
     result.asked += 1;
-    db.transaction(() => {
+    transact(db, () => {
       if (answer.verdict === 'unknown') {
         result.waiting += 1;
         return;
@@ -248,6 +243,6 @@ function prepareApply(
       const ground = answer.verdict === 'merged' ? { mergedInto: String(answer.survivor['uuid']) } : undefined;
       removeRow(suspect.rowKey, reason, at, ground);
       result[reason] += 1;
-    }).immediate();
+    });
   };
 }

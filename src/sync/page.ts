@@ -46,7 +46,8 @@ export function readPage(body: unknown, window: Window, dataset: PagedDataset, p
   const quarantined: QuarantinedRow[] = [];
   const keys: string[] = [];
   const times: (bigint | null | undefined)[] = [];
-  const sent: Page['sent'] = results.every(isByRow) ? new Map() : undefined;
+  const isByRow = results.every((result) => result instanceof KnownRow || result instanceof SentRow);
+  const sent: Page['sent'] = isByRow ? new Map() : undefined;
   for (const result of results) {
     if (result instanceof KnownRow) {
       rows.push(result);
@@ -84,11 +85,6 @@ export function readPage(body: unknown, window: Window, dataset: PagedDataset, p
       count: count ?? null,
     },
   };
-}
-
-/** Whether a row comes of a page that was read row by row. */
-function isByRow(result: unknown): boolean {
-  return result instanceof KnownRow || result instanceof SentRow;
 }
 
 /** The sort time (microseconds) of a quarantined row; undefined if its time cannot be read either. */

@@ -1,10 +1,8 @@
-import { isoTime, type Clock } from '../core/clock.ts';
+import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { countText } from '../core/words.ts';
 import { datasets, type PagedDataset } from '../contract/datasets.ts';
-import type { Service } from '../client/service.ts';
 import type { Settings } from '../config/settings.ts';
-import type { Database } from '../mirror/database.ts';
 import {
   findUnfinishedPass,
   finishPass,
@@ -25,20 +23,17 @@ import { walk, type TakenPage, type WalkParts } from './walk.ts';
 import { beginWalk, judgePage, type WalkStep } from './walk-plan.ts';
 import { widestRowsOf, type WalkPlan } from './walk-windows.ts';
 import { parseWalkState, type WalkState, type Window } from './walk-state.ts';
+import { transact } from '../mirror/transact.ts';
+import type { ServiceContext } from '../job/job-context.ts';
 
 /** What a pass over a list needs. */
-export type SyncListParts = {
+export type SyncListParts = Pick<ServiceContext, 'db' | 'service' | 'settings' | 'clock' | 'signal'> & {
   dataset: PagedDataset;
   mode: PassMode;
   /** Whether an unfinished pass is taken up again, when it is young enough and was walked by the same plan and program. */
   resume: boolean;
   /** Where this run has begun the pass and has then given way: since when the pass stands still. Only that counts for its age. */
   stoodStillSinceMs?: number | undefined;
-  db: Database;
-  service: Service;
-  settings: Settings;
-  clock: Clock;
-  signal: AbortSignal;
   onProgress: WalkParts['onProgress'];
   /** Reads every row and keeps every index: the reference that tests hold fingerprints and first passes against. */
   isReference?: boolean;
@@ -50,7 +45,9 @@ const defaultDaysMax = 30;
 /** Makes one pass over a list and returns it, ended, with its verdict. Only a complete pass nominates unseen rows. */
 export async function syncList(parts: SyncListParts): Promise<Pass> {
   const { dataset, mode, db, service, settings, clock, signal, onProgress, isReference = false } = parts;
-  const plan = planOf(settings, dataset);
+  const { pageSize, overlap } = settings[dataset];
+  const { windowsMax } = settings.sync;
+  const plan: WalkPlan = { pageSize, widestRows: widestRowsOf(pageSize), overlap, windowsMax, restartsMax, roundsMax };
   const extraQuery = extraQueryOf(settings, dataset);
   const { passId, state } = beginOrResume(parts, plan, JSON.stringify({ ...plan, query: extraQuery }));
   const fingerprints = isReference ? undefined : openFingerprints(db, dataset, settings.service.jsonDepthMax);
@@ -87,20 +84,18 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
   let ended: Pass | undefined;
   /** Writes a page in one transaction: its rows, the evidence and the cursor are kept all or nothing. */
   const takePage = ({ rows, quarantined, sent, view }: Page, from: WalkState): TakenPage =>
-    db
-      .transaction(() => {
-        const { outcome, newRows } = writeRows({ rows, quarantined, sent, at: isoTime(clock.now()) }, passId);
-        const rowsNotStored = outcome.quarantined + outcome.fenced;
-        const judged = judgePage(plan, from, nameKnown(view, from.previous), newRows, rowsNotStored);
-        const step: WalkStep = outcome.isQuarantineFull
-          ? { next: 'end', state: judged.state, reason: 'too_many_unreadable' }
-          : judged;
-        savePass(step.state.evidence, outcome, JSON.stringify(step.state));
-        // With the last page: a pass that was killed between the two would walk beyond the end of its list.
-        if (step.next === 'end') ended = endPass(step.reason);
-        return { outcome, step };
-      })
-      .immediate();
+    transact(db, () => {
+      const { outcome, newRows } = writeRows({ rows, quarantined, sent, at: isoTime(clock.now()) }, passId);
+      const rowsNotStored = outcome.quarantined + outcome.fenced;
+      const judged = judgePage(plan, from, nameKnown(view, from.previous), newRows, rowsNotStored);
+      const step: WalkStep = outcome.isQuarantineFull
+        ? { next: 'end', state: judged.state, reason: 'too_many_unreadable' }
+        : judged;
+      savePass(step.state.evidence, outcome, JSON.stringify(step.state));
+      // With the last page: a pass that was killed between the two would walk beyond the end of its list.
+      if (step.next === 'end') ended = endPass(step.reason);
+      return { outcome, step };
+    });
   const reason = await walk(
     {
       plan,
@@ -138,12 +133,6 @@ export function extraQueryOf(settings: Settings, dataset: PagedDataset): Setting
 const restartsMax = 3;
 /** A list that is not newest first is walked until a whole round brings no new row, in at most so many rounds. */
 const roundsMax = 5;
-
-function planOf(settings: Settings, dataset: PagedDataset): WalkPlan {
-  const { pageSize, overlap } = settings[dataset];
-  const { windowsMax } = settings.sync;
-  return { pageSize, widestRows: widestRowsOf(pageSize), overlap, windowsMax, restartsMax, roundsMax };
-}
 
 /** An unfinished pass is taken up again if it began within so long, or has given way to others for no longer. */
 const resumedWithinMs = 24 * 3_600_000;

@@ -1,9 +1,8 @@
 import { shallowJson } from '../core/deep-json.ts';
-import { isoTime, type Clock } from '../core/clock.ts';
+import { isoTime } from '../core/clock.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
 import { askForEntries } from '../client/playlist-entries.ts';
-import { bodyOrMissing, type Service } from '../client/service.ts';
-import type { Database } from '../mirror/database.ts';
+import { bodyOrMissing } from '../client/service.ts';
 import {
   finishPass,
   noEvidence,
@@ -16,14 +15,12 @@ import {
 import { prepareWriteRows, replacePlaylistRecordings, type Member } from '../mirror/write-rows.ts';
 import type { QuarantinedRow } from '../mirror/quarantine.ts';
 import { rowReaders } from '../contract/row-readers.ts';
+import { transact } from '../mirror/transact.ts';
+import type { ServiceContext } from '../job/job-context.ts';
 
 /** What a pass over the configured playlists needs. */
-export type SyncPlaylistsParts = {
+export type SyncPlaylistsParts = Pick<ServiceContext, 'db' | 'service' | 'clock' | 'signal'> & {
   shortIds: readonly string[];
-  db: Database;
-  service: Service;
-  clock: Clock;
-  signal: AbortSignal;
 };
 
 /** The pass, and how many playlists the service told all recordings of (the documented answer has no body). */
@@ -34,13 +31,8 @@ export type SyncPlaylistsResult = { pass: Pass; membershipsTold: number };
  * id, keeps its copy; the pass is incomplete. A playlist whose recordings are not told, or not all of them, keeps those that are
  * known; the pass names it.
  */
-export async function syncPlaylists({
-  shortIds,
-  db,
-  service,
-  clock,
-  signal,
-}: SyncPlaylistsParts): Promise<SyncPlaylistsResult> {
+export async function syncPlaylists(parts: SyncPlaylistsParts): Promise<SyncPlaylistsResult> {
+  const { shortIds, db, service, clock, signal } = parts;
   const passId = startPass(db, {
     dataset: 'playlists',
     mode: 'full',
@@ -76,14 +68,12 @@ export async function syncPlaylists({
   }
   const evidence = { ...noEvidence, windows: shortIds.length };
   const at = isoTime(clock.now());
-  const { isQuarantineFull } = db
-    .transaction(() => {
-      const { outcome } = prepareWriteRows(db, 'playlists')({ rows, quarantined, at }, passId);
-      prepareSavePass(db, passId)(evidence, outcome, null);
-      noteUntold(db, passId, untold);
-      return outcome;
-    })
-    .immediate();
+  const { isQuarantineFull } = transact(db, () => {
+    const { outcome } = prepareWriteRows(db, 'playlists')({ rows, quarantined, at }, passId);
+    prepareSavePass(db, passId)(evidence, outcome, null);
+    noteUntold(db, passId, untold);
+    return outcome;
+  });
   const reason = isQuarantineFull ? 'too_many_unreadable' : missing > 0 ? 'not_found' : null;
   return { pass: finishPass(db, passId, reason, at), membershipsTold: shortIds.length - untold.length };
 }

@@ -91,7 +91,9 @@ export function judgePage(
   const known = isFirstRound ? page.keys.length - newRows - rowsNotStored : 0;
   const next = acceptPage(plan, { ...seen, stalls }, view, { isJoined, isFurther, known });
   if (stalls >= stallsMax) return endIncomplete(next, 'no_progress');
-  return page.isLast ? confirmEnd(plan, next, page, isOnlyPage(state)) : goOn(plan, next);
+  // Whether the walk has requested only the first page of the list.
+  const isOnlyPage = state.window.offset === 0 && state.previous === null && state.evidence.seams === 0;
+  return page.isLast ? confirmEnd(plan, next, page, isOnlyPage) : goOn(plan, next);
 }
 
 /** How many rows of a page are newer than all that the pass has seen: they were added to the list meanwhile. */
@@ -116,11 +118,6 @@ function standstillMaxOf(plan: WalkPlan, { evidence, limit, previous }: WalkStat
   const advance = Math.max(1, limit - shared);
   const most = 6 + Math.ceil(Math.log2(1 + rowsDistinct / shared)) + Math.ceil(rowsDistinct / advance);
   return previous?.isWithinMoment ? 2 * most : most;
-}
-
-/** Whether the walk has requested only the first page of the list. */
-function isOnlyPage({ window, previous, evidence }: WalkState): boolean {
-  return window.offset === 0 && previous === null && evidence.seams === 0;
 }
 
 /**

@@ -2,7 +2,7 @@ import { alertKinds, alertTable, configuredKey, type AlertKind } from '../config
 import type { ScheduledJob } from '../config/settings.ts';
 import { stateDiffers } from '../erasure/bound/compare.ts';
 import { bytesText, codeText, countedText, minuteText } from '../core/words.ts';
-import { isServiceCause, serviceCauses } from '../job/service-cause.ts';
+import { causeOf, serviceCauses } from '../job/service-cause.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 import { keptLogText } from '../mirror/log-size.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
@@ -70,7 +70,7 @@ export function alertsOf(
       (lastSuccessAt === null && standing.some((alert) => alert.kind === 'stale' && alert.job === job))
         ? [alertOf('stale', `${job} has not succeeded for two of its periods`, job)]
         : []),
-      ...(consecutiveFailures >= failuresMin && !isServiceCause(failing?.reason ?? '')
+      ...(consecutiveFailures >= failuresMin && !causeOf(failing?.reason ?? '')
         ? [
             alertOf(
               'failing',

@@ -97,12 +97,8 @@ function isOfUseBesidePass(db: Database, job: ScheduledJob): boolean {
 }
 
 async function exportAll(context: JobContext, kind: 'full' | 'delta'): Promise<JobResult> {
-  const source = openDatabaseReadOnly(context.settings.dataDir);
-  try {
-    return await runExportJob(context, { kind, datasets: null, source });
-  } finally {
-    source.close();
-  }
+  using source = openDatabaseReadOnly(context.settings.dataDir);
+  return await runExportJob(context, { kind, datasets: null, source });
 }
 
 /**

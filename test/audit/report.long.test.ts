@@ -12,7 +12,7 @@ import { findCertificate } from '../../src/audit/issued-certificates.ts';
 import { reportCsv } from '../../src/audit/report-csv.ts';
 import { gatherReport, type AuditReport } from '../../src/audit/report-data.ts';
 import { reportAnswer } from '../../src/audit/report-answer.ts';
-import { reportJson } from '../../src/audit/report-json.ts';
+import { reportJson } from '../../src/audit/report-data.ts';
 import { reportPage } from '../../src/audit/report-page.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { collectHistories } from '../../src/ledger/histories.ts';

@@ -1,3 +1,4 @@
+import { whatEnded } from '../../src/cli/program.ts';
 import { expect, test } from 'vitest';
 import { exitCodeOf, explainError, presentError } from '../../src/cli/errors.ts';
 import { AppError, type ErrorCode } from '../../src/core/errors.ts';
@@ -49,4 +50,11 @@ test.for(Object.entries(documented))('%s ends with %d', ([code, exitCode]) => {
 
 test.for([new Error('bug'), 'text', undefined])('what is not ours ends with 1', (thrown) => {
   expect(exitCodeOf(thrown)).toBe(1);
+});
+
+test('an error of closing the program does not hide the error before it', () => {
+  const first = new AppError('the first', { code: 'busy' });
+  const both = new SuppressedError(new Error('while closing'), first, 'both');
+  expect(whatEnded(both, new AbortController().signal)).toBe(first);
+  expect(whatEnded(first, new AbortController().signal)).toBe(first);
 });

@@ -31,6 +31,25 @@ test('the system’s code is read from errors only, and only when it is text', (
   expect(systemCode(undefined)).toBeUndefined();
 });
 
+test('the system’s code of the first error is read where closing a file fails too', () => {
+  const failing = (): void => {
+    using _file = {
+      [Symbol.dispose]: () => {
+        throw Object.assign(new Error('closing'), { code: 'EIO' });
+      },
+    };
+    throw Object.assign(new Error('full'), { code: 'ENOSPC' });
+  };
+  let thrown: unknown;
+  try {
+    failing();
+  } catch (error) {
+    thrown = error;
+  }
+  expect(thrown).toBeInstanceOf(SuppressedError);
+  expect(systemCode(thrown)).toBe('ENOSPC');
+});
+
 test('a branch that cannot be reached throws when it is', () => {
   expect(() => assertNever('new state' as never)).toThrow('unreachable: new state');
 });

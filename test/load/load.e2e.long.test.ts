@@ -47,6 +47,11 @@ test('a warehouse is loaded, held against what is published, and forgets who was
     code: 2,
     stderr: expect.stringContaining('no warehouse is named') as string,
   });
+  // The settings name its schema, too.
+  expect(await run('load', ...byDefault, '--schema', 'other')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--schema goes with --into') as string,
+  });
 });
 
 test('a password is refused on the command line, taken from the environment, and never shown', async () => {

@@ -120,18 +120,14 @@ async function withDatabase(
   work: (database: ClusterDatabase) => Promise<CommandResult>,
 ): Promise<void> {
   const flags = settingsFlags(command.optsWithGlobals<GlobalOptions>(), context.environment);
-  const { apps } = createProjectApps(context, flags);
-  const [{ clusterDatabase: database }] = apps;
-  try {
-    if (!database)
-      throw new AppError('no cluster is configured', {
-        code: 'usage',
-        hint: 'set cluster.database and cluster.storage (docs/cluster.md)',
-      });
-    printResult(context, command, await work(database));
-  } finally {
-    for (const app of apps.toReversed()) await app.close();
-  }
+  await using programs = createProjectApps(context, flags);
+  const [{ clusterDatabase: database }] = programs.apps;
+  if (!database)
+    throw new AppError('no cluster is configured', {
+      code: 'usage',
+      hint: 'set cluster.database and cluster.storage (docs/cluster.md)',
+    });
+  printResult(context, command, await work(database));
 }
 
 /** How much a project needs a person: the least first. */

@@ -2,14 +2,14 @@ import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { createApp, createProjectApps, type ProjectApps } from '../../app/app.ts';
+import { createApp, createProjectApps } from '../../app/app.ts';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { bytesText, countedText, shellWord } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import type { DemoErasure } from '../../rehearsal/demo-erasure.ts';
 import type { DemoReport } from '../../rehearsal/demo-report.ts';
-import { clockOf, demoSettings, runDemo, serveDemo } from '../../rehearsal/demo.ts';
-import { besideSandbox } from '../../rehearsal/embedded-sandbox.ts';
+import { demoSettings, runDemo, serveDemo } from '../../rehearsal/demo.ts';
+import { besideSandbox, clockOf } from '../../rehearsal/embedded-sandbox.ts';
 import { printResult, withApp, type CommandAction, type CommandContext } from '../command.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
 import { typedAs } from '../npm.ts';
@@ -51,7 +51,11 @@ export function define(command: Command, context: CommandContext): CommandAction
           });
           printResult(context, command, { json: report, text: demoText(report) });
         });
-        if (flags.keep) await keepWorking(createProjectApps(surroundings, settings), context, say);
+        if (!flags.keep) return;
+        await using programs = createProjectApps(surroundings, settings);
+        await runWorker(programs, context, (_worker, { statusUrl }) =>
+          say(`the worker runs beside the sandbox; its status page: ${statusUrl} (end it with Ctrl-C)`),
+        );
       } finally {
         await sandbox.close();
       }
@@ -68,17 +72,6 @@ function temporaryFolder(): string {
       hint: 'set TMPDIR to a folder that can be written, or name a folder with --data-dir',
       cause,
     });
-  }
-}
-
-/** Runs the worker beside the sandbox until it is stopped, and prints the address of its status page. */
-async function keepWorking(programs: ProjectApps, context: CommandContext, say: (line: string) => void): Promise<void> {
-  try {
-    await runWorker(programs, context, (_worker, { statusUrl }) =>
-      say(`the worker runs beside the sandbox; its status page: ${statusUrl} (end it with Ctrl-C)`),
-    );
-  } finally {
-    for (const app of programs.apps) await app.close();
   }
 }
 
@@ -106,12 +99,12 @@ Three queries to try, and what they answer now:
 ${queries
   .map(
     (answer) =>
-      `${tryIt(answer.on, answer.sql, dataDir)}\n${indent(
-        formatTable(
-          answer.columns,
-          answer.rows.map((row) => row.map(String)),
-        ),
-      )}`,
+      `${tryIt(answer.on, answer.sql, dataDir)}\n${formatTable(
+        answer.columns,
+        answer.rows.map((row) => row.map(String)),
+      )
+        .replaceAll(/^/gm, '    ')
+        .trimEnd()}\n`,
   )
   .join('\n')}
 The erased people:   ${typedAs} erase list --data-dir ${folder}
@@ -156,8 +149,4 @@ function tryIt(on: string, sql: string, dataDir: string): string {
   // Between double quotes, since the statement has single ones.
   const word = `"${sql.replaceAll(/[$"\\`]/g, String.raw`\$&`)}"`;
   return on === 'SQLite' ? `  ${typedAs} query --data-dir ${shellWord(dataDir)} ${word}\n` : `  duckdb -c ${word}\n`;
-}
-
-function indent(text: string): string {
-  return text.replaceAll(/^/gm, '    ').trimEnd().concat('\n');
 }

@@ -31,6 +31,8 @@ export function define(command: Command, context: CommandContext): CommandAction
       run: (app, ids: string[], { all }: { all?: boolean }) => {
         if (ids.length === 0 && !all)
           throw new AppError('no request is named', { code: 'usage', hint: 'name requests, or give --all' });
+        const heldIds = ({ db }: JobContext): string[] =>
+          listRequests(db, 'open').flatMap(({ id, state }) => (state === 'held' ? [id] : []));
         return decide(app, context, 'approved', (job) => (all ? heldIds(job) : ids), approveRequest);
       },
     };
@@ -106,11 +108,6 @@ function attestationIn({ settings }: App, { consumer, report }: AcknowledgeFlags
     throw new AppError(`there is no file ${path}`, { code: 'usage', hint: 'name the report, and sign it' });
   }) as [Buffer, Buffer];
   return readAttestation({ report: bytes, signature: signature.toString(), consumer }, settings.export.fence);
-}
-
-function heldIds({ db }: JobContext): string[] {
-  const held = listRequests(db, 'open').filter(({ state }) => state === 'held');
-  return held.map(({ id }) => id);
 }
 
 /** Applies one step to each request, as one run, and prints the ids. */

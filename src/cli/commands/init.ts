@@ -16,14 +16,7 @@ import { examine } from '../../status/doctor.ts';
 import { ask, askUntilRead } from '../ask.ts';
 import { printResult, withApp, type CommandAction, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import {
-  isProjectId,
-  projectQuestion,
-  readAddress,
-  readPreset,
-  readProjectId,
-  type SeenProjects,
-} from '../init-answers.ts';
+import { projectQuestion, readAddress, readPreset, readProjectId, type SeenProjects } from '../init-answers.ts';
 import { findingsTable } from './doctor.ts';
 import { planText } from './plan.ts';
 
@@ -82,7 +75,8 @@ Examples:
       };
       const given = flags.projectId ?? (environment['MIRROR_PROJECT_ID'] || undefined);
       const projectId =
-        given !== undefined && isProjectId(given)
+        // Nobody has to be asked for an id, and nothing but an id is all of digits.
+        given !== undefined && /^\d+$/.test(given)
           ? given
           : await chooseProject(open(null, preset.pathPrefix), { given, choose, signal });
       const { findings, plan, pathPrefix } = await trySettings(

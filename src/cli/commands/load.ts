@@ -37,6 +37,11 @@ Examples:
   analytics-mirror load
   analytics-mirror load --into clickhouse://loader@ch.example.com:8443 --schema analytics`,
     run: async (app, given: { into?: string; schema: string; consumer?: string }) => {
+      if (given.into === undefined && command.getOptionValueSource('schema') === 'cli')
+        throw new AppError('--schema goes with --into', {
+          code: 'usage',
+          hint: 'give both, or set export.load.schema',
+        });
       const { consumers, load } = app.settings.export;
       const consumer = given.consumer ?? (given.into === undefined ? load.consumer : null);
       if (consumer !== null && !consumers.includes(consumer))

@@ -39,14 +39,10 @@ Examples:
   analytics-mirror run --set schedule.export=null --set 'schedule.head="*/5 * * * *"'`,
     act: async () => {
       const flags = settingsFlags(command.optsWithGlobals<GlobalOptions>(), context.environment);
-      const programs = createProjectApps(context, flags);
-      try {
-        await runWorker(programs, context, (worker, urls) =>
-          printResult(context, command, startText(worker, urls, isoTime(programs.clock.now()))),
-        );
-      } finally {
-        for (const app of programs.apps.toReversed()) await app.close();
-      }
+      await using programs = createProjectApps(context, flags);
+      await runWorker(programs, context, (worker, urls) =>
+        printResult(context, command, startText(worker, urls, isoTime(programs.clock.now()))),
+      );
     },
   };
 }

@@ -4,26 +4,14 @@ import { AppError } from '../../core/errors.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { countText, durationText } from '../../core/words.ts';
 import { LiveOptions } from '../../sandbox/live/live-data.ts';
-import { faultKinds, type FaultKind } from '../../sandbox/faults/fault-plan.ts';
+import { faultKinds } from '../../sandbox/faults/fault-plan.ts';
 import { profileNames, type ProfileName } from '../../sandbox/open-sandbox-store.ts';
 import { parseRateLimits, type RateLimit } from '../../sandbox/rate-limits.ts';
-import { startSandbox } from '../../sandbox/sandbox.ts';
+import { startSandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
 import { typedAs } from '../npm.ts';
 import { printResult, type CommandAction, type CommandContext } from '../command.ts';
 
-type SandboxFlags = {
-  persons: number;
-  recordings: number;
-  seed: number;
-  hostile?: boolean;
-  port: number;
-  dir?: string;
-  profile: ProfileName;
-  live?: Partial<LiveOptions>;
-  churn?: number;
-  faults?: FaultKind;
-  rate?: RateLimit[];
-};
+type SandboxFlags = SandboxOptions & { profile: ProfileName; rate?: RateLimit[] };
 
 /** Defines `sandbox`: serves the documented service on loopback until it is stopped. */
 export function define(command: Command, context: CommandContext): CommandAction {

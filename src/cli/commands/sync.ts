@@ -40,13 +40,14 @@ Examples:
   analytics-mirror sync persons --mode head
   analytics-mirror sync recordings --fresh --json`,
     run: async (app, named: MirroredDataset[], { mode, fresh }: SyncFlags) => {
-      if (named.includes('playlists') && app.settings.playlists.shortIds.length === 0)
+      const hasPlaylists = app.settings.playlists.shortIds.length > 0;
+      if (named.includes('playlists') && !hasPlaylists)
         throw new AppError('no playlist is configured', {
           code: 'usage',
           hint: "name them by short id: --set 'playlists.shortIds=[…]'; the service has no list of them",
         });
       const result = await syncNow(app, context, {
-        datasets: named.length > 0 ? named : defaultDatasets(app),
+        datasets: named.length > 0 ? named : hasPlaylists ? mirroredDatasets : pagedDatasets,
         mode,
         resume: fresh !== true,
       });
@@ -74,8 +75,4 @@ async function lookAtBudget(budget: Budget, lane: Lane): Promise<BudgetLook> {
   if (pausedUntil !== null) return { requestsLeft, waits: { until: pausedUntil, why: 'the service (429)' } };
   if (usedUpUntilMs === null) return { requestsLeft, waits: null };
   return { requestsLeft, waits: { until: isoTime(usedUpUntilMs), why: 'the budget' } };
-}
-
-function defaultDatasets({ settings }: App): readonly MirroredDataset[] {
-  return settings.playlists.shortIds.length > 0 ? mirroredDatasets : pagedDatasets;
 }

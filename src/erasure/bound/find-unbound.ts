@@ -16,8 +16,9 @@ import { removeDamaged } from '../../snapshot/publish.ts';
 import { bringUp } from '../fence/restore-guard.ts';
 import { differingFences, type Difference } from './differences.ts';
 import { bindKeys, differenceError, compareWithLedger } from './compare.ts';
-import { readSightings } from '../../snapshot/read-sightings.ts';
+import { readSightings } from '../../snapshot/subject-rows.ts';
 import { identifiersOf } from '../find/closure.ts';
+import { transact } from '../../mirror/transact.ts';
 
 /** What was found not to be as the ledger says, and the erased persons that were found in the mirror and in published files. */
 export type Found = {
@@ -45,7 +46,7 @@ export async function findUnbound(context: JobContext): Promise<Found> {
   let inMirror: FencedIdentifier[] = [];
   if (isFenceBehind(db, ledger)) {
     const differing = await differingFences(db, ledger, dataDir);
-    db.transaction(() => raiseFencesAgain(db, ledger, dataDir, differing)).immediate();
+    transact(db, () => raiseFencesAgain(db, ledger, dataDir, differing));
     inMirror = await findFencedIdentifiers(db, signal);
   }
   const isFirst = !ledger.bound.publications.isBegun();

@@ -80,7 +80,10 @@ export async function startIdentities(
     return answer;
   };
   const rowsOf: EmailRows = Map.groupBy(shownEmails, ({ email }) => email);
-  const toldOf = toldHolders(context);
+  // The persons, by uuid, that open requests name because each has a distinct id of a subject, and these ids.
+  const toldOf = new Map<string, string>();
+  for (const { id } of listRequests(db, 'open'))
+    for (const [uuid, distinctId] of holdersOf(context, id)) toldOf.set(uuid, distinctId);
   const answers = await inBatches(subjects, { atOnce }, async ({ id, given, identity: known, shown: before }) => {
     const answer =
       before === null ? await ask((...asking) => askService(...asking, questionsOf(given, rowsOf), toldOf)) : null;
@@ -174,14 +177,6 @@ function questionsOf(given: readonly GivenIdentifier[], rowsOf: EmailRows): Give
         if (emailKey(leaf) === key) spellings.add(leaf);
     return [...spellings].slice(0, spellingsMax).map((spelling) => ({ kind, value: spelling }));
   });
-}
-
-/** The persons, by uuid, that open requests name because each has a distinct id of a subject, and these ids. */
-function toldHolders(context: AskContext): Map<string, string> {
-  const told = new Map<string, string>();
-  for (const { id } of listRequests(context.db, 'open'))
-    for (const [uuid, distinctId] of holdersOf(context, id)) told.set(uuid, distinctId);
-  return told;
 }
 
 /** The persons that the service shows under the given identifiers, and whether each of its answers can be used. */

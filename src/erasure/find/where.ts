@@ -75,12 +75,15 @@ export async function whereIs(
   }));
   const fencing = new Set(fencedBy(db, [...identifiersIn(identity)]));
   const requests = listRequests(db, 'all');
+  const asked = new Set(given.map(givenKey));
+  const namesThem = (id: string): boolean =>
+    (boxDetailsOf(context, id)?.given ?? []).some((one) => asked.has(givenKey(one)));
   return {
     access,
     whereabouts: {
       places: [...tables, ...files].filter(({ rows }) => rows > 0),
       requests: requests
-        .filter(({ id }) => fencing.has(id) || namesSame(boxDetailsOf(context, id)?.given ?? [], given))
+        .filter(({ id }) => fencing.has(id) || namesThem(id))
         .map(({ id, state, receivedAt }) => ({ id, state, receivedAt })),
       erasedBy: requests.findLast(({ id }) => fencing.has(id))?.id ?? null,
       isShared: scope !== undefined && (scope.isShared || scope.personsNamed.length > 1),
@@ -99,9 +102,4 @@ function withJson(dataset: PagedDataset, row: Columns): Record<string, unknown> 
       ? (readJson(value, parseExactJson) ?? value)
       : value;
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, valueOf(name, value ?? null)]));
-}
-
-function namesSame(some: readonly GivenIdentifier[], others: readonly GivenIdentifier[]): boolean {
-  const keys = new Set(others.map(givenKey));
-  return some.some((one) => keys.has(givenKey(one)));
 }

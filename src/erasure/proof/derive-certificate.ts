@@ -46,7 +46,7 @@ export function deriveCertificate(
     locally_verified_at: verified.at,
     deleted_upstream_at: history.deletedUpstreamAt,
     ended_at: endedAt,
-    days: daysBegun(received.at, endedAt),
+    days: Math.max(0, Math.ceil((Date.parse(endedAt) - Date.parse(received.at)) / 86_400_000)),
     is_late: endedAt > dueAt,
     weakest_assurance: weakest.assurance,
     targets,
@@ -112,8 +112,4 @@ function scanOf({
   ...rest
 }: NonNullable<RequestHistory['verify']>): Certificate['scan']['verify'] {
   return { ...rest, passed_over: passedOver, ...(leftOut === undefined ? {} : { left_out: leftOut }) };
-}
-
-function daysBegun(from: string, to: string): number {
-  return Math.max(0, Math.ceil((Date.parse(to) - Date.parse(from)) / 86_400_000));
 }

@@ -8,7 +8,6 @@ import type { Settings } from '../../config/settings.ts';
 import type { UpstreamTarget } from '../../ledger/target.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { listTargets, type ErasureTarget, type TargetChange } from '../../mirror/erasure-targets.ts';
-import type { Subject } from '../request/box.ts';
 import { callAttentionOnce, note, type RequestRef } from '../request/target-journal.ts';
 import { together, type StepContext } from '../request/together.ts';
 
@@ -61,12 +60,6 @@ export function isDue(context: TimeContext, target: ErasureTarget | undefined): 
 export function isLately({ clock }: TimeContext, { updatedAt }: ErasureTarget, withinMs: number): boolean {
   const agoMs = clock.now() - Date.parse(updatedAt);
   return agoMs >= 0 && agoMs < withinMs;
-}
-
-/** When a subject's newest known person was created, by the service's clock; null where that is unknown. */
-export function lastCreatedAt({ db }: Pick<UpstreamContext, 'db'>, { id, createdAt }: Subject): string | null {
-  const person = listTargets(db, id).find(({ target }) => target === 'upstream.person');
-  return person?.sentCreatedAt ?? createdAt;
 }
 
 /** A wait, with its beginning. `lastsMs`: from now; or `until`, a time (ISO 8601 UTC). */

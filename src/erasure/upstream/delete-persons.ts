@@ -10,6 +10,7 @@ import { eachSubject, openTarget, raiseRefusal, type UpstreamContext } from './c
 import { beginRequest, deletesRecordings, noteRequested, takeRequestBack } from './requested-recordings.ts';
 import type { LivingPerson } from './look-up-person.ts';
 import { z } from 'zod';
+import { transact } from '../../mirror/transact.ts';
 
 const count = z.int().min(0).nullish();
 
@@ -187,11 +188,9 @@ async function deleteBatch(
   const taken = readBulkAnswer(reply.body, ids.length);
   // As an answer that was lost: the next look-ups tell.
   if (!taken) return;
-  context.db
-    .transaction(() => {
-      for (const each of batch) noteTaken(context, each, { taken, date: reply.date }, sent);
-    })
-    .immediate();
+  transact(context.db, () => {
+    for (const each of batch) noteTaken(context, each, { taken, date: reply.date }, sent);
+  });
   // Those are sent again, after a pause.
   if (taken.failed.size > 0) await pause(context, subjects);
 }
@@ -255,7 +254,7 @@ async function unlessFailed<T extends object>(
       uncountAttempt(context, subject);
       takeRequestBack(context, subject);
     };
-    context.db.transaction(() => subjects.forEach(takeAllBack)).immediate();
+    transact(context.db, () => subjects.forEach(takeAllBack));
     if (error.code === 'refused' || error.code === 'quota') throw error;
     if (failed === 'none') for (const subject of subjects) countInVain(inVain, subject, error);
     return { failed };

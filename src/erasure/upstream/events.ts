@@ -25,6 +25,7 @@ import {
   type Judgement,
 } from './events-plan.ts';
 import { askForDeletions } from './queued-deletions.ts';
+import { transact } from '../../mirror/transact.ts';
 
 const target = 'upstream.events';
 
@@ -149,20 +150,18 @@ export function noteAccepted(
   const dateMs = serviceTimeMs(date);
   const shownMs = dateMs ?? nowMs;
   const timeMs = shownMs < nowMs - 30 * dayMs ? nowMs : shownMs;
-  context.db
-    .transaction(() => {
-      const sentBy = openTarget(context, subject, 'upstream.person')?.sentBy ?? null;
-      note(context, subject, 'upstream.person', {
-        ...(sentBy === null && dateMs !== undefined ? { sentBy: isoTime(dateMs) } : {}),
-        status: isWhole ? 'waiting' : 'pending',
-        reason: null,
-        confirmations: 0,
-        notBefore: null,
-      });
-      noteQueued(context, subject, timeMs);
-      if (dateMs !== undefined) noteSentAfter(context, subject, dateMs);
-    })
-    .immediate();
+  transact(context.db, () => {
+    const sentBy = openTarget(context, subject, 'upstream.person')?.sentBy ?? null;
+    note(context, subject, 'upstream.person', {
+      ...(sentBy === null && dateMs !== undefined ? { sentBy: isoTime(dateMs) } : {}),
+      status: isWhole ? 'waiting' : 'pending',
+      reason: null,
+      confirmations: 0,
+      notBefore: null,
+    });
+    noteQueued(context, subject, timeMs);
+    if (dateMs !== undefined) noteSentAfter(context, subject, dateMs);
+  });
 }
 
 /** Notes that the deletion of a subject's events was queued at a time. What is in doubt of them stays in doubt. */

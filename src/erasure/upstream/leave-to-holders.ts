@@ -3,6 +3,7 @@ import { noteHolders } from '../../mirror/request-box.ts';
 import { boxOf, closeBox, holdersOf, type BoxContext } from '../request/box.ts';
 import { note, type RequestRef } from '../request/target-journal.ts';
 import { openTarget } from './context.ts';
+import { transact } from '../../mirror/transact.ts';
 
 const target = 'upstream.person';
 
@@ -16,9 +17,9 @@ export function leaveToHolders(context: Parameters<typeof note>[0] & BoxContext,
   if (!box) throw new Error('an open request without its box');
   const isSent = (openTarget(context, request, target)?.attempts ?? 0) > 0;
   const sharedWith = [...new Set([...(box.sharedWith ?? []), ...holdersOf(context, request.id).keys()])];
-  db.transaction(() => {
+  transact(db, () => {
     noteHolders(db, request.id, []);
     note(context, request, target, { status: isSent ? 'waiting' : 'pending', reason: null, notBefore: null });
     updateRequest(db, request.id, { box: closeBox(context, request.id, { ...box, sharedWith }) });
-  }).immediate();
+  });
 }

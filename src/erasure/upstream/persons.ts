@@ -14,7 +14,6 @@ import {
   confirmPause,
   eachSubject,
   isDue,
-  lastCreatedAt,
   openTarget,
   raise,
   waitOf,
@@ -164,7 +163,12 @@ function takeStep(
     confirmations: context.settings.deletions.confirmations,
     queues,
   };
-  const known = { createdAt: lastCreatedAt(context, subject), persons, sharedWith: subject.sharedWith ?? [], going };
+  const known = {
+    createdAt: person.sentCreatedAt ?? subject.createdAt,
+    persons,
+    sharedWith: subject.sharedWith ?? [],
+    going,
+  };
   const step: PersonStep = hasComeBack(subject, look)
     ? { do: 'call', reason: 'recreated' }
     : planPerson(person, look, known, limits);

@@ -6,6 +6,7 @@ import { intend, note } from '../request/target-journal.ts';
 import { eventsExpectedBy } from './events-plan.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { isDue, isLately, openTarget, waitOf, type UpstreamContext } from './context.ts';
+import { transact } from '../../mirror/transact.ts';
 
 // Live services delete a person's recordings together with the person, some time later, when a parameter says so. Its
 // presence counts, so it is sent only where it is true. Services that have the endpoint of bulk deletion are asked. Only the
@@ -32,14 +33,12 @@ export function beginRequest(context: UpstreamContext, subjects: readonly Subjec
   if (open.length === 0) return;
   intend(context, open, target);
   const wait = waitOf(context, { until: eventsExpectedBy(presentOf(context).latestMs) });
-  context.db
-    .transaction(() => {
-      for (const subject of open) {
-        const attempts = (openTarget(context, subject, target)?.attempts ?? 0) + 1;
-        note(context, subject, target, { attempts, ...wait, confirmations: 0 });
-      }
-    })
-    .immediate();
+  transact(context.db, () => {
+    for (const subject of open) {
+      const attempts = (openTarget(context, subject, target)?.attempts ?? 0) + 1;
+      note(context, subject, target, { attempts, ...wait, confirmations: 0 });
+    }
+  });
 }
 
 /** Notes that the service took the request; `isQueued`: its answer says that the recordings are queued for deletion. */

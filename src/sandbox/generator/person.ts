@@ -11,7 +11,9 @@ export function generatePerson(
   id: number,
   { previous, hostile }: { previous?: NewPerson | undefined; hostile: boolean },
 ): NewPerson {
-  const { name, ascii } = generateName(random);
+  const usual = `${random.pick(firstNames)} ${random.pick(lastNames)}`;
+  const name = random.oneIn(12) ? random.pick(unusualNames) : usual;
+  const ascii = asciiName(usual);
   // Now and then two people share one address, as colleagues and families do.
   const address = id % 60 === 2 ? 'shared.inbox@example.org' : `${ascii}.${id}@${random.pick(domains)}`;
   const { properties, email } = generateProperties(random, id, { email: address, hostile });
@@ -72,12 +74,6 @@ const unusualNames = [
   'Hubert Blaine Wolfeschlegelsteinhausenbergerdorff '.repeat(5).trim(),
   '',
 ] as const;
-
-/** A name, and an ASCII form of it for addresses. One in twelve is unusual. */
-function generateName(random: SeededRandom): { name: string; ascii: string } {
-  const name = `${random.pick(firstNames)} ${random.pick(lastNames)}`;
-  return { name: random.oneIn(12) ? random.pick(unusualNames) : name, ascii: asciiName(name) };
-}
 
 const asciiNames = new Map<string, string>();
 

@@ -62,17 +62,13 @@ function queryParameter([name, field, required]: ReturnType<typeof fieldsOf>[num
   return { name, in: 'query', required, ...form };
 }
 
-/** The part of the service an endpoint belongs to: `persons`, `playlists`, … */
-function groupOf(name: string): string {
-  return name.slice(0, name.indexOf('.'));
-}
-
 function operation(name: string, endpoint: Route['row'], examples: Examples): object {
   const { scope, body, status, summary, isOutsideProjects } = endpoint;
   return {
     operationId: name,
     summary,
-    tags: [groupOf(name)],
+    // The part of the service an endpoint belongs to: `persons`, `playlists`, …
+    tags: [name.slice(0, name.indexOf('.'))],
     security: [{ personalApiKey: scope === null ? [] : [scope] }],
     ...(scope !== null && { 'x-required-scope': scope }),
     parameters: [

@@ -19,16 +19,15 @@ export const keysRefused = 'This action does not support personal API key access
 
 /** The routes of section 4.4 in which a live service differs from the document. */
 export function liveRecordingRoutes(options: LiveOptions): Route[] {
-  const { recordingsLimitMax, deletesRecordings, bulkDeletesRecordings } = options;
   return [
     // They come first, because `/session_recordings/:id` matches their path too.
-    ...deletionRoutes({ deletesRecordings, bulkDeletesRecordings }),
+    ...deletionRoutes(options),
 
     route(
       'recordings.list',
       { ...endpoints['recordings.list'], query: LiveRecordingQuery },
       ({ query }, { store, change, projects }) => {
-        const { limit, offset } = clampedWindow(query, limitDefault, recordingsLimitMax);
+        const { limit, offset } = clampedWindow(query, limitDefault, options.recordingsLimitMax);
         const since = sinceMicros(query.date_from, change.atMs);
         const { rows } = store.ghosts.recordings({ limit, offset }, since);
         const { positions: following } = store.ghosts.recordings({ limit: 1, offset: offset + limit }, since);
@@ -50,10 +49,7 @@ export function liveRecordingRoutes(options: LiveOptions): Route[] {
  * Recordings are deleted by their id, at once. Where the service does not do it, the method is not allowed. The call for many
  * is there for every caller but keys, unless an option says otherwise.
  */
-function deletionRoutes({
-  deletesRecordings,
-  bulkDeletesRecordings,
-}: Pick<LiveOptions, 'deletesRecordings' | 'bulkDeletesRecordings'>): Route[] {
+function deletionRoutes({ deletesRecordings, bulkDeletesRecordings }: LiveOptions): Route[] {
   if (!deletesRecordings) return [];
   return [
     route('recordings.bulk_delete', optionalEndpoints['recordings.bulk_delete'], ({ body }, { store }) => {

@@ -66,7 +66,8 @@ export function personWriter(database: Database.Database, { seed, log }: { seed:
       const { id } = person;
       const before = propertiesOf(person);
       const fields = isJsonObject(properties) ? properties : {};
-      const keys = changedKeys(before, fields);
+      const all = new Set([...Object.keys(before), ...Object.keys(fields)]);
+      const keys = [...all].filter((key) => jsonOf(before, key) !== jsonOf(fields, key));
       const text = JSON.stringify(properties);
       if (keys.length === 0 && (isJsonObject(properties) || text === person.properties)) return;
       const email = typeof fields['email'] === 'string' ? fields['email'] : null;
@@ -88,11 +89,6 @@ export function propertiesOf(person: PersonRow): JsonObject {
 
 function jsonOf(properties: JsonObject, key: string): string | null {
   return Object.hasOwn(properties, key) ? JSON.stringify(properties[key]) : null;
-}
-
-function changedKeys(before: JsonObject, after: JsonObject): string[] {
-  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...keys].filter((key) => jsonOf(before, key) !== jsonOf(after, key));
 }
 
 /** The uuid of a person that is created while the service runs: in the form of version 4, the same each time. */

@@ -1,0 +1,10 @@
+import { closeSync, openSync } from 'node:fs';
+
+/** An open file, by its number. It is closed when it is disposed of. */
+export type OpenFile = Disposable & { descriptor: number };
+
+/** Opens a file as Node's `openSync` does, to be held with `using`. Throws the system's error. */
+export function openFile(path: string, flags: string | number, mode?: number): OpenFile {
+  const descriptor = openSync(path, flags, mode);
+  return { descriptor, [Symbol.dispose]: () => closeSync(descriptor) };
+}
