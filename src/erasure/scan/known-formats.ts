@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { datasets } from '../../contract/datasets.ts';
+import { publishedDatasets } from '../../contract/datasets.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { readCheckpoint } from '../../ledger/checkpoint.ts';
 import { readLines } from '../../ledger/entry-file.ts';
@@ -34,9 +34,14 @@ const formats: readonly [(place: string) => boolean, (bytes: Buffer, place: stri
 ];
 
 /** Names of files and folders that are the same in every data folder, as far as they are long enough to be searched for. */
-const fixedNames = [
-  ...Object.keys(datasets),
-  ...[basename(currentPlace), manifestName, 'version-hint.text', 'entries.jsonl', 'public-keys.txt', 'certificates'],
+const fixedNames: readonly string[] = [
+  basename(currentPlace),
+  manifestName,
+  'version-hint.text',
+  'entries.jsonl',
+  'public-keys.txt',
+  'certificates',
+  ...publishedDatasets,
 ];
 const namePatterns = [snapshotIdPattern, partPattern, tableFilePattern, /^\d{9}\.txt$/];
 
