@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import process from 'node:process';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -27,9 +29,10 @@ const lookEveryMs = 100;
 const answerBytesMax = 256 * 1024 * 1024;
 
 /**
- * Runs a file of this program, which calls `answerApart`, as a process with an empty environment. It gets `lines` on standard input:
- * every user of the machine can read arguments. Resolves to its result; that process is gone then. Rejects with its failure, with
- * the signal's reason, with what `overLimit` returns, and with `storage` where it cannot be started or ends without an answer.
+ * Runs a file of this program, which calls `answerApart`, as a process. Its environment names the cache of compiled code and nothing
+ * else. It gets `lines` on standard input: every user of the machine can read arguments. Resolves to its result; that process is
+ * gone then. Rejects with its failure, with the signal's reason, with what `overLimit` returns, and with `storage` where it cannot be
+ * started or ends without an answer.
  */
 export async function runApart(
   file: string,
@@ -37,7 +40,10 @@ export async function runApart(
   { signal, what, flags = [], timeoutMs = Infinity, overLimit = () => undefined }: Apart,
 ): Promise<unknown> {
   signal.throwIfAborted();
-  const child = spawn(process.execPath, [...flags, file], { env: {}, stdio: ['pipe', 'pipe', 'ignore'] });
+  const cache = getCompileCacheDir();
+  // Node names a folder of its version in the one that it is given.
+  const env = cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) };
+  const child = spawn(process.execPath, [...flags, file], { env, stdio: ['pipe', 'pipe', 'ignore'] });
   let reason: unknown;
   const end = (because: unknown): void => {
     reason ??= because;
