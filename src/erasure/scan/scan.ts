@@ -126,8 +126,15 @@ async function* takeRows(
 /** Reports the matches that no row of others excuses. Reads rows that were not judged only as long as matches wait. */
 async function settle(scan: Scan): Promise<void> {
   if (scan.sought) scan.lessons ??= readAll(scan);
-  while (scan.search.isWaiting() && (await scan.lessons?.next())?.done === false);
+  // To ask which matches wait costs much where they are many.
+  for (let batches = 1; scan.search.isWaiting() && (await learn(scan.lessons, batches)); batches *= 2);
   scan.search.report();
+}
+
+/** Reads so many batches of rows. Returns whether there were so many. */
+async function learn(lessons: Scan['lessons'], batches: number): Promise<boolean> {
+  for (let batch = 0; batch < batches; batch += 1) if ((await lessons?.next())?.done !== false) return false;
+  return true;
 }
 
 /** What these rows say of subjects has been judged, or will be. */

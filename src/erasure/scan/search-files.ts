@@ -77,15 +77,17 @@ const hiddenName = '(a name)';
 
 /** Prepares the search of files and names. */
 export function createRawSearch(needles: Needles, shared: SharedText, findings: Findings): RawSearch {
-  const waiting = new Map<string, Match>();
+  const waiting = new Set<Match>();
   const open = (place: string, file?: string, encoding?: Encoding): ShingleStream => {
     const where = { file, isFeed: isFeedPlace(place) };
+    const inStream = new Map<number, Match>();
     return needles.search.openStream((shingle) => {
-      if (shared.has(shingle, where)) return;
-      const key = `${shingle} ${encoding} ${place}`;
-      const match = waiting.get(key) ?? { shingle, place, where, encoding, count: 0 };
-      match.count += 1;
-      waiting.set(key, match);
+      const known = inStream.get(shingle);
+      if (known) known.count += 1;
+      if (known || shared.has(shingle, where)) return;
+      const match = { shingle, place, where, encoding, count: 1 };
+      inStream.set(shingle, match);
+      waiting.add(match);
     });
   };
   const hides = (name: string): boolean => {
@@ -115,11 +117,11 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
         .map((name) => (hides(name) ? hiddenName : name))
         .join('/'),
     isWaiting: () => {
-      for (const [key, { shingle, where }] of waiting) if (shared.has(shingle, where)) waiting.delete(key);
+      for (const match of waiting) if (shared.has(match.shingle, match.where)) waiting.delete(match);
       return waiting.size > 0;
     },
     report: () => {
-      for (const { shingle, place, encoding, count } of waiting.values())
+      for (const { shingle, place, encoding, count } of waiting)
         for (const owner of needles.ownersOf(shingle))
           findings.addRaw(owner.subject, place, encoding ?? owner.encoding, count);
       waiting.clear();
