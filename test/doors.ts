@@ -239,7 +239,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_844,
   mirror: 7_318,
   publish: 7_736,
-  erasure: 10_352,
+  erasure: 10_361,
   operate: 10_820,
   anchor: 320,
   cluster: 2_956,
