@@ -45,7 +45,7 @@ const fixedNames: readonly string[] = [
 ];
 const namePatterns = [snapshotIdPattern, partPattern, tableFilePattern, /^\d{9}\.txt$/];
 
-/** Whether this program gives a name to files or folders, whoever is mirrored: it says nothing of anybody. */
+/** Whether a name is one that this program gives to files or folders. Such a name says nothing of a person. */
 export function isOwnName(name: string): boolean {
   return fixedNames.includes(name) || namePatterns.some((pattern) => pattern.test(name));
 }

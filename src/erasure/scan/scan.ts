@@ -94,7 +94,7 @@ function identitiesOf({ subjects }: ScanTask): ScanTask['subjects'][number]['ide
   return subjects.map(({ identity }) => identity);
 }
 
-// Each step yields after each file, and in between.
+// Each step yields after some rows, or after a file.
 
 async function* readMirror(scan: Scan): AsyncGenerator<void> {
   if (scan.db) yield* takeRows(scan, mirrorPlace, decodeMirror(scan.db, scan.judge, scan.sought));

@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { fstatSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemCode } from '../../core/errors.ts';
+import { openFile } from '../../core/open-file.ts';
 import { isOwnName } from './known-formats.ts';
 import { type Encoding, type Findings, mirrorPlace } from './scan-task.ts';
 import type { Needles } from './needles.ts';
@@ -148,19 +149,15 @@ const chunkBytes = 1 << 20;
  * Bounded memory. Throws the system's error.
  */
 export function readRaw(path: string, search: ShingleStream): { bytes: number; unread: string | undefined } {
-  const descriptor = openSync(path, 'r');
-  try {
-    const readAt: ReadAt = (offset, length) => {
-      const buffer = Buffer.allocUnsafe(length);
-      return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
-    };
-    let bytes = 0;
-    for (let chunk = readAt(0, chunkBytes); chunk.length > 0; chunk = readAt(bytes, chunkBytes)) {
-      search(chunk);
-      bytes += chunk.length;
-    }
-    return { bytes, unread: whyUnread(path, readAt, fstatSync(descriptor).size) };
-  } finally {
-    closeSync(descriptor);
+  using file = openFile(path, 'r');
+  const readAt: ReadAt = (offset, length) => {
+    const buffer = Buffer.allocUnsafe(length);
+    return buffer.subarray(0, readSync(file.descriptor, buffer, 0, length, offset));
+  };
+  let bytes = 0;
+  for (let chunk = readAt(0, chunkBytes); chunk.length > 0; chunk = readAt(bytes, chunkBytes)) {
+    search(chunk);
+    bytes += chunk.length;
   }
+  return { bytes, unread: whyUnread(path, readAt, fstatSync(file.descriptor).size) };
 }
