@@ -56,19 +56,21 @@ function isOpen({ ids }: Asked, { requests }: Mirrored): boolean {
   return ids.length === 0 || ids.some((id) => !hasEnded(requests.get(id)?.state ?? ''));
 }
 
-function isUnfenced({ ids, isApproved }: Asked, { requests }: Mirrored): boolean {
-  return !isApproved && ids.some((id) => ['received', 'scoped', 'held'].includes(requests.get(id)?.state ?? ''));
+function isUnfenced({ ids }: Asked, { requests }: Mirrored): boolean {
+  return ids.some((id) => ['received', 'scoped', 'held'].includes(requests.get(id)?.state ?? ''));
 }
 
 /**
- * Until a request is fenced, whoever asks the service learns all names that the person has there. Whom both the service and the mirror
- * show as a person of its own by then, after a split, is somebody else.
+ * Until a request is fenced, whoever asks the service learns all names that the person has there, if no operator has said who is meant.
+ * Whom both the service and the mirror show as a person of its own by then, after a split, is somebody else.
  */
-function learn(world: World, { names, people }: Asked, { persons }: Mirrored): void {
+function learn(world: World, { names, people, isApproved }: Asked, { persons }: Mirrored): void {
   if (isDarkened(world)) return;
   const isShown = (uuid: string): boolean => names.has(uuid) && !world.service.away.has(uuid);
   const meant = people.flatMap((uuid) => (isShown(uuid) ? (world.service.state.persons.get(uuid) ?? []) : []));
-  for (const each of meant) for (const name of namesOf(world, each, persons.get(each.uuid)?.ids ?? [])) names.add(name);
+  if (!isApproved)
+    for (const each of meant)
+      for (const name of namesOf(world, each, persons.get(each.uuid)?.ids ?? [])) names.add(name);
   for (const { uuid, distinctIds } of world.service.state.persons.values())
     if (!people.includes(uuid) && distinctIds.every((id) => persons.get(uuid)?.ids.includes(id)))
       for (const name of [uuid, ...distinctIds]) names.delete(name);
