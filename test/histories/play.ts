@@ -67,10 +67,9 @@ function isUnfenced({ ids }: Asked, { requests }: Mirrored): boolean {
 function learn(world: World, { names, people, isApproved }: Asked, { persons }: Mirrored): void {
   if (isDarkened(world)) return;
   const isShown = (uuid: string): boolean => names.has(uuid) && !world.service.away.has(uuid);
-  const meant = people.flatMap((uuid) => (isShown(uuid) ? (world.service.state.persons.get(uuid) ?? []) : []));
-  if (!isApproved)
-    for (const each of meant)
-      for (const name of namesOf(world, each, persons.get(each.uuid)?.ids ?? [])) names.add(name);
+  const asked = isApproved ? [] : people.filter(isShown);
+  const meant = asked.flatMap((uuid) => world.service.state.persons.get(uuid) ?? []);
+  for (const each of meant) for (const name of namesOf(world, each, persons.get(each.uuid)?.ids ?? [])) names.add(name);
   for (const { uuid, distinctIds } of world.service.state.persons.values())
     if (!people.includes(uuid) && distinctIds.every((id) => persons.get(uuid)?.ids.includes(id)))
       for (const name of [uuid, ...distinctIds]) names.delete(name);
