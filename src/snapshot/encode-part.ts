@@ -42,15 +42,19 @@ export async function encodePart(
   const removedOf = await countGoneOf(connection, subjects);
   const trimmedName = trimmedColumn(part.dataset);
   const key = publishedShapes[part.dataset].key.name;
-  const reading = { key, columns: columns.map(({ name }) => name), trimmedName };
+  const nameOf = ({ name }: { name: string }): string =>
+    name === trimmedName
+      ? `CASE WHEN ${sqlName(key)} IN (SELECT key FROM trimmed) THEN NULL ELSE ${sqlName(name)} END`
+      : sqlName(name);
+  const compared = columns.map(nameOf).join(', ');
   const isKept = `file_row_number NOT IN (SELECT row FROM gone)`;
   const kept = trimmed === 0 || trimmedName === undefined ? '*' : `* REPLACE (${trimSql(trimmedName)})`;
-  const { print: before } = await readRows(connection, part.path, reading, isKept);
+  const { print: before } = await readRows(connection, part.path, compared, isKept);
   await connection.run(
     `COPY (SELECT ${kept} FROM ${parquetRows([part.path])} WHERE ${isKept})
       TO ${sqlText(to.path)} ${copyOptions(columns)}`,
   );
-  const { print: after, rows } = await readRows(connection, to.path, reading, 'true');
+  const { print: after, rows } = await readRows(connection, to.path, compared, 'true');
   await mark(connection, to.path);
   const left = await countMarks(connection);
   if (rows !== part.file.rows - gone || before !== after)
@@ -72,23 +76,18 @@ function refused({ dataset, snapshotId, file }: PublishedPart, what: string): Ap
   });
 }
 
-type Reading = { key: string; columns: readonly string[]; trimmedName: string | undefined };
-
 /**
- * The rows of a part `where`. `print`: their number and the sums of hashes of each row with its place among them. It is the same
- * as long as the rows and their order are the same.
+ * The rows of a part `where`. `print`: their number and the sum of hashes of what is compared of each row, with its place among
+ * them. It is the same as long as the rows and their order are the same.
  */
 async function readRows(
   connection: DuckDBConnection,
   path: string,
-  { key, columns, trimmedName }: Reading,
+  compared: string,
   where: string,
 ): Promise<{ print: string; rows: number }> {
   // On the connection's one thread, rows are numbered in the order of the file.
-  const hashOf = (names: readonly string[]): string => `hash("row place", ${names.map(sqlName).join(', ')})`;
-  const found = await connection.runAndReadAll(`SELECT count(*),
-      sum(CASE WHEN ${sqlName(key)} IN (SELECT key FROM trimmed) THEN 0 ELSE ${hashOf(columns)} END),
-      sum(${hashOf(columns.filter((name) => name !== trimmedName))})
+  const found = await connection.runAndReadAll(`SELECT count(*), sum(hash("row place", ${compared}))
     FROM (SELECT *, row_number() OVER () AS "row place" FROM ${parquetRows([path])} WHERE ${where})`);
   const [sums] = found.getRows();
   return { print: String(sums), rows: Number(sums?.[0]) };

@@ -34,7 +34,7 @@ export type Serving = {
   moments: Moments;
 };
 
-type Row = { key: string; time: bigint; isLost: boolean };
+type Row = { key: string; time: bigint; isUntimed: boolean; isLost: boolean };
 
 /**
  * A list that is newest first and changes while it is paged, as a live service's do: it is served from two stores that
@@ -56,6 +56,7 @@ export class DriftingList {
     this.newest = BigInt(size) * 10n;
     this.rows = Array.from({ length: size }, (_value, index) => ({
       key: `row-${index}`,
+      isUntimed: this.isUntimed(index),
       time: this.newest - BigInt(Math.floor(Math.min(index, Math.max(0, size - oldest)) / rows)) * 10n,
       isLost: false,
     }));
@@ -68,7 +69,8 @@ export class DriftingList {
         for (let index = 0; index < drift.count; index += 1) {
           this.newest += 10n;
           this.created += 1;
-          this.rows.unshift({ key: `new-${this.created}`, time: this.newest, isLost: false });
+          const isUntimed = this.isUntimed(this.created);
+          this.rows.unshift({ key: `new-${this.created}`, time: this.newest, isUntimed, isLost: false });
         }
         break;
       case 'delete':
@@ -101,7 +103,7 @@ export class DriftingList {
     const counts = { right: this.rows.length, wrong: Math.floor(this.rows.length / 3), missing: null };
     return {
       keys: rows.map(({ key }) => key),
-      times: placeUntimed(rows.map((row) => (this.isUntimed(row) ? undefined : row.time))),
+      times: placeUntimed(rows.map((row) => (row.isUntimed ? undefined : row.time))),
       received: rows.length,
       isLast,
       nextOffset: isLast || !this.serving.tellsNext ? null : end,
@@ -111,15 +113,19 @@ export class DriftingList {
 
   /** The rows in their order, and those of one moment in any. */
   private shuffleMoments(rows: readonly Row[]): Row[] {
-    return rows
-      .map((row) => ({ row, draw: this.random() }))
-      .toSorted((a, b) => (a.row.time === b.row.time ? a.draw - b.draw : a.row.time > b.row.time ? -1 : 1))
-      .map(({ row }) => row);
+    const shuffled: Row[] = [];
+    let first = 0;
+    for (const [at, row] of rows.entries()) {
+      if (row.time !== rows[first]?.time) first = at;
+      const drawn = first + Math.floor(this.random() * (at - first + 1));
+      shuffled.push(shuffled[drawn] ?? row);
+      shuffled[drawn] = row;
+    }
+    return shuffled;
   }
 
-  private isUntimed({ key }: Row): boolean {
+  private isUntimed(number: number): boolean {
     // Runs of such rows, and single ones.
-    const number = Number(key.replace(/\D/g, ''));
     return Math.floor(number / (1 + (number % 3))) % 10 < this.serving.untimed;
   }
 
