@@ -1,5 +1,5 @@
 import { readCertificates, type TimeStamp } from '../../docs/verifier/verify.mjs';
-import { AppError, systemCode } from '../core/errors.ts';
+import { AppError, systemCode, usageError } from '../core/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import { checkpointOfSize, listCheckpointSizes, type Checkpoint } from '../ledger/checkpoint.ts';
 import { entriesPath, readLines } from '../ledger/entry-file.ts';
@@ -53,7 +53,7 @@ function certificatesIn(file: string): ReturnType<typeof readCertificates> {
 }
 
 function wrong(message: string): AppError {
-  return new AppError(message, { code: 'usage', hint: 'correct `audit.anchors` in the settings' });
+  return usageError(message, 'correct `audit.anchors` in the settings');
 }
 
 /** How far an anchor reaches. Times are ISO 8601 UTC. */

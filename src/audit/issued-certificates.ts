@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { sha256 } from '../core/digest.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { readCertificate } from '../erasure/proof/certificate.ts';
 import { issuedText, readCertificateFile, type IssuingSettings } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
@@ -31,12 +31,12 @@ export function findCertificate(
   const history = requireHistory(histories.all(), idOrPrefix);
   const issued = history.certified.at(-1);
   if (!issued || issued.sha256 === null)
-    throw new AppError(`request ${history.request} has no certificate`, {
-      code: 'usage',
-      hint: issued
+    throw usageError(
+      `request ${history.request} has no certificate`,
+      issued
         ? 'it ended without one'
         : 'one is issued once everything is reached: `erase show` tells what is still open',
-    });
+    );
   const present = readCertificateFile(settings.dataDir, history.request, issued.generation);
   const text =
     present ?? issuedText(settings, history, { origin: readLedgerOrigin(settings.dataDir), digest: issued.sha256 });
@@ -77,16 +77,16 @@ export function refuseSuperseded(
   if (isWanted === true) return;
   const { request, generation } = certificate;
   if (isShownAgain(dataDir, request))
-    throw new AppError(`the service has shown the person of request ${request} again since its certificate`, {
-      code: 'usage',
-      hint: 'run `analytics-mirror reconcile`: it asks the service, and records what is true now; with --superseded the certificate is written all the same',
-    });
+    throw usageError(
+      `the service has shown the person of request ${request} again since its certificate`,
+      'run `analytics-mirror reconcile`: it asks the service, and records what is true now; with --superseded the certificate is written all the same',
+    );
   if (later.length === 0) return;
   const said = later.map(({ at, says }) => `${says} (${at.slice(0, 10)})`).join(', ');
-  throw new AppError(`the certificate of request ${request}, generation ${generation}, is superseded: ${said}`, {
-    code: 'usage',
-    hint: '`erase show` tells how the request stands; with --superseded it is written all the same, and says so',
-  });
+  throw usageError(
+    `the certificate of request ${request}, generation ${generation}, is superseded: ${said}`,
+    '`erase show` tells how the request stands; with --superseded it is written all the same, and says so',
+  );
 }
 
 /** Whether a pass has seen the person of a request at the service, and no reconciliation has recorded it yet. */
@@ -102,8 +102,8 @@ function requireHistory(histories: Iterable<RequestHistory>, idOrPrefix: string)
   const found = [...histories].filter(({ request }) => request.startsWith(prefix));
   const [history] = found;
   if (history && found.length === 1 && prefix.length >= 4) return history;
-  throw new AppError('there is no request of that id on the ledger, or several begin so', {
-    code: 'usage',
-    hint: '`erase list --all` shows every request with its id',
-  });
+  throw usageError(
+    'there is no request of that id on the ledger, or several begin so',
+    '`erase list --all` shows every request with its id',
+  );
 }

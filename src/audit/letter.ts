@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import type { Certificate } from '../erasure/proof/certificate.ts';
 import { isHere, readTarget } from '../ledger/target.ts';
 import type { TargetResult } from '../ledger/vocabulary.ts';
@@ -30,10 +30,10 @@ export function letterText(
 ): string {
   const { origin, basis, request, targets, consumers, stated } = certificate;
   if (origin !== 'manual')
-    throw new AppError(`request ${request} was made by this program: nobody asked for it`, {
-      code: 'usage',
-      hint: 'write to those who have asked; `analytics-mirror erase list --all` names who did',
-    });
+    throw usageError(
+      `request ${request} was made by this program: nobody asked for it`,
+      'write to those who have asked; `analytics-mirror erase list --all` names who did',
+    );
   const words = letterWords[language];
   const day = (at: string): string =>
     new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(at));

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type * as Signature from '@smithy/signature-v4';
 import type { Settings } from '../config/settings.ts';
 import type { TransportRequest } from '../client/transport.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import { explainBucketError } from './bucket-error.ts';
 import { type BucketTools, openStore } from './store.ts';
 
@@ -28,10 +28,10 @@ export async function openSigner(
   const signer = new SignatureV4({ service: sigv4, credentials, region, sha256 });
   const { protocol, host, hostname } = new URL(uri);
   await Promise.resolve(region()).catch((): never => {
-    throw new AppError(`the region for which requests to ${uri} are signed is not known`, {
-      code: 'usage',
-      hint: 'set export.s3.region, or AWS_REGION',
-    });
+    throw usageError(
+      `the region for which requests to ${uri} are signed is not known`,
+      'set export.s3.region, or AWS_REGION',
+    );
   });
   return async ({ method, path, body }) => {
     const { pathname, searchParams } = new URL(path, uri);

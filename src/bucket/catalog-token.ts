@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { post } from '../client/post.ts';
 import { readPrivateFile } from '../config/private-file.ts';
 import type { Settings } from '../config/settings.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 
 /** A token is sent in a header: it is printable ASCII without blanks. */
 const tokenForm = /^[\x21-\x7e]+$/;
@@ -54,5 +54,5 @@ export async function catalogToken(
 }
 
 function unfit(what: string, hint: string): AppError {
-  return new AppError(`export.catalog.${what}`, { code: 'usage', hint });
+  return usageError(`export.catalog.${what}`, hint);
 }

@@ -1,5 +1,5 @@
 import type { CommanderError } from 'commander';
-import { AppError, type ErrorCode } from '../core/errors.ts';
+import { AppError, type ErrorCode, usageError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 
 /** The exit codes that a command can end with. */
@@ -45,7 +45,7 @@ export function explainError(error: unknown, where: string): unknown {
 export function explainCommandLine({ code, message }: CommanderError): AppError {
   const isHelp = code === 'commander.help';
   const words = message.replace(/^error: /, '').replace(/(Expected \d+ arguments? but got \d+): .*$/s, '$1');
-  return new AppError(isHelp ? 'no command is given' : words, { code: 'usage', hint: 'add --help for help' });
+  return usageError(isHelp ? 'no command is given' : words, 'add --help for help');
 }
 
 /** An error as it is shown. The message of a foreign error may hold personal data, so only its name is shown. */

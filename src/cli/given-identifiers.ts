@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
 import { trimBlanks } from '../contract/email.ts';
 import { identifierForms as kinds } from '../contract/given-identifier.ts';
-import { AppError, systemCode } from '../core/errors.ts';
+import { AppError, systemCode, usageError } from '../core/errors.ts';
 import type { GivenIdentifier } from '../erasure/request/box.ts';
 
 /** The options that name persons, as they were given. */
@@ -64,17 +64,14 @@ export async function readGiven(options: GivenOptions, source: string | undefine
     return [];
   });
   if (problems.length > 0)
-    throw new AppError(`${problems.length} of ${rows.length} identifiers cannot be read:\n${listed(problems)}`, {
-      code: 'usage',
-      hint: 'write a line for each, as kind,value; nothing was done',
-    });
+    throw usageError(
+      `${problems.length} of ${rows.length} identifiers cannot be read:\n${listed(problems)}`,
+      'write a line for each, as kind,value; nothing was done',
+    );
   if (blanks.length > 0)
-    throw new AppError(
+    throw usageError(
       `${blanks.length} of ${rows.length} identifiers are distinct ids that begin or end with a blank:\n${listed(blanks)}`,
-      {
-        code: 'usage',
-        hint: 'with the blank, a distinct id is another one: remove the blanks there, or add --keep-blanks if they belong to the distinct ids; nothing was done',
-      },
+      'with the blank, a distinct id is another one: remove the blanks there, or add --keep-blanks if they belong to the distinct ids; nothing was done',
     );
   return given;
 }
@@ -96,14 +93,11 @@ function refuseOtherTables(rows: readonly GivenRow[]): void {
     : isColumn
       ? 'one column of a spreadsheet'
       : 'a table of a spreadsheet';
-  throw new AppError(
+  throw usageError(
     `the identifiers are not lines of kind,value (${Object.keys(kinds).join(', ')}): they look like ${form}`,
-    {
-      code: 'usage',
-      hint: isOfAddresses
-        ? 'write email, before each address, and leave a header out; nothing was done'
-        : 'write a line for each person, as kind,value, such as email,ann@example.com; nothing was done',
-    },
+    isOfAddresses
+      ? 'write email, before each address, and leave a header out; nothing was done'
+      : 'write a line for each person, as kind,value, such as email,ann@example.com; nothing was done',
   );
 }
 
@@ -123,10 +117,10 @@ function listed(lines: readonly string[]): string {
 export async function requireGiven(options: GivenOptions, source: string | undefined): Promise<GivenIdentifier[]> {
   const given = await readGiven(options, source);
   if (given.length > 0) return given;
-  throw new AppError('no person is named', {
-    code: 'usage',
-    hint: 'name each person with --file, - (standard input), --uuid, --id, --distinct-id or --email',
-  });
+  throw usageError(
+    'no person is named',
+    'name each person with --file, - (standard input), --uuid, --id, --distinct-id or --email',
+  );
 }
 
 async function readBytes(file: string): Promise<Buffer> {
@@ -134,10 +128,10 @@ async function readBytes(file: string): Promise<Buffer> {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new AppError(`cannot read the file of identifiers: ${resolve(file)} (${systemCode(error) ?? 'unknown'})`, {
-      code: 'usage',
-      hint: 'name a CSV file of kind,value lines, or - for standard input',
-    });
+    throw usageError(
+      `cannot read the file of identifiers: ${resolve(file)} (${systemCode(error) ?? 'unknown'})`,
+      'name a CSV file of kind,value lines, or - for standard input',
+    );
   }
 }
 
@@ -173,10 +167,10 @@ function decodeIdentifiers(bytes: Buffer): string {
 }
 
 function wrongEncoding(found: string): AppError {
-  return new AppError(`the identifiers are ${found}`, {
-    code: 'usage',
-    hint: 'save the file as UTF-8 (in a spreadsheet: CSV UTF-8, separated by commas); nothing was done',
-  });
+  return usageError(
+    `the identifiers are ${found}`,
+    'save the file as UTF-8 (in a spreadsheet: CSV UTF-8, separated by commas); nothing was done',
+  );
 }
 
 /** A first field that a kind and another separator than a comma begin. */
@@ -197,19 +191,16 @@ function parseRows(text: string): GivenRow[] {
   } catch (error) {
     // The parser's message quotes the text.
     const line = error instanceof CsvError && typeof error['lines'] === 'number' ? ` (line ${error['lines']})` : '';
-    throw new AppError(`the identifiers are not CSV${line}`, {
-      code: 'usage',
-      hint: 'put values that hold commas or quotes in double quotes',
-    });
+    throw usageError(`the identifiers are not CSV${line}`, 'put values that hold commas or quotes in double quotes');
   }
   for (const { record, line } of rows) {
     const [, separator] = separated.exec(record[0] ?? '') ?? [];
     if (separator === undefined) continue;
     const found = separator === ';' ? 'semicolons' : separator === '|' ? 'bars' : 'tabs';
-    throw new AppError(`the identifiers are separated by ${found} (line ${line}), and commas are expected`, {
-      code: 'usage',
-      hint: 'save the file as CSV with commas, in UTF-8: a line for each, as kind,value; nothing was done',
-    });
+    throw usageError(
+      `the identifiers are separated by ${found} (line ${line}), and commas are expected`,
+      'save the file as CSV with commas, in UTF-8: a line for each, as kind,value; nothing was done',
+    );
   }
   const isHeader = rows[0]?.record[0]?.trim().toLowerCase() === 'kind';
   return rows.slice(isHeader ? 1 : 0).map(({ record, line }) => {

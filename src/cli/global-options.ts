@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { findDefaultFile } from '../config/default-file.ts';
 import type { Environment } from '../config/environment.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import type { SettingsFlags } from '../config/load-settings.ts';
 import { logLevels } from '../config/log-levels.ts';
 import { parseSettingValue } from '../config/setting-value.ts';
@@ -63,9 +63,6 @@ function collectSetting(
 export function splitPair(option: string, text: string): [name: string, value: string] {
   const at = text.indexOf('=');
   if (at < 1)
-    throw new AppError(`${option} takes name=value`, {
-      code: 'usage',
-      hint: `write it as ${option} name=value, in quotes where it holds spaces`,
-    });
+    throw usageError(`${option} takes name=value`, `write it as ${option} name=value, in quotes where it holds spaces`);
   return [text.slice(0, at), text.slice(at + 1)];
 }

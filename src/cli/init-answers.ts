@@ -1,7 +1,7 @@
 import { httpUrlProblem } from '../config/addresses.ts';
 import { presetNames, presets, type Preset, type PresetName } from '../config/presets.ts';
 import type { ListedProject } from '../contract/projects.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 
 /** The projects that a key sees. `isWhole`: the service has named all of them. Null where it names none to this key. */
 export type SeenProjects = { projects: readonly ListedProject[]; isWhole: boolean } | null;
@@ -43,7 +43,7 @@ export function readProjectId(text: string, seen: SeenProjects): string {
       '--project-id',
     );
   const message = seen === null ? unlisted : 'the key sees no project, so the project has to be named';
-  throw new AppError(message, { code: 'usage', hint: whereIdStands });
+  throw usageError(message, whereIdStands);
 }
 
 /** The question for the project, and the answer that suggests itself. */
@@ -61,5 +61,5 @@ function namesOf(projects: readonly ListedProject[]): string {
 }
 
 function missing(message: string, option: string): AppError {
-  return new AppError(message, { code: 'usage', hint: `name it with ${option}` });
+  return usageError(message, `name it with ${option}`);
 }

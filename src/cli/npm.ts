@@ -4,7 +4,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import type { Environment } from '../config/environment.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 
 /** What people type for this program: built JavaScript is the installed command, TypeScript is a checkout. */
 export const typedAs = import.meta.url.endsWith('.ts') ? 'npm run --silent mirror --' : 'analytics-mirror';
@@ -54,10 +54,10 @@ export function refuseTakenOptions(command: Command, environment: Environment): 
   const names = optionNames(command).filter((name) => name !== 'yes');
   const taken = names.find((name) => environment[`npm_config_${name.replaceAll('-', '_')}`]);
   if (taken)
-    throw new AppError(`npm has taken --${taken} for itself`, {
-      code: 'usage',
-      hint: 'write `--` before the command: npm run --silent mirror -- …',
-    });
+    throw usageError(
+      `npm has taken --${taken} for itself`,
+      'write `--` before the command: npm run --silent mirror -- …',
+    );
 }
 
 /** The names of the options that a command takes, with those of the commands above it. */

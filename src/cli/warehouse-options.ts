@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readSecret, type Environment } from '../config/environment.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import { warehousePlace, type WarehousePlace } from '../load/address.ts';
 
 /** Adds the option that names the schema of a warehouse. */
@@ -18,9 +18,6 @@ export function givenWarehouse(address: string, schema: string, environment: Env
   const password = readSecret(environment, 'MIRROR_WAREHOUSE_PASSWORD', 'password', problems);
   const [problem] = problems;
   if (problem !== undefined)
-    throw new AppError(problem, {
-      code: 'usage',
-      hint: 'set MIRROR_WAREHOUSE_PASSWORD or MIRROR_WAREHOUSE_PASSWORD_FILE',
-    });
+    throw usageError(problem, 'set MIRROR_WAREHOUSE_PASSWORD or MIRROR_WAREHOUSE_PASSWORD_FILE');
   return warehousePlace(address, schema, password);
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Undici from 'undici';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 
 /**
  * What connects to addresses outside. An `https` address is reached through the proxy that HTTPS_PROXY names, but for the hosts of
@@ -14,10 +14,7 @@ export function openAgent(options: Undici.Agent.Options = {}): Undici.Dispatcher
     return new EnvHttpProxyAgent({ ...options, httpProxy: '' });
   } catch {
     // The address is not repeated: it may hold a password.
-    throw new AppError('HTTPS_PROXY is no address of a proxy', {
-      code: 'usage',
-      hint: 'give it as http://host:port, or unset it',
-    });
+    throw usageError('HTTPS_PROXY is no address of a proxy', 'give it as http://host:port, or unset it');
   }
 }
 

@@ -1,6 +1,6 @@
 import { isLoopback } from '../config/addresses.ts';
 import type { Settings } from '../config/settings.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 
 /** A service's address without a path, and the project in it. */
 type ConfiguredProject = { origin: string; projectId: string };
@@ -39,10 +39,10 @@ function requireProject(settings: Settings, apiKey: string | null): ConfiguredPr
     ...(apiKey === null ? ['the API key (MIRROR_API_KEY or MIRROR_API_KEY_FILE)'] : []),
   ];
   if (baseUrl === null || projectId === null || apiKey === null)
-    throw new AppError(`not configured: ${missing.join(', ')}`, {
-      code: 'usage',
-      hint: 'set what is missing; `analytics-mirror sandbox` serves a project to try things on',
-    });
+    throw usageError(
+      `not configured: ${missing.join(', ')}`,
+      'set what is missing; `analytics-mirror sandbox` serves a project to try things on',
+    );
   return { origin: new URL(baseUrl).origin, projectId, key: apiKey };
 }
 

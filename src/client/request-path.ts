@@ -1,5 +1,5 @@
 import type { Endpoint } from '../contract/endpoints.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 
 /**
  * The path before that of an endpoint. Projects are listed beside the prefix's last segment: `/api/projects` for
@@ -8,10 +8,10 @@ import { AppError } from '../core/errors.ts';
 export function basePath({ isOutsideProjects }: Endpoint, projectPath: string): string {
   if (isOutsideProjects) return projectPath.replace(/(?:\/[^/]*){2}$/, '');
   if (!projectPath.endsWith('/')) return projectPath;
-  throw new AppError('not configured: the project (service.projectId, MIRROR_PROJECT_ID)', {
-    code: 'usage',
-    hint: '`analytics-mirror call projects.list` lists the projects that the key sees',
-  });
+  throw usageError(
+    'not configured: the project (service.projectId, MIRROR_PROJECT_ID)',
+    '`analytics-mirror call projects.list` lists the projects that the key sees',
+  );
 }
 
 /** An endpoint's path with its parameters. Throws `usage` for a value that would change the path. */
@@ -20,10 +20,10 @@ export function fillPath({ method, path }: Endpoint, params: Readonly<Record<str
     const value = params[name];
     const text = value === undefined ? '' : parameterText(value);
     if (['', '.', '..'].includes(text) || !text.isWellFormed())
-      throw new AppError(`${method} ${path} needs a path parameter ${name} that can stand in a path`, {
-        code: 'usage',
-        hint: 'give the identifier as the service shows it',
-      });
+      throw usageError(
+        `${method} ${path} needs a path parameter ${name} that can stand in a path`,
+        'give the identifier as the service shows it',
+      );
     return encodeURIComponent(text);
   });
 }

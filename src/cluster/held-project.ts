@@ -2,7 +2,7 @@ import { openBucket } from '../bucket/bucket.ts';
 import { fetchPublished } from '../bucket/follow.ts';
 import { destinationOf } from '../bucket/keep.ts';
 import type { Settings } from '../config/settings.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import type { RemoteState } from '../job/job-context.ts';
 import type { EntryStore, Ledger } from '../ledger/ledger.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
@@ -86,10 +86,10 @@ export async function holdProject(
       await holding.release();
     };
     if (importFrom !== undefined && !copy.isFresh)
-      throw new AppError('this machine has a copy of the project already', {
-        code: 'usage',
-        hint: 'a state is never replaced: work with the one that is there',
-      });
+      throw usageError(
+        'this machine has a copy of the project already',
+        'a state is never replaced: work with the one that is there',
+      );
     return {
       token,
       signal,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import process from 'node:process';
 import { receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import type { BeatTask, FromBeat, ToBeat } from './beat-thread.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
 import {
@@ -172,10 +172,10 @@ async function explainHeld(database: ClusterDatabase, { id, name }: SharedProjec
     [id],
   );
   if (row && row.schema > schema)
-    return new AppError(`the project ${name} was written by a newer version of analytics-mirror`, {
-      code: 'usage',
-      hint: 'update the program on this machine',
-    });
+    return usageError(
+      `the project ${name} was written by a newer version of analytics-mirror`,
+      'update the program on this machine',
+    );
   const holder = row?.machine ? `${row.machine} holds it (${row.purpose})` : 'a command waits for it';
   return new AppError(`the project ${name} cannot be taken now: ${holder}`, {
     code: 'busy',

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { makeFolder } from '../core/folder.ts';
 import { runsUnderWay } from '../job/lease.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
@@ -24,12 +24,12 @@ export async function importProject(
   { isNew, store }: { isNew: boolean; store: EntryStore },
 ): Promise<void> {
   if (!existsSync(databasePath(from)))
-    throw new AppError(`there is no project in ${from}`, { code: 'usage', hint: 'name a data folder: --from FOLDER' });
+    throw usageError(`there is no project in ${from}`, 'name a data folder: --from FOLDER');
   if (!isNew || store.read(compactTree()))
-    throw new AppError('the bucket has a state of this project already', {
-      code: 'usage',
-      hint: 'a state is never replaced: give another cluster.storage, or work with the one that is there',
-    });
+    throw usageError(
+      'the bucket has a state of this project already',
+      'a state is never replaced: give another cluster.storage, or work with the one that is there',
+    );
   using db = openDatabase(from, clock);
   if (runsUnderWay(db, clock.now()).length > 0)
     throw new AppError(`a run holds ${from}`, { code: 'busy', hint: 'try again when it has ended' });
@@ -44,15 +44,12 @@ export async function exportProject(
   tools: { clock: Clock; signal: AbortSignal },
 ): Promise<void> {
   if (existsSync(to) && readdirSync(to).length > 0)
-    throw new AppError(`${to} is not empty`, {
-      code: 'usage',
-      hint: 'name a folder that is not there yet: --to FOLDER',
-    });
+    throw usageError(`${to} is not empty`, 'name a folder that is not there yet: --to FOLDER');
   if (listRequests(db, 'open').some(({ fencedAt, certifiedAt }) => fencedAt !== null && certifiedAt === null))
-    throw new AppError('erasure requests are open, which only the cluster can end', {
-      code: 'usage',
-      hint: 'run `analytics-mirror reconcile` until `analytics-mirror erase list` names none that was begun',
-    });
+    throw usageError(
+      'erasure requests are open, which only the cluster can end',
+      'run `analytics-mirror reconcile` until `analytics-mirror erase list` names none that was begun',
+    );
   makeFolder(to);
   await copyProject(db, { from, to }, tools);
 }

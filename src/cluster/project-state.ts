@@ -3,7 +3,7 @@ import { openBucket, type Bucket, type ObjectVersion } from '../bucket/bucket.ts
 import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { measureFile } from '../core/digest.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import type { RemoteState } from '../job/job-context.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
@@ -142,16 +142,16 @@ async function openCurrent(setup: StateSetup, { bucket, store }: Parts): Promise
   const copy = readLocalCopy(dataDir);
   if (!copy) {
     if (!holdsProject(dataDir)) return undefined;
-    throw new AppError(`the data folder ${dataDir} holds a project that is not in cluster.storage`, {
-      code: 'usage',
-      hint: 'move it there with `analytics-mirror cluster import`, or set another dataDir',
-    });
+    throw usageError(
+      `the data folder ${dataDir} holds a project that is not in cluster.storage`,
+      'move it there with `analytics-mirror cluster import`, or set another dataDir',
+    );
   }
   if (copy.location !== place.location)
-    throw new AppError(`the data folder ${dataDir} is a copy of ${copy.location}, not of ${place.location}`, {
-      code: 'usage',
-      hint: 'set another dataDir, or delete the folder',
-    });
+    throw usageError(
+      `the data folder ${dataDir} is a copy of ${copy.location}, not of ${place.location}`,
+      'set another dataDir, or delete the folder',
+    );
   if (!copy.isWhole || copy.machine !== holder.machine) return undefined;
   const standing = await bucket.describe(stateFile);
   // A bucket that has lost the state gets it back from here. It may be in another store now.

@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
 import type { SharedProject } from './holding-rows.ts';
 import type { SeenMachine, SeenProject } from './share-plan.ts';
@@ -129,10 +129,10 @@ export type ClusterOrders = {
 export function clusterOrders(database: ClusterDatabase): ClusterOrders {
   const change = async (what: string, name: string, sql: string, values: readonly unknown[]): Promise<void> => {
     if ((await database.query(`${sql} RETURNING 1 AS done`, values)).length > 0) return;
-    throw new AppError(`the cluster has no ${what} ${name}`, {
-      code: 'usage',
-      hint: '`analytics-mirror cluster list` lists projects and machines',
-    });
+    throw usageError(
+      `the cluster has no ${what} ${name}`,
+      '`analytics-mirror cluster list` lists projects and machines',
+    );
   };
   const ofLive = /*sql*/ `EXISTS (SELECT 1 FROM analytics_mirror.machines WHERE name = $2 AND ${isAhead('live_until')})`;
   return {

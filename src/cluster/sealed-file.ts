@@ -12,7 +12,7 @@ import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress, zstdCompressSync } from 'node:zlib';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 
 const magic = Buffer.from('AMCLSTR1');
 const saltBytes = 32;
@@ -67,10 +67,10 @@ export async function openSealed<T>(
   const { key, nonce, check } = keysOf(seal, head.subarray(magic.length, magic.length + saltBytes));
   if (head.length < headBytes || end < headBytes || !head.subarray(0, magic.length).equals(magic)) throw damaged();
   if (!timingSafeEqual(check, head.subarray(-checkBytes)))
-    throw new AppError('cluster.key is not the key with which the state in the bucket was encrypted', {
-      code: 'usage',
-      hint: 'give MIRROR_CLUSTER_KEY (or MIRROR_CLUSTER_KEY_FILE) the key that all machines of the cluster have',
-    });
+    throw usageError(
+      'cluster.key is not the key with which the state in the bucket was encrypted',
+      'give MIRROR_CLUSTER_KEY (or MIRROR_CLUSTER_KEY_FILE) the key that all machines of the cluster have',
+    );
   const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
   decipher.setAAD(head).setAuthTag(tag);
   const file = createWriteStream(clear, { flags: 'wx', mode: 0o600 });

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { AppError, systemCode } from '../core/errors.ts';
+import { AppError, systemCode, usageError } from '../core/errors.ts';
 import { shellWord } from '../core/words.ts';
 import type { Environment } from './environment.ts';
 
@@ -41,10 +41,10 @@ export function findDefaultFile(environment: Environment): string | undefined {
   if (file === undefined || process.getuid === undefined) return file;
   const { uid, mode } = statSync(file);
   if ((uid === process.getuid() || uid === 0) && (mode & 0o022) === 0) return file;
-  throw new AppError(`another user may have written the configuration file ${file}`, {
-    code: 'usage',
-    hint: `if it is yours, run: chmod go-w ${file}; otherwise name your own with --config`,
-  });
+  throw usageError(
+    `another user may have written the configuration file ${file}`,
+    `if it is yours, run: chmod go-w ${file}; otherwise name your own with --config`,
+  );
 }
 
 /** Throws `usage` for a file of the other usual ending: nobody would notice that it is not read. */
@@ -53,10 +53,10 @@ function refuseOtherName(files: readonly string[]): void {
     .map((file): [string, string] => [file, file.replace(/yaml$/, 'yml')])
     .find(([, other]) => isThere(other)) ?? [''];
   if (found === undefined) return;
-  throw new AppError(`the configuration file ${found} is not read: its name has to end with .yaml`, {
-    code: 'usage',
-    hint: `run: mv ${shellWord(found)} ${shellWord(wanted)}`,
-  });
+  throw usageError(
+    `the configuration file ${found} is not read: its name has to end with .yaml`,
+    `run: mv ${shellWord(found)} ${shellWord(wanted)}`,
+  );
 }
 
 /** Whether anything is there: a folder in the place of the file is refused when it is read. */

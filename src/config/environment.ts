@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import { readPrivateFile } from './private-file.ts';
 
 /** The process environment, as this program reads it. */
@@ -7,10 +7,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Throws `usage` if this process was told to accept any certificate: an impostor would get the API key. */
 export function refuseUnsafeTls(environment: Environment): void {
   if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
-    throw new AppError('NODE_TLS_REJECT_UNAUTHORIZED=0 turns the check of certificates off', {
-      code: 'usage',
-      hint: 'unset it; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file',
-    });
+    throw usageError(
+      'NODE_TLS_REJECT_UNAUTHORIZED=0 turns the check of certificates off',
+      'unset it; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file',
+    );
 }
 
 /** The secrets of the whole program. They are not settings, so that printing settings cannot print them. */

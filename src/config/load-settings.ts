@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
 import { problemText } from '../core/words.ts';
 import {
@@ -93,9 +93,9 @@ export function loadSettings(
   const found = projects.find(({ name }) => name === flags.project);
   if (found) return { ...found, secrets };
   const names = projects.map(({ name }) => name).join(', ');
-  throw new AppError(
+  throw usageError(
     flags.project === undefined ? 'several projects are configured' : 'no project of that name is configured',
-    { code: 'usage', hint: `name one with --project: ${names}` },
+    `name one with --project: ${names}`,
   );
 }
 
@@ -112,9 +112,9 @@ function mergeFile(tree: JsonObject, file: JsonObject, problems: string[]): void
 }
 
 function configurationError(problems: readonly string[]): AppError {
-  return new AppError(
+  return usageError(
     `the configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
-    { code: 'usage', hint: `${fileURLToPath(defaultsFile)} explains every setting` },
+    `${fileURLToPath(defaultsFile)} explains every setting`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { constants, fstatSync, readSync, statfsSync, type Stats } from 'node:fs';
 import { resolve } from 'node:path';
-import { AppError, systemCode } from '../core/errors.ts';
+import { AppError, systemCode, usageError } from '../core/errors.ts';
 import { shellWord } from '../core/words.ts';
 import { openFile } from '../core/open-file.ts';
 
@@ -24,13 +24,13 @@ export function readPrivateFile(path: string, name: string): string {
     const stat = fstatSync(file.descriptor);
     const isInMemory = process.platform === 'linux' && memoryFileSystems.includes(statfsSync(path).type);
     const problem = problemOf(stat, { uid: process.geteuid?.() ?? 0, isInMemory });
-    if (problem) throw unfit(`${name}: ${path} ${problem.found}`, problem.fix(path));
+    if (problem) throw usageError(`${name}: ${path} ${problem.found}`, problem.fix(path));
     const bytes = Buffer.alloc(bytesMax);
     return bytes.toString('utf8', 0, readSync(file.descriptor, bytes));
   } catch (error) {
     if (error instanceof AppError) throw error;
     const found = systemCode(error) ?? 'unknown error';
-    throw unfit(
+    throw usageError(
       `${name} cannot be read: ${resolve(path)} (${found})`,
       'check the path, and that this user may read the file',
     );
@@ -62,8 +62,4 @@ export function problemOf(
       fix: stat.uid === uid ? (path) => `run: chmod 600 ${shellWord(path)}` : give,
     };
   return undefined;
-}
-
-function unfit(message: string, hint: string): AppError {
-  return new AppError(message, { code: 'usage', hint });
 }

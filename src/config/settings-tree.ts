@@ -3,17 +3,17 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseDocument } from 'yaml';
-import { AppError, systemCode } from '../core/errors.ts';
+import { AppError, systemCode, usageError } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
 
 /** Reads a configuration file. Throws `usage` if it cannot be read or is no map; the error does not quote the file. */
 export function readYaml(path: string | URL): JsonObject {
   const document = parseDocument(readText(path));
   const refuse = (found: string): AppError =>
-    new AppError(`the configuration file ${String(path)} is not valid YAML ${found}`, {
-      code: 'usage',
-      hint: 'check the indentation, the quotes and the brackets there',
-    });
+    usageError(
+      `the configuration file ${String(path)} is not valid YAML ${found}`,
+      'check the indentation, the quotes and the brackets there',
+    );
   // What is only warned of, such as an unknown tag, would be read as something else than it says.
   const [problem] = [...document.errors, ...document.warnings];
   if (problem) throw refuse(`at line ${problem.linePos?.[0].line ?? '?'} (${problem.code})`);
@@ -24,10 +24,10 @@ export function readYaml(path: string | URL): JsonObject {
     throw refuse('(an alias that cannot be followed)');
   }
   if (!isJsonObject(tree))
-    throw new AppError(`the configuration file ${String(path)} must be a map of settings`, {
-      code: 'usage',
-      hint: 'write it like config/default.yaml, which explains every setting',
-    });
+    throw usageError(
+      `the configuration file ${String(path)} must be a map of settings`,
+      'write it like config/default.yaml, which explains every setting',
+    );
   return tree;
 }
 
@@ -44,10 +44,7 @@ function readText(path: string | URL): string {
       cause: error,
     });
   }
-  throw new AppError(`the configuration file is not UTF-8: ${tried}`, {
-    code: 'usage',
-    hint: 'save the file as UTF-8',
-  });
+  throw usageError(`the configuration file is not UTF-8: ${tried}`, 'save the file as UTF-8');
 }
 
 /** Lays one tree over another: maps are merged (`recordings.query` too), everything else is replaced. */

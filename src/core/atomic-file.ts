@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { AppError, systemCode } from './errors.ts';
+import { systemCode, usageError } from './errors.ts';
 import { makeFolder, namesIn } from './folder.ts';
 import { openFile } from './open-file.ts';
 
@@ -109,9 +109,6 @@ function orUsage(path: string, write: () => void): void {
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined) throw error;
-    throw new AppError(`cannot write ${path} (${code})`, {
-      code: 'usage',
-      hint: 'name a place in a folder that this user can write',
-    });
+    throw usageError(`cannot write ${path} (${code})`, 'name a place in a folder that this user can write');
   }
 }

@@ -64,6 +64,11 @@ export class AppError extends Error {
   }
 }
 
+/** An error of the command line or of the configuration. `hint` says in one sentence what to write instead. */
+export function usageError(message: string, hint: string): AppError {
+  return new AppError(message, { code: 'usage', hint });
+}
+
 /** The system's code of an error (`ENOSPC`, `SQLITE_FULL`, …), or undefined. Of two, where closing a file failed too, that of the first. */
 export function systemCode(error: unknown): string | undefined {
   if (error instanceof SuppressedError) return systemCode(error.suppressed);

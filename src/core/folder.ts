@@ -14,7 +14,7 @@ import {
   utimesSync,
 } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { AppError, systemCode } from './errors.ts';
+import { AppError, systemCode, usageError } from './errors.ts';
 import { shellWord } from './words.ts';
 import { openFile } from './open-file.ts';
 
@@ -163,10 +163,10 @@ export function refuseOpenFolder(dataDir: string, uid = process.geteuid?.()): vo
   const owner = statSync(dataDir).uid;
   // Its owner could put a link to any file of this user into it.
   if (owner !== uid)
-    throw new AppError(`the data folder belongs to user ${owner}, and this is user ${uid}`, {
-      code: 'usage',
-      hint: `run the program as user ${owner}, or give the folder to this user: chown -R ${uid} ${shellWord(dataDir)}`,
-    });
+    throw usageError(
+      `the data folder belongs to user ${owner}, and this is user ${uid}`,
+      `run the program as user ${owner}, or give the folder to this user: chown -R ${uid} ${shellWord(dataDir)}`,
+    );
   const keys = join(dataDir, 'keys');
   const names = existsSync(keys) ? readdirSync(keys) : [];
   const fixes = [
@@ -176,10 +176,7 @@ export function refuseOpenFolder(dataDir: string, uid = process.geteuid?.()): vo
       .map((path) => `chmod 600 ${shellWord(path)}`),
   ];
   if (fixes.length > 0)
-    throw new AppError('other users may read the data folder or its keys', {
-      code: 'usage',
-      hint: `run: ${fixes.join(' && ')}`,
-    });
+    throw usageError('other users may read the data folder or its keys', `run: ${fixes.join(' && ')}`);
 }
 
 function isOpen(path: string): boolean {

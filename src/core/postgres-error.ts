@@ -1,4 +1,4 @@
-import { AppError, systemCode } from './errors.ts';
+import { AppError, systemCode, usageError } from './errors.ts';
 
 /** What is found where a statement finds no table. */
 export const noTables = 'no_tables';
@@ -12,29 +12,29 @@ export function explainPostgres(error: unknown, { is, place }: { is: string; pla
   const state = systemCode(error) ?? '';
   const told = state === '' ? '' : ` (${state})`;
   if (state.startsWith('28') || state === '3D000')
-    return new AppError(`${is} refuses this user or has no such database${told}`, {
-      code: 'usage',
-      hint: `set ${place} to an address that can be used`,
-    });
+    return usageError(
+      `${is} refuses this user or has no such database${told}`,
+      `set ${place} to an address that can be used`,
+    );
   // Node names the errors of certificates so; the driver's own have no code.
   if (
     /CERT|SIGNATURE|ALTNAME|^ERR_(?:SSL|TLS)/.test(state) ||
     (error instanceof Error && /\bSSL\b/.test(error.message))
   )
-    return new AppError(`${is} offers no connection that can be trusted${told}`, {
-      code: 'usage',
-      hint: 'turn TLS on there; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file',
-    });
+    return usageError(
+      `${is} offers no connection that can be trusted${told}`,
+      'turn TLS on there; for a certificate authority of your own, set NODE_EXTRA_CA_CERTS to its file',
+    );
   if (state === '42501')
-    return new AppError(`the user of ${is} may not make or change its tables${told}`, {
-      code: 'usage',
-      hint: 'let it make a schema: GRANT CREATE ON DATABASE … TO …',
-    });
+    return usageError(
+      `the user of ${is} may not make or change its tables${told}`,
+      'let it make a schema: GRANT CREATE ON DATABASE … TO …',
+    );
   if (state === '2BP01')
-    return new AppError(`a view needs a column that is no longer published, or has another type now${told}`, {
-      code: 'usage',
-      hint: 'drop the view, load, and make it anew',
-    });
+    return usageError(
+      `a view needs a column that is no longer published, or has another type now${told}`,
+      'drop the view, load, and make it anew',
+    );
   const isRefused = /^[0-9A-Z]{5}$/.test(state) && !/^(?:08|40|53|55|57|58)/.test(state);
   return new AppError(`${is} ${isRefused ? 'refuses a statement' : 'does not answer'}${told}`, {
     code: isRefused ? 'storage' : 'unreachable',

@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import { findRequest, updateRequest, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { dueAt, type Authority, type ReceiveContext } from './receive.ts';
 import {
@@ -40,10 +40,7 @@ export function receiveAccess(context: ReceiveContext, box: Box, authority: Auth
 export function endAccess(context: ReceiveContext, idOrPrefix: string, end: 'answered' | 'cancelled'): ErasureRequest {
   const { id, generation, state } = requireAccess(context, idOrPrefix);
   if (state !== 'received')
-    throw new AppError(`request ${id} has ended`, {
-      code: 'usage',
-      hint: '`access list` shows the requests for access that are open',
-    });
+    throw usageError(`request ${id} has ended`, '`access list` shows the requests for access that are open');
   record(context, { type: end, request: id, generation });
   return requireAccess(context, id);
 }
@@ -53,17 +50,17 @@ export function namedForAccess(context: BoxContext, idOrPrefix: string): GivenId
   const { id } = requireAccess(context, idOrPrefix);
   const box = boxDetailsOf(context, id);
   if (box) return box.given;
-  throw new AppError(`the identifiers of request ${id} are not here`, {
-    code: 'usage',
-    hint: 'they are destroyed once it ends, and lost with an older mirror.db: then its sender can send it again',
-  });
+  throw usageError(
+    `the identifiers of request ${id} are not here`,
+    'they are destroyed once it ends, and lost with an older mirror.db: then its sender can send it again',
+  );
 }
 
 function requireAccess({ db }: Pick<BoxContext, 'db'>, idOrPrefix: string): ErasureRequest {
   const request = findRequest(db, idOrPrefix);
   if (request?.isAccess) return request;
-  throw new AppError('there is no request for access of that id, or several begin so', {
-    code: 'usage',
-    hint: '`access list --all` shows the requests for access with their ids',
-  });
+  throw usageError(
+    'there is no request for access of that id, or several begin so',
+    '`access list --all` shows the requests for access with their ids',
+  );
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import { reasonMac } from '../core/secret-key.ts';
 import type { LedgerRecord, Seen } from '../ledger/record.ts';
 import { coverageOf, type RequestHistory } from '../ledger/request-history.ts';
@@ -81,20 +81,20 @@ export function acknowledgeRequest(
   const { id } = requireRequest(db, idOrPrefix);
   const history = ledger().histories.of(id);
   if (!consumers.includes(consumer) && history?.consumers.has(consumer) !== true)
-    throw new AppError('the settings name no such consumer', {
-      code: 'usage',
-      hint: consumers.length === 0 ? 'set export.consumers to their names first' : `they name: ${consumers.join(', ')}`,
-    });
+    throw usageError(
+      'the settings name no such consumer',
+      consumers.length === 0 ? 'set export.consumers to their names first' : `they name: ${consumers.join(', ')}`,
+    );
   if (!history || history.fence?.generation !== history.generation)
-    throw new AppError(`request ${id}: no one is erased yet, so there is nothing that a consumer could have deleted`, {
-      code: 'usage',
-      hint: 'run `analytics-mirror reconcile` first',
-    });
+    throw usageError(
+      `request ${id}: no one is erased yet, so there is nothing that a consumer could have deleted`,
+      'run `analytics-mirror reconcile` first',
+    );
   if (attestation && attestation.epoch < history.fence.epoch)
-    throw new AppError(`request ${id}: the report is older than the erasure`, {
-      code: 'usage',
-      hint: 'export, load the fence, and run the kit again',
-    });
+    throw usageError(
+      `request ${id}: the report is older than the erasure`,
+      'export, load the fence, and run the kit again',
+    );
   const known = history.acknowledged.get(consumer);
   const seen = attestation?.seen;
   const last = seen && known?.seen[seen.assurance];

@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import type { Decision } from '../ledger/record.ts';
 import { basisCode } from '../ledger/vocabulary.ts';
@@ -26,10 +26,10 @@ export async function amendRequest(
   const request = requireRequest(db, idOrPrefix);
   const box = request.certifiedAt === null ? boxDetailsOf({ db, settings }, request.id) : undefined;
   if (!box)
-    throw new AppError(`request ${request.id} is ${request.state}: its words are destroyed or stand in a certificate`, {
-      code: 'usage',
-      hint: 'only an open request can be amended; `erase list` shows the open ones',
-    });
+    throw usageError(
+      `request ${request.id} is ${request.state}: its words are destroyed or stand in a certificate`,
+      'only an open request can be amended; `erase list` shows the open ones',
+    );
   const { id, generation } = request;
   const authorisation = by === undefined ? {} : { authorisation: authorisationMac(box, by) };
   together(context, (own) => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Settings } from '../config/settings.ts';
 import { ConsumerName, ReaderTable } from '../contract/names.ts';
 import { sha256 } from '../core/digest.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import { readJson } from '../core/exact-json.ts';
 import { isSshSignature, sshFingerprint } from '../core/ssh-signature.ts';
 import type { Seen } from '../ledger/record.ts';
@@ -44,26 +44,27 @@ export function readAttestation(
 ): Attestation {
   const own = fence.find((one) => one.consumer === consumer);
   if (!own?.signer)
-    throw refused('export.fence names no key that signs for this consumer', 'add its signer: ssh-ed25519 AAAA…');
+    throw usageError('export.fence names no key that signs for this consumer', 'add its signer: ssh-ed25519 AAAA…');
   if (!isSshSignature(signature, { message: report, namespace, publicKey: own.signer }))
-    throw refused(
+    throw usageError(
       'the signature is not of this report and the key of this consumer',
       `sign the report as it is with that key: ssh-keygen -Y sign -n ${namespace} -f KEY report.json`,
     );
   const read = Report.safeParse(readJson(report.toString()));
   if (!read.success)
-    throw refused('the file is no report of `erase kit`', 'sign the last row that the statements print, alone');
+    throw usageError('the file is no report of `erase kit`', 'sign the last row that the statements print, alone');
   const { consumer: named, epoch, tables } = read.data;
   if (named !== consumer)
-    throw refused('the report is of another consumer', 'run the kit that was printed for this one');
+    throw usageError('the report is of another consumer', 'run the kit that was printed for this one');
   const blind = tables.find(({ control }) => control === null || control < 1);
   if (blind || epoch === null)
-    throw refused(
+    throw usageError(
       `the report proves nothing: its control row was not found${blind ? ` in ${blind.table}` : ''}`,
       "load the newest fence, and check the key's file and the columns that --table names; then run the kit again",
     );
   const full = tables.find(({ left }) => left !== 0);
-  if (full) throw refused(`erased people are left in ${full.table}`, 'run the kit again when nothing loads that table');
+  if (full)
+    throw usageError(`erased people are left in ${full.table}`, 'run the kit again when nothing loads that table');
   const covered = new Set(tables.map(({ table }) => table));
   const seen: Seen = {
     assurance: 'attested',
@@ -73,8 +74,4 @@ export function readAttestation(
     not_covered: own.tables.filter((table) => !covered.has(table)).toSorted(),
   };
   return { seen, epoch };
-}
-
-function refused(message: string, hint: string): AppError {
-  return new AppError(message, { code: 'usage', hint });
 }

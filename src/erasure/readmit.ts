@@ -1,5 +1,5 @@
 import { identifiersIn } from '../contract/identity.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import { reasonMac } from '../core/secret-key.ts';
 import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { boxKeyName, fencedBy, fencedTogether, readFenceUse } from '../mirror/fence.ts';
@@ -24,23 +24,23 @@ export function readmit(context: ReceiveContext, idsOrPrefixes: readonly string[
   for (const request of requests) {
     const { id, state } = request;
     if (request.certifiedAt === null && request.sealedAt === null && !isListedAgain(db, request))
-      throw new AppError(`request ${id} is ${state}: only certified or sealed ones can be readmitted`, {
-        code: 'usage',
-        hint: 'let `reconcile` finish it first',
-      });
+      throw usageError(
+        `request ${id} is ${state}: only certified or sealed ones can be readmitted`,
+        'let `reconcile` finish it first',
+      );
   }
   const { all, others } = requestsAbout(context, named.keys());
   if (all.length > requests.length)
-    throw new AppError(`${all.length} requests have erased this person: ${all.join(' ')}`, {
-      code: 'usage',
-      hint: `name all of them, or the others keep the person out: analytics-mirror erase readmit ${all.join(' ')} --reason …`,
-    });
+    throw usageError(
+      `${all.length} requests have erased this person: ${all.join(' ')}`,
+      `name all of them, or the others keep the person out: analytics-mirror erase readmit ${all.join(' ')} --reason …`,
+    );
   const waiting = waitingFor(context, all);
   if (waiting !== undefined)
-    throw new AppError(`request ${waiting} is open, and about to erase this person`, {
-      code: 'usage',
-      hint: `cancel it first: analytics-mirror erase cancel ${waiting}`,
-    });
+    throw usageError(
+      `request ${waiting} is open, and about to erase this person`,
+      `cancel it first: analytics-mirror erase cancel ${waiting}`,
+    );
   for (const request of requests) liftOf(context, request, reason);
   return { requests, fencedByOthers: others };
 }

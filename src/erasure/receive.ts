@@ -3,7 +3,7 @@ import { basisCode, type AttentionReason, type Origin, type TargetResult } from 
 import { randomUUID } from 'node:crypto';
 import type { PagedDataset } from '../contract/datasets.ts';
 import { isoTime } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { identityOf, nobody, type Identity } from '../contract/identity.ts';
 import { findRequest, type ErasureRequest, updateRequest } from '../mirror/erasure-requests.ts';
@@ -178,10 +178,10 @@ export function cancelRequest(context: ReceiveContext, idOrPrefix: string): Eras
   const isFinal = request.refusedAt !== null || request.cancelledAt !== null;
   // A request of a later generation was fenced before.
   if (generation > 1 || request.fencedAt !== null || isFinal)
-    throw new AppError(`request ${request.id} is ${request.state}, and can no longer be cancelled`, {
-      code: 'usage',
-      hint: 'only requests that are not fenced yet can be; `erase readmit` lets an erased person in again',
-    });
+    throw usageError(
+      `request ${request.id} is ${request.state}, and can no longer be cancelled`,
+      'only requests that are not fenced yet can be; `erase readmit` lets an erased person in again',
+    );
   record(context, { type: 'cancelled', request: request.id, generation });
   return requireRequest(db, request.id);
 }
@@ -226,10 +226,10 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
   } else if (isListedAgain(db, request)) {
     settleListedAgain(context, request);
   } else
-    throw new AppError(`request ${id} is ${request.state}: there is nothing to approve`, {
-      code: 'usage',
-      hint: '`erase list` shows the requests that are held, or whose events are in doubt, or entries in a playlist refused',
-    });
+    throw usageError(
+      `request ${id} is ${request.state}: there is nothing to approve`,
+      '`erase list` shows the requests that are held, or whose events are in doubt, or entries in a playlist refused',
+    );
   return requireRequest(db, id);
 }
 
@@ -252,13 +252,13 @@ export function settleListedAgain(
 export function requireRequest(db: Database, idOrPrefix: string): ErasureRequest {
   const request = findRequest(db, idOrPrefix);
   if (request?.isAccess)
-    throw new AppError(`request ${request.id} is for access, not for erasure`, {
-      code: 'usage',
-      hint: '`access list` shows the requests for access, `access answer` and `access cancel` end them',
-    });
+    throw usageError(
+      `request ${request.id} is for access, not for erasure`,
+      '`access list` shows the requests for access, `access answer` and `access cancel` end them',
+    );
   if (request) return request;
-  throw new AppError('there is no request of that id, or several begin so', {
-    code: 'usage',
-    hint: '`erase list --all` shows every request with its id',
-  });
+  throw usageError(
+    'there is no request of that id, or several begin so',
+    '`erase list --all` shows every request with its id',
+  );
 }

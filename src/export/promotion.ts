@@ -1,7 +1,7 @@
 import { propertyOf, type Promotion } from '../config/settings.ts';
 import { datasets as contract, pagedDatasets, seqField } from '../contract/datasets.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { integerText, isJsonObject, type JsonObject } from '../core/exact-json.ts';
 import { isoToMicros } from '../core/time.ts';
 import { type Column, type ColumnType, column } from '../snapshot/columns.ts';
@@ -110,5 +110,5 @@ function valueAt(properties: unknown, path: string): unknown {
 }
 
 function badPromote(what: string): AppError {
-  return new AppError(`export.promote ${what}`, { code: 'usage', hint: 'correct export.promote' });
+  return usageError(`export.promote ${what}`, 'correct export.promote');
 }

@@ -1,7 +1,7 @@
 import { post } from '../client/post.ts';
 import { readSecretFile } from '../config/environment.ts';
 import type { Sender } from '../config/sender.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import type { CalledBack, Message } from './callbacks.ts';
 
 /** The senders that are called back, with their secrets. Throws `usage` for a secret that is none. */
@@ -16,10 +16,10 @@ export function readCalledBack(senders: readonly Sender[]): CalledBack[] {
     return [{ name, outcome, url: callback.url, secret: Buffer.from(encoded, 'base64') }];
   });
   if (problems.length === 0) return found;
-  throw new AppError(problems.join('\n'), {
-    code: 'usage',
-    hint: 'make one with `echo whsec_$(openssl rand -base64 32)`, and give it to the receiver of the callbacks',
-  });
+  throw usageError(
+    problems.join('\n'),
+    'make one with `echo whsec_$(openssl rand -base64 32)`, and give it to the receiver of the callbacks',
+  );
 }
 
 /** Sends a call once. Throws where it was not accepted; the error names no address. */

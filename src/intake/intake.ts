@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
-import { AppError, type ErrorCode } from '../core/errors.ts';
+import { AppError, type ErrorCode, usageError } from '../core/errors.ts';
 import { readOrMakeKey } from '../core/secret-key.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { callBack } from './called-back.ts';
@@ -152,8 +152,8 @@ function refuseUnknownProjects({ settings, projects }: IntakeSetup): void {
   const names = projects.map(({ name }) => name);
   for (const { name, project } of settings.senders)
     if (project === null ? names.length > 1 : !names.includes(project))
-      throw new AppError(`intake.senders: ${name} is of no project that there is`, {
-        code: 'usage',
-        hint: `set its \`project\` to one of ${names.join(', ')}`,
-      });
+      throw usageError(
+        `intake.senders: ${name} is of no project that there is`,
+        `set its \`project\` to one of ${names.join(', ')}`,
+      );
 }

@@ -2,7 +2,7 @@ import { chmodSync, cpSync, existsSync, readdirSync, renameSync, rmSync, statSyn
 import { join } from 'node:path';
 import { draftLivesMs, makeRequestedFolder, syncToDisk } from '../core/atomic-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { isWithin, namesIn } from '../core/folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { readLedger } from '../ledger/ledger.ts';
@@ -38,10 +38,10 @@ export function backUp(
   { dataDir, to, keep, clock }: { dataDir: string; to: string; keep: number; clock: Clock },
 ): Backup {
   if (isWithin(dataDir, to))
-    throw new AppError(`${to} is in the data folder, where an erasure would find the people in the copy`, {
-      code: 'usage',
-      hint: 'name a folder outside, on another disk at best',
-    });
+    throw usageError(
+      `${to} is in the data folder, where an erasure would find the people in the copy`,
+      'name a folder outside, on another disk at best',
+    );
   const name = isoTime(clock.now()).replaceAll(/[-:]|\.\d+/gu, '');
   const [folder, draft] = [join(to, name), join(to, `${name}${unfinished}`)];
   try {

@@ -1,7 +1,7 @@
 import { existsSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { makeFolder, readWholeFile } from '../core/folder.ts';
 import { keyPath, readKey, readOrMakeKey } from '../core/secret-key.ts';
 import { listCheckpointFiles, publicKeysPath } from './checkpoint.ts';
@@ -126,10 +126,10 @@ export function prepareRotation(dataDir: string, signer: SignerKey, outside: rea
       ? publicKeyOf(privateKeyOf(readOrMakeKey(dataDir, nextKeyName)))
       : outside.map(({ publicKey }) => publicKey).find((key) => !isUsed(key));
   if (!newKey)
-    throw new AppError('the settings give no key that the ledger has not had', {
-      code: 'usage',
-      hint: 'give the next key beside the present one; docs/operations/signing-key.md says how',
-    });
+    throw usageError(
+      'the settings give no key that the ledger has not had',
+      'give the next key beside the present one; docs/operations/signing-key.md says how',
+    );
   return {
     type: 'key_rotated',
     old_key: verifierOf(signer).publicKey.toString('hex'),

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { verdictWords } from '../../docs/verifier/verdict-words.mjs';
 import { readPolicy, verify, type Place, type Verdict } from '../../docs/verifier/verify.mjs';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { readWholeFile } from '../core/folder.ts';
 
 /** One thing found. `where`: `entry 17` (from 0), `checkpoint 000000120`, `public keys`, `kept checkpoint`, … */
@@ -48,10 +48,10 @@ function refuseNoPolicy(policy: string | undefined): void {
   try {
     if (policy !== undefined) readPolicy(policy);
   } catch (error) {
-    throw new AppError(error instanceof Error ? error.message : String(error), {
-      code: 'usage',
-      hint: 'docs/verifier/ANCHORS.md describes a policy',
-    });
+    throw usageError(
+      error instanceof Error ? error.message : String(error),
+      'docs/verifier/ANCHORS.md describes a policy',
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 import { httpUrlProblem, isLoopback, postgresUrlProblem } from '../config/addresses.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 
 /** The engines whose warehouses can be loaded. */
 export type Engine = 'postgres' | 'duckdb' | 'clickhouse';
@@ -21,18 +21,18 @@ export function namesEngine(text: string): boolean {
  */
 export function warehousePlace(text: string, schema: string, password: string | null): WarehousePlace {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
-    throw new AppError('the name of the schema is none that every engine takes', {
-      code: 'usage',
-      hint: 'take small letters, digits and _, as --schema mirror',
-    });
+    throw usageError(
+      'the name of the schema is none that every engine takes',
+      'take small letters, digits and _, as --schema mirror',
+    );
   if (!text.includes('://') && namesEngine(text)) return { engine: 'duckdb', at: text, schema, password: null };
   if (!URL.canParse(text)) throw notAWarehouse('is none');
   const url = new URL(text);
   if (url.password !== '' || url.searchParams.has('password'))
-    throw new AppError('the address of the warehouse holds a password, which others on this machine can read', {
-      code: 'usage',
-      hint: 'give the address without it, and the password in MIRROR_WAREHOUSE_PASSWORD or in the file that MIRROR_WAREHOUSE_PASSWORD_FILE names',
-    });
+    throw usageError(
+      'the address of the warehouse holds a password, which others on this machine can read',
+      'give the address without it, and the password in MIRROR_WAREHOUSE_PASSWORD or in the file that MIRROR_WAREHOUSE_PASSWORD_FILE names',
+    );
   if (text.startsWith('postgres')) {
     const problem = postgresUrlProblem(text);
     if (problem !== null) throw notAWarehouse(problem);
@@ -47,5 +47,5 @@ export function warehousePlace(text: string, schema: string, password: string | 
 }
 
 function notAWarehouse(problem: string): AppError {
-  return new AppError(`the address of the warehouse ${problem}`, { code: 'usage', hint: `give ${forms}` });
+  return usageError(`the address of the warehouse ${problem}`, `give ${forms}`);
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { post } from '../client/post.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import type { WarehousePlace } from './address.ts';
 import { dialects, linesOf, type LoadedColumn } from './dialect.ts';
 import { linesRead, type Reader } from './duckdb-reader.ts';
@@ -156,10 +156,10 @@ async function send({ address, headers, signal }: Session, sql: string, data?: B
 function refused(status: number, code: string | undefined): AppError {
   const told = code === undefined ? `status ${status}` : `code ${code}`;
   if (code === '516' || code === '497' || status === 401 || status === 403)
-    return new AppError(`the warehouse refuses this user, or what it does (${told})`, {
-      code: 'usage',
-      hint: 'check the user in the address, MIRROR_WAREHOUSE_PASSWORD, and its rights: CREATE, DROP, INSERT and SELECT in the database',
-    });
+    return usageError(
+      `the warehouse refuses this user, or what it does (${told})`,
+      'check the user in the address, MIRROR_WAREHOUSE_PASSWORD, and its rights: CREATE, DROP, INSERT and SELECT in the database',
+    );
   return new AppError(`the warehouse refuses a statement (${told})`, {
     code: 'storage',
     hint: "see system.query_log or ClickHouse's own log for its words; EXCHANGE needs a database of the engine Atomic",

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { readJson } from '../core/exact-json.ts';
 import type { LoadedColumn } from './dialect.ts';
 import type { PublishedTable } from './published.ts';
@@ -41,10 +41,10 @@ export function planLoad(table: PublishedTable, present: WarehouseTable | undefi
   const { dataset, links, gone } = table;
   const state = stateOf(present.comment);
   if (state?.project !== project)
-    throw new AppError(`the warehouse has a table ${dataset} that was not loaded from this project`, {
-      code: 'usage',
-      hint: 'name another schema by --schema, or drop that table',
-    });
+    throw usageError(
+      `the warehouse has a table ${dataset} that was not loaded from this project`,
+      'name another schema by --schema, or drop that table',
+    );
   refuseOlder(table, state);
   const after = links.findIndex(({ digest }) => digest === state.digest);
   if (after === -1 || !hasColumns(present, table.columns)) return { is: 'full' };

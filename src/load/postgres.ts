@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type Pg from 'pg';
 import type * as CopyStreams from 'pg-copy-streams';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import { explainPostgres } from '../core/postgres-error.ts';
 import { sqlName, sqlText } from '../snapshot/duckdb.ts';
 import type { WarehousePlace } from './address.ts';
@@ -50,10 +50,10 @@ export async function openPostgres(
     await explained(signal, () => client.connect());
     const [[encoding = ''] = []] = await query(session, `SELECT current_setting('server_encoding')`);
     if (encoding !== 'UTF8')
-      throw new AppError(`the database has the encoding ${encoding}, which cannot hold every published text`, {
-        code: 'usage',
-        hint: "make one with ENCODING 'UTF8'",
-      });
+      throw usageError(
+        `the database has the encoding ${encoding}, which cannot hold every published text`,
+        "make one with ENCODING 'UTF8'",
+      );
   } catch (error) {
     await close();
     throw error;
@@ -133,10 +133,10 @@ async function apply(session: Session, { table, plan, comment, present }: Change
 function definition({ name, type }: LoadedColumn): string {
   // Postgres would cut it.
   if (Buffer.byteLength(name) > 63)
-    throw new AppError(`the column ${name} has a longer name than Postgres allows (63 bytes)`, {
-      code: 'usage',
-      hint: 'give it another one (`as` in `export.promote`), and export',
-    });
+    throw usageError(
+      `the column ${name} has a longer name than Postgres allows (63 bytes)`,
+      'give it another one (`as` in `export.promote`), and export',
+    );
   return `${sqlName(name)} ${dialect.types[type]}`;
 }
 

@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import type { OtlpSettings, TracerParts } from './otlp-tracer.ts';
 import { silentTracer, type Tracer } from './tracer.ts';
 
@@ -29,23 +29,23 @@ export function readOtlpSettings(environment: Environment): OtlpSettings | null 
     read(`OTEL_EXPORTER_OTLP_TRACES_${name}`) || read(`OTEL_EXPORTER_OTLP_${name}`);
   const number = (name: string, otherwise: number): number => {
     const value = Number(read(name));
-    if (!(value >= 0)) throw usage(`${name} is not a number of 0 or more`, 'correct it, or unset it');
+    if (!(value >= 0)) throw usageError(`${name} is not a number of 0 or more`, 'correct it, or unset it');
     return read(name) === '' ? otherwise : value;
   };
   const endpoint = exporter('ENDPOINT');
   const isOff = read('OTEL_SDK_DISABLED').toLowerCase() === 'true' || read('OTEL_TRACES_EXPORTER') === 'none';
   if (endpoint === '' || isOff) return null;
   if (!URL.canParse(endpoint) || !/^https?:$/.test(new URL(endpoint).protocol))
-    throw usage('OTEL_EXPORTER_OTLP_ENDPOINT is not an http address', 'write it like http://collector:4318');
+    throw usageError('OTEL_EXPORTER_OTLP_ENDPOINT is not an http address', 'write it like http://collector:4318');
   const protocol = exporter('PROTOCOL') || 'http/protobuf';
   if (protocol !== 'http/protobuf' && protocol !== 'http/json')
-    throw usage(
+    throw usageError(
       'OTEL_EXPORTER_OTLP_PROTOCOL is neither http/protobuf nor http/json',
       'unset it, and name the port of the collector that takes OTLP over HTTP (4318 as a rule)',
     );
   const sampler = read('OTEL_TRACES_SAMPLER') || 'parentbased_always_on';
   if (!/^(parentbased_)?(always_on|always_off|traceidratio)$/.test(sampler))
-    throw usage(
+    throw usageError(
       'OTEL_TRACES_SAMPLER names an unknown sampler',
       'unset it, or set always_on, always_off or traceidratio, with parentbased_ before it or not',
     );
@@ -67,8 +67,4 @@ export function readOtlpSettings(environment: Environment): OtlpSettings | null 
       ),
     },
   };
-}
-
-function usage(message: string, hint: string): AppError {
-  return new AppError(message, { code: 'usage', hint });
 }

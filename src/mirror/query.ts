@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { AppError, systemCode } from '../core/errors.ts';
+import { AppError, systemCode, usageError } from '../core/errors.ts';
 
 /** The answer to a query: column names, and rows in their order. Integers beyond 2^53 are bigint. */
 export type QueryResult = { columns: string[]; rows: unknown[][]; isCut: boolean };
@@ -14,10 +14,10 @@ export function queryMirror(db: Database, sql: string, rowsMax: number): QueryRe
   try {
     const statement = db.prepare<[], unknown[]>(sql);
     if (!statement.reader)
-      throw new AppError('the statement returns no rows, and only reading ones are run', {
-        code: 'usage',
-        hint: 'write SELECT …; the mirror is changed by `sync` alone',
-      });
+      throw usageError(
+        'the statement returns no rows, and only reading ones are run',
+        'write SELECT …; the mirror is changed by `sync` alone',
+      );
     const rows: unknown[][] = [];
     let isCut = false;
     let characters = 0;

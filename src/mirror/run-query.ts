@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Database } from 'better-sqlite3';
 import { runApart } from '../core/apart.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { freeBytesAt } from '../core/folder.ts';
 import { bytesText, countedText } from '../core/words.ts';
 import type { QueryResult } from './query.ts';
@@ -92,10 +92,10 @@ async function runTask(
 }
 
 function tooMuch(why: string, setting: string): AppError {
-  return new AppError(`the query was ended: ${why}`, {
-    code: 'usage',
-    hint: `ask for less, or raise ${setting}; the disk keeps alerts.diskFreeBytesMin free`,
-  });
+  return usageError(
+    `the query was ended: ${why}`,
+    `ask for less, or raise ${setting}; the disk keeps alerts.diskFreeBytesMin free`,
+  );
 }
 
 /** How much a process has written, as Linux counts it; 0 elsewhere. */

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import type { LeaseHolder } from './lease-rows.ts';
 import { columnsAs } from './tables.ts';
 import { transact } from './transact.ts';
@@ -176,12 +176,9 @@ export function claimMirror(db: Database, project: MirroredProject, movedFrom: s
       db.prepare(/*sql*/ `INSERT OR REPLACE INTO mirrored_project (only_row, origin, project_id)
         VALUES (1, @origin, @projectId)`).run(project);
     else if (owner.projectId !== project.projectId || ![project.origin, movedFrom].includes(owner.origin))
-      throw new AppError(
+      throw usageError(
         `the data folder mirrors project ${owner.projectId} of ${owner.origin}, not project ${project.projectId} of ${project.origin}`,
-        {
-          code: 'usage',
-          hint: 'give each project a dataDir (MIRROR_DATA_DIR) of its own; where the service has moved, set service.movedFrom to its old address',
-        },
+        'give each project a dataDir (MIRROR_DATA_DIR) of its own; where the service has moved, set service.movedFrom to its old address',
       );
   });
 }

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { isDraft, replaceFile, syncToDisk } from '../core/atomic-file.ts';
 import { measureFileNow, sha256 } from '../core/digest.ts';
 import { isRegularFile, temporaryFolder, readWholeFile, wholeFileBytesMax } from '../core/folder.ts';
@@ -230,10 +230,10 @@ function changesOf(layout: Layout): PublishedChanges {
     writeManifest: (manifest) => {
       const text = fileText(manifest);
       if (Buffer.byteLength(text) > wholeFileBytesMax)
-        throw new AppError(`a manifest of ${manifest.files.length} files would be larger than any that is read`, {
-          code: 'usage',
-          hint: 'raise export.partRows, so that there are fewer files',
-        });
+        throw usageError(
+          `a manifest of ${manifest.files.length} files would be larger than any that is read`,
+          'raise export.partRows, so that there are fewer files',
+        );
       replaceFile(join(folderOf(snapshotOf(manifest)), manifestName), text);
     },
     writeCurrent: (current) => replaceFile(currentPath, fileText(current)),

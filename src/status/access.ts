@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isLoopback } from '../config/addresses.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 
 /** The rules of access: the names the server answers to, and the token it asks for. The token is null on loopback only. */
 export type AccessRules = { host: string; allowedHosts: readonly string[]; token: string | null };
@@ -10,15 +10,15 @@ const tokenLengthMin = 16;
 /** Throws `usage` when the page would be open to the network without a token, or when the token is easy to guess. */
 export function refuseOpenAccess({ host, token }: AccessRules): void {
   if (token !== null && token.length < tokenLengthMin)
-    throw new AppError(`the status page's token is shorter than ${tokenLengthMin} characters`, {
-      code: 'usage',
-      hint: 'make one, for example with `openssl rand -hex 32`',
-    });
+    throw usageError(
+      `the status page's token is shorter than ${tokenLengthMin} characters`,
+      'make one, for example with `openssl rand -hex 32`',
+    );
   if (token === null && !isLoopback(bracketed(host)))
-    throw new AppError(`the status page would be open to everyone who can reach ${host}`, {
-      code: 'usage',
-      hint: 'set MIRROR_STATUS_TOKEN or MIRROR_STATUS_TOKEN_FILE, or status.host to 127.0.0.1',
-    });
+    throw usageError(
+      `the status page would be open to everyone who can reach ${host}`,
+      'set MIRROR_STATUS_TOKEN or MIRROR_STATUS_TOKEN_FILE, or status.host to 127.0.0.1',
+    );
 }
 
 /** Whether the server answers to this `Host` header. Refuses DNS rebinding: a foreign page with our address. */

@@ -6,7 +6,7 @@ import { httpUrlProblem } from '../config/addresses.ts';
 import { Settings } from '../config/settings.ts';
 import { systemClock } from '../core/clock.ts';
 import { measureStream, type Measured } from '../core/digest.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { isRegularFile } from '../core/folder.ts';
 import { retry } from '../core/retry.ts';
 import { storageError } from '../snapshot/storage-error.ts';
@@ -96,10 +96,10 @@ function openWebSource(place: string, { retry: limits }: Settings, signal: Abort
 }
 
 function notAPlace(place: string, problem: string): AppError {
-  return new AppError(`${place} ${problem}`, {
-    code: 'usage',
-    hint: 'give the folder, the s3://bucket/prefix or the https:// address below which the copy lies',
-  });
+  return usageError(
+    `${place} ${problem}`,
+    'give the folder, the s3://bucket/prefix or the https:// address below which the copy lies',
+  );
 }
 
 function filesBelow(folder: string): string[] {

@@ -6,7 +6,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Lane } from '../contract/datasets.ts';
 import { readProjects } from '../contract/projects.ts';
 import { isoTime } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { countedText, secondText } from '../core/words.ts';
 import { untoldText } from '../sync/pass-report.ts';
 import type { Attempt, Check, Found } from './check.ts';
@@ -135,7 +135,7 @@ async function checkProjects({ service, projectId, isAnswering, signal }: Projec
   const text = names.length === 0 ? 'the key sees no project' : `${seen}: ${names.join(', ')}${more}`;
   if (projects.some(({ id }) => id === projectId)) return text;
   const chooseOne = 'set service.projectId (MIRROR_PROJECT_ID) to the id of one of them';
-  if (projectId === null) throw new AppError(`${text}; none is configured`, { code: 'usage', hint: chooseOne });
+  if (projectId === null) throw usageError(`${text}; none is configured`, chooseOne);
   const missing = `${text}; the configured project ${projectId} is not among ${isWhole ? 'them' : 'those listed first'}`;
   if (isAnswering || !isWhole) return missing;
   const hint = names.length === 0 ? 'give the key access to the project' : chooseOne;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isoTime } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { isAgreed, presentOf } from '../core/present.ts';
 import { countedText, countText, secondText } from '../core/words.ts';
 import { pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
@@ -103,22 +103,19 @@ export function approveHeldPlan(parts: PlanParts, name: string): void {
   if (approve()) return;
   const known = findPlan(db, name);
   if (!known)
-    throw new AppError('there is no plan of that name', {
-      code: 'usage',
-      hint: '`reconcile --dry-run` shows the plans that wait for approval',
-    });
+    throw usageError('there is no plan of that name', '`reconcile --dry-run` shows the plans that wait for approval');
   const { dataset, rows, approvedAt } = known;
   const now = listHeldPlans(db).find((held) => held.dataset === dataset);
   if (now)
-    throw new AppError(
+    throw usageError(
       `plan ${name} (${countText(rows)} ${dataset}) was replaced by plan ${now.plan} (${countText(now.rows)} ${dataset}), since other rows are no longer listed now; nothing was approved`,
-      { code: 'usage', hint: `if all of these are right: analytics-mirror reconcile --approve ${now.plan}` },
+      `if all of these are right: analytics-mirror reconcile --approve ${now.plan}`,
     );
-  throw new AppError(
+  throw usageError(
     approvedAt === null
       ? `plan ${name} holds nothing any more: its ${dataset} are listed again, or few enough to need no approval`
       : `plan ${name} was approved at ${secondText(approvedAt)} and holds nothing any more`,
-    { code: 'usage', hint: 'there is nothing to approve; `status` shows what is held' },
+    'there is nothing to approve; `status` shows what is held',
   );
 }
 

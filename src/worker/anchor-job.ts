@@ -1,5 +1,5 @@
 import { askAnchors, missingAnchors, openAnchors, reachOf, type Anchored } from '../anchor/anchors.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
@@ -16,10 +16,10 @@ export function runAnchorJob(context: JobContext): Promise<AnchorJobResult> {
   const { settings, clock } = context;
   const anchors = openAnchors(settings);
   if (anchors.length === 0)
-    throw new AppError('no anchor is configured', {
-      code: 'usage',
-      hint: 'name time-stamp authorities or witnesses in `audit.anchors` (docs/operations/signing-key.md)',
-    });
+    throw usageError(
+      'no anchor is configured',
+      'name time-stamp authorities or witnesses in `audit.anchors` (docs/operations/signing-key.md)',
+    );
   const folder = ledgerFolder(settings.dataDir);
   return runJob(context, 'anchor', async ({ ledger, signal, log }) => {
     if (ledger().size() > 0) ledger().checkpoint();

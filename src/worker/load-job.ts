@@ -1,7 +1,7 @@
 import { recordSeen } from '../erasure/acknowledge.ts';
 import { readPrivateFile } from '../config/private-file.ts';
 import type { Settings } from '../config/settings.ts';
-import { AppError } from '../core/errors.ts';
+import { usageError } from '../core/errors.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
@@ -12,8 +12,7 @@ import { prepareIsFenced } from '../mirror/fence.ts';
 /** The warehouse that the settings name, with its password. Throws `usage` where they name none, or one that cannot be used. */
 export function configuredWarehouse({ export: { load } }: Pick<Settings, 'export'>): WarehousePlace {
   const { into, schema, passwordFile } = load;
-  if (into === null)
-    throw new AppError('no warehouse is named', { code: 'usage', hint: 'give --into, or set export.load.into' });
+  if (into === null) throw usageError('no warehouse is named', 'give --into, or set export.load.into');
   const password = passwordFile === null ? null : readPrivateFile(passwordFile, 'export.load.passwordFile').trim();
   return warehousePlace(into, schema, password);
 }

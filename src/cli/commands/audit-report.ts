@@ -7,7 +7,7 @@ import { reportAnswer } from '../../audit/report-answer.ts';
 import { reportCsv } from '../../audit/report-csv.ts';
 import { gatherReport, reportJson, type AuditReport } from '../../audit/report-data.ts';
 import { reportPage } from '../../audit/report-page.ts';
-import { AppError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { isoToMicros } from '../../core/time.ts';
 import { durationText } from '../../core/words.ts';
 import type { CommandAction } from '../command.ts';
@@ -40,10 +40,10 @@ Examples:
       setFlagsFromString('--heap-growing-percent=20');
       const report = gatherReport({ db, settings, nowMs: clock.now() }, { from, to });
       if (report.from > report.to)
-        throw new AppError(`the period ends before it begins: ${report.from} to ${report.to}`, {
-          code: 'usage',
-          hint: 'give --from a day that is not after the day of --to',
-        });
+        throw usageError(
+          `the period ends before it begins: ${report.from} to ${report.to}`,
+          'give --from a day that is not after the day of --to',
+        );
       if (asJson && format === undefined && out === undefined) return { json: report, text: '' };
       const name = `audit-${report.from}-${report.to}.${format ?? 'html'}`;
       const { dataDir } = settings;

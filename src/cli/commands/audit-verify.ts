@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { findMissingAnchors } from '../../anchor/missing-anchors.ts';
 import { verifyDataFolder, type FolderVerdict } from '../../audit/verify-data-folder.ts';
-import { AppError, systemCode } from '../../core/errors.ts';
+import { AppError, systemCode, usageError } from '../../core/errors.ts';
 import { bytesText, countedText } from '../../core/words.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
@@ -50,10 +50,7 @@ function readKept(file: string | undefined): string | undefined {
     return readWholeFile(file).toString();
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw new AppError(`cannot read ${resolve(file)} (${systemCode(error) ?? 'unknown'})`, {
-      code: 'usage',
-      hint: 'name the file that was kept',
-    });
+    throw usageError(`cannot read ${resolve(file)} (${systemCode(error) ?? 'unknown'})`, 'name the file that was kept');
   }
 }
 

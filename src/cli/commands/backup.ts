@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { AppError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { bytesText, countedText, countText } from '../../core/words.ts';
 import { backUp } from '../../job/backup.ts';
 import type { CommandAction } from '../command.ts';
@@ -21,7 +21,7 @@ Examples:
       const { settings, clock } = app;
       const count = Number(keep);
       if (!Number.isInteger(count) || count < 1)
-        throw new AppError('--keep takes a whole number, 1 or more', { code: 'usage', hint: 'as --keep 7' });
+        throw usageError('--keep takes a whole number, 1 or more', 'as --keep 7');
       const backup = backUp(app.databaseReadOnly(), { dataDir: settings.dataDir, to, keep: count, clock });
       const { folder, bytes, entries, removed } = backup;
       const gone = removed > 0 ? `, and ${countedText(removed, 'older copy', 'older copies')} removed` : '';

@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import type { z } from 'zod';
 import { endpoints, type Endpoint } from '../../contract/endpoints.ts';
 import { projectEndpoints } from '../../contract/projects.ts';
-import { AppError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { printableJson, problemText } from '../../core/words.ts';
 import { parseExactJson, stringifyExactJson } from '../../core/exact-json.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
@@ -36,7 +36,7 @@ Examples:
     run: async (app, name: CallableName, { param = [], body }: CallFlags) => {
       const { params, query } = readParameters(callable[name], Object.fromEntries(param));
       if (body !== undefined && callable[name].body === null)
-        throw new AppError(`${name} takes no body`, { code: 'usage', hint: 'leave --body out' });
+        throw usageError(`${name} takes no body`, 'leave --body out');
       // TypeScript does not know which endpoint the name is; the endpoint's own schemas have checked both.
       const args = { params: params as never, query: query as never, body, signal: context.signal };
       const reply = await app.service().call(name, args);
@@ -53,16 +53,16 @@ function readParameters(
   const inQuery = Object.keys(endpoint.query.shape);
   const unknown = Object.keys(given).filter((name) => !inPath.includes(name) && !inQuery.includes(name));
   if (unknown.length > 0)
-    throw new AppError(`the endpoint has no parameter ${unknown.join(', ')}`, {
-      code: 'usage',
-      hint: `it takes ${[...inPath, ...inQuery].join(', ') || 'none'}`,
-    });
+    throw usageError(
+      `the endpoint has no parameter ${unknown.join(', ')}`,
+      `it takes ${[...inPath, ...inQuery].join(', ') || 'none'}`,
+    );
   const missing = inPath.filter((name) => !(name in given));
   if (missing.length > 0)
-    throw new AppError(`the endpoint needs ${missing.join(', ')}`, {
-      code: 'usage',
-      hint: `add ${missing.map((name) => `--param ${name}=…`).join(' ')}`,
-    });
+    throw usageError(
+      `the endpoint needs ${missing.join(', ')}`,
+      `add ${missing.map((name) => `--param ${name}=…`).join(' ')}`,
+    );
   return { params: checked(endpoint.params, given, inPath), query: checked(endpoint.query, given, inQuery) };
 }
 
@@ -72,10 +72,7 @@ function checked(schema: z.ZodObject, given: Readonly<Record<string, string>>, n
   );
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `${issue.path.map(String).join('.')}: ${problemText(issue)}`);
-  throw new AppError(`wrong parameters: ${problems.join('; ')}`, {
-    code: 'usage',
-    hint: 'give each as --param name=value',
-  });
+  throw usageError(`wrong parameters: ${problems.join('; ')}`, 'give each as --param name=value');
 }
 
 function replyText(status: number, body: unknown): string {
@@ -98,9 +95,6 @@ function parseBody(text: string): unknown {
   try {
     return parseExactJson(text);
   } catch {
-    throw new AppError('--body is not valid JSON', {
-      code: 'usage',
-      hint: `put it in single quotes: --body '{"name":"…"}'`,
-    });
+    throw usageError('--body is not valid JSON', `put it in single quotes: --body '{"name":"…"}'`);
   }
 }

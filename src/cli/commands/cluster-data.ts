@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { App } from '../../app/app.ts';
 import { keepBuckets } from '../../bucket/keep.ts';
 import { exportProject } from '../../cluster/move-project.ts';
-import { AppError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { runJob } from '../../job/run-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 
@@ -69,8 +69,5 @@ Examples:
 /** Throws `usage` where the settings name no storage of a cluster. */
 function requireStorage({ settings }: Pick<App, 'settings'>): void {
   if (settings.cluster.storage !== null) return;
-  throw new AppError('no storage of a cluster is configured', {
-    code: 'usage',
-    hint: 'set cluster.storage (docs/cluster.md)',
-  });
+  throw usageError('no storage of a cluster is configured', 'set cluster.storage (docs/cluster.md)');
 }

@@ -3,7 +3,7 @@ import { createProjectApps } from '../../app/app.ts';
 import type { ClusterDatabase } from '../../cluster/cluster-database.ts';
 import { clusterOrders, newerReason, readRoster, type ClusterOrders, type Roster } from '../../cluster/roster.ts';
 import { schemaVersion } from '../../mirror/migrate.ts';
-import { AppError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { countedText, secondText } from '../../core/words.ts';
 import { printResult, type CommandAction, type CommandContext, type CommandResult } from '../command.ts';
 import { settingsFlags, type GlobalOptions } from '../global-options.ts';
@@ -123,10 +123,7 @@ async function withDatabase(
   await using programs = createProjectApps(context, flags);
   const [{ clusterDatabase: database }] = programs.apps;
   if (!database)
-    throw new AppError('no cluster is configured', {
-      code: 'usage',
-      hint: 'set cluster.database and cluster.storage (docs/cluster.md)',
-    });
+    throw usageError('no cluster is configured', 'set cluster.database and cluster.storage (docs/cluster.md)');
   printResult(context, command, await work(database));
 }
 

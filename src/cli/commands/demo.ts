@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createApp, createProjectApps } from '../../app/app.ts';
-import { AppError, systemCode } from '../../core/errors.ts';
+import { AppError, systemCode, usageError } from '../../core/errors.ts';
 import { bytesText, countedText, shellWord } from '../../core/words.ts';
 import { databasePath } from '../../mirror/database.ts';
 import type { DemoErasure } from '../../rehearsal/demo-erasure.ts';
@@ -30,10 +30,10 @@ export function define(command: Command, context: CommandContext): CommandAction
       const dataDir = flags.dataDir ?? temporaryFolder();
       // Invented persons must not be mixed with real ones.
       if (existsSync(databasePath(dataDir)))
-        throw new AppError(`the demo needs a fresh folder, and this one has a mirror: ${dataDir}`, {
-          code: 'usage',
-          hint: 'name another --data-dir, or leave it out for a temporary folder',
-        });
+        throw usageError(
+          `the demo needs a fresh folder, and this one has a mirror: ${dataDir}`,
+          'name another --data-dir, or leave it out for a temporary folder',
+        );
       const say = (line: string): void => void context.stderr.write(`${line}\n`);
       const sandbox = await serveDemo({ say, hostile: flags.hostile });
       try {

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { AppError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { amendRequest } from '../../erasure/amend.ts';
 import { bases, basisCode } from '../../ledger/vocabulary.ts';
 import { eraseJob } from '../erase-job.ts';
@@ -29,10 +29,7 @@ Examples:
       const { by, basis } = options;
       const decision = decisionIn(options);
       if (by === undefined && basis === undefined && Object.keys(decision).length === 0)
-        throw new AppError('nothing to amend is given', {
-          code: 'usage',
-          hint: 'give --by, --basis, --decided-by, --identity or --exception',
-        });
+        throw usageError('nothing to amend is given', 'give --by, --basis, --decided-by, --identity or --exception');
       const { request } = await eraseJob(app, context, async (job) => {
         const request = await amendRequest(job, id, { by, basis, decision });
         return { outcome: 'done', counts: { amended: 1 }, request };

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { createFile } from '../../core/atomic-file.ts';
-import { AppError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { readWholeFile } from '../../core/folder.ts';
 import { refuseInside } from '../../erasure/request/receipt.ts';
 import { eraseKit, readKitTable, type KitRequest, type KitTable } from '../../load/erase-kit.ts';
@@ -39,20 +39,17 @@ Examples:
     run: (app, flags: KitFlags) => {
       const { dataDir, export: exporting } = app.settings;
       if (!exporting.fence.some(({ consumer }) => consumer === flags.consumer))
-        throw new AppError('export.fence names no such consumer', {
-          code: 'usage',
-          hint: 'name it there and under export.consumers, then run `analytics-mirror export` and load',
-        });
+        throw usageError(
+          'export.fence names no such consumer',
+          'name it there and under export.consumers, then run `analytics-mirror export` and load',
+        );
       refuseInside(dataDir, flags.key);
       // First: keys belong to a mirror that is there.
       app.databaseReadOnly();
       const key = `${consumerKey(dataDir, flags.consumer)}\n`;
       createFile(flags.key, key);
       if (readWholeFile(flags.key, 1024).toString() !== key)
-        throw new AppError('the file of the key holds something else', {
-          code: 'usage',
-          hint: 'name another file by --key',
-        });
+        throw usageError('the file of the key holds something else', 'name another file by --key');
       const { for: engine, consumer, table: tables, fence, key: keyFile } = flags;
       const kit = eraseKit({ engine, consumer, tables, fence, keyFile });
       return Promise.resolve({ json: { kit }, text: kit });
@@ -63,8 +60,8 @@ Examples:
 function readTable(text: string, before: readonly KitTable[]): KitTable[] {
   const table = readKitTable(text);
   if (table) return [...before, table];
-  throw new AppError('--table does not say a table and its columns', {
-    code: 'usage',
-    hint: 'say it as mart.events:person_id=uuid,distinct_id=distinct_id (kinds: uuid, distinct_id, recording_id)',
-  });
+  throw usageError(
+    '--table does not say a table and its columns',
+    'say it as mart.events:person_id=uuid,distinct_id=distinct_id (kinds: uuid, distinct_id, recording_id)',
+  );
 }

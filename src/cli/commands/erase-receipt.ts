@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { AppError } from '../../core/errors.ts';
+import { AppError, usageError } from '../../core/errors.ts';
 import { requireRequest } from '../../erasure/receive.ts';
 import { keysOf, refuseInside, signReceipts, writeReceipt } from '../../erasure/request/receipt.ts';
 import { finalStates, type ErasureRequest } from '../../mirror/erasure-requests.ts';
@@ -35,17 +35,17 @@ Examples:
 
 function withoutKey({ id, state }: ErasureRequest): AppError {
   if (state === 'refused')
-    return new AppError(`request ${id} was refused as soon as its person was looked for, and keeps no key`, {
-      code: 'usage',
-      hint: 'give the identifier to `erase add --receipts` again: the receipt of that request has the answer',
-    });
+    return usageError(
+      `request ${id} was refused as soon as its person was looked for, and keeps no key`,
+      'give the identifier to `erase add --receipts` again: the receipt of that request has the answer',
+    );
   if (finalStates.includes(state))
-    return new AppError(`request ${id} is ${state}: its key is destroyed`, {
-      code: 'usage',
-      hint: 'a receipt can be written when a request is received (`erase add --receipts`), and as long as it is open',
-    });
-  return new AppError(`request ${id} has lost the key that its entry on the ledger was made with`, {
-    code: 'usage',
-    hint: 'the mirror is restored from a backup, or keys/box.key is another one: no receipt can be written any more',
-  });
+    return usageError(
+      `request ${id} is ${state}: its key is destroyed`,
+      'a receipt can be written when a request is received (`erase add --receipts`), and as long as it is open',
+    );
+  return usageError(
+    `request ${id} has lost the key that its entry on the ledger was made with`,
+    'the mirror is restored from a backup, or keys/box.key is another one: no receipt can be written any more',
+  );
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { App } from '../../app/app.ts';
-import { AppError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { readWholeFile } from '../../core/folder.ts';
 import { acknowledgeRequest, attestedBy } from '../../erasure/acknowledge.ts';
 import { readAttestation, type Attestation } from '../../erasure/attest.ts';
@@ -29,8 +29,7 @@ export function define(command: Command, context: CommandContext): CommandAction
     return {
       help: '\nExamples:\n  analytics-mirror erase approve 3f2a\n  analytics-mirror erase approve --all',
       run: (app, ids: string[], { all }: { all?: boolean }) => {
-        if (ids.length === 0 && !all)
-          throw new AppError('no request is named', { code: 'usage', hint: 'name requests, or give --all' });
+        if (ids.length === 0 && !all) throw usageError('no request is named', 'name requests, or give --all');
         const heldIds = ({ db }: JobContext): string[] =>
           listRequests(db, 'open').flatMap(({ id, state }) => (state === 'held' ? [id] : []));
         return decide(app, context, 'approved', (job) => (all ? heldIds(job) : ids), approveRequest);
@@ -59,7 +58,7 @@ Examples:
       run: (app, ids: string[], given: AcknowledgeFlags) => {
         const attestation = attestationIn(app, given);
         if (ids.length === 0 && !attestation)
-          throw new AppError('no request is named', { code: 'usage', hint: 'name requests, or give --report' });
+          throw usageError('no request is named', 'name requests, or give --report');
         return decide(
           app,
           context,
@@ -105,7 +104,7 @@ function attestationIn({ settings }: App, { consumer, report }: AcknowledgeFlags
   if (report === undefined) return undefined;
   const [bytes, signature] = [report, `${report}.sig`].map((path) => {
     if (existsSync(path)) return readWholeFile(path, reportBytesMax);
-    throw new AppError(`there is no file ${path}`, { code: 'usage', hint: 'name the report, and sign it' });
+    throw usageError(`there is no file ${path}`, 'name the report, and sign it');
   }) as [Buffer, Buffer];
   return readAttestation({ report: bytes, signature: signature.toString(), consumer }, settings.export.fence);
 }

@@ -8,7 +8,7 @@ import type { Environment } from '../../config/environment.ts';
 import { firstConfiguration, presetNames, type PresetName } from '../../config/presets.ts';
 import { readProjects } from '../../contract/projects.ts';
 import { refuseUnwritable, writeNewFile } from '../../core/atomic-file.ts';
-import { AppError } from '../../core/errors.ts';
+import { AppError, usageError } from '../../core/errors.ts';
 import { printableLines } from '../../core/words.ts';
 import type { Check } from '../../status/check.ts';
 import { planPasses, type PassPlan } from '../../status/cost-forecast.ts';
@@ -101,16 +101,16 @@ const presetQuestion = `which service (${presetNames.join(', ')})`;
 /** What no answer can mend is refused before the first question. */
 function refuseBeforeQuestions(file: string, environment: Environment): void {
   if (existsSync(file))
-    throw new AppError(`there is a configuration already: ${file}`, {
-      code: 'usage',
-      hint: 'edit it, remove it, or name another file with --out',
-    });
+    throw usageError(
+      `there is a configuration already: ${file}`,
+      'edit it, remove it, or name another file with --out',
+    );
   refuseUnwritable(file);
   if (!environment['MIRROR_API_KEY'] && !environment['MIRROR_API_KEY_FILE'])
-    throw new AppError('not configured: the API key (MIRROR_API_KEY or MIRROR_API_KEY_FILE)', {
-      code: 'usage',
-      hint: 'set one of them and run it again; the key is not written anywhere',
-    });
+    throw usageError(
+      'not configured: the API key (MIRROR_API_KEY or MIRROR_API_KEY_FILE)',
+      'set one of them and run it again; the key is not written anywhere',
+    );
 }
 
 /** Takes what is given, or asks until the answer can be read; without a person to ask, the suggestion is the answer. */

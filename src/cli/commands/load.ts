@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { countedText, countText } from '../../core/words.ts';
-import { AppError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import type { Loaded } from '../../load/load.ts';
 import { configuredWarehouse, runLoadJob } from '../../worker/load-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
@@ -38,14 +38,11 @@ Examples:
   analytics-mirror load --into clickhouse://loader@ch.example.com:8443 --schema analytics`,
     run: async (app, given: { into?: string; schema: string; consumer?: string }) => {
       if (given.into === undefined && command.getOptionValueSource('schema') === 'cli')
-        throw new AppError('--schema goes with --into', {
-          code: 'usage',
-          hint: 'give both, or set export.load.schema',
-        });
+        throw usageError('--schema goes with --into', 'give both, or set export.load.schema');
       const { consumers, load } = app.settings.export;
       const consumer = given.consumer ?? (given.into === undefined ? load.consumer : null);
       if (consumer !== null && !consumers.includes(consumer))
-        throw new AppError('the settings name no such consumer', { code: 'usage', hint: 'add it to export.consumers' });
+        throw usageError('the settings name no such consumer', 'add it to export.consumers');
       const place =
         given.into === undefined
           ? configuredWarehouse(app.settings)

@@ -7,7 +7,7 @@ import { startClusterWorker, type ClusterWorker, type ClusterWorkerSetup } from 
 import type { SharableProject } from '../../cluster/hold-projects.ts';
 import { clusterTiming } from '../../cluster/timing.ts';
 import { isoTime } from '../../core/clock.ts';
-import { AppError } from '../../core/errors.ts';
+import { AppError, usageError } from '../../core/errors.ts';
 import { secondText } from '../../core/words.ts';
 import { schemaVersion } from '../../mirror/migrate.ts';
 import { runDrillJob } from '../../rehearsal/drill-job.ts';
@@ -62,7 +62,7 @@ export async function runWorker(
   for (const app of apps) app.service();
   const projects = apps.map((app) => workerProject(app, runDrillJob));
   if (projects.every(({ schedule }) => Object.values(schedule).every((cron) => cron === null)))
-    throw new AppError('nothing is scheduled', { code: 'usage', hint: 'set schedule.head and the others' });
+    throw usageError('nothing is scheduled', 'set schedule.head and the others');
   const posting = new AbortController();
   const post = alertPosting(programs, posting.signal);
   const shared = apps.flatMap((app, index) => {
@@ -173,10 +173,10 @@ function alertPosting({ apps, secrets, clock, log }: ProjectApps, signal: AbortS
   const { format } = apps[0].settings.alerts;
   if (url === null) return null;
   if (format === 'pagerduty' && alertRoutingKey === null)
-    throw new AppError('alerts.format is pagerduty, and there is no routing key', {
-      code: 'usage',
-      hint: "set MIRROR_ALERT_ROUTING_KEY_FILE to a file with the integration's routing key",
-    });
+    throw usageError(
+      'alerts.format is pagerduty, and there is no routing key',
+      "set MIRROR_ALERT_ROUTING_KEY_FILE to a file with the integration's routing key",
+    );
   const tools = { clock, random: Math.random, signal };
   const target = { format, routingKey: alertRoutingKey ?? '' };
   return alertPost(({ body, path }) => postWebhook(addPath(url, path), body, tools), target, log);
@@ -208,10 +208,10 @@ async function serveIntake({ apps, clock, log }: ProjectApps): Promise<Intake | 
   const { port } = settings.intake;
   if (port === null) return null;
   if (clusterDatabase)
-    throw new AppError('the intake does not work where machines share the projects', {
-      code: 'usage',
-      hint: 'set intake.port to null here, and add requests with `erase add`',
-    });
+    throw usageError(
+      'the intake does not work where machines share the projects',
+      'set intake.port to null here, and add requests with `erase add`',
+    );
   const projects = apps.map(({ name, jobContext }) => ({ name, jobContext }));
   const messages = {
     'an answer': 'an answer of the intake failed',

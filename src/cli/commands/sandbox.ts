@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { AppError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { readJson } from '../../core/exact-json.ts';
 import { countText, durationText } from '../../core/words.ts';
 import { LiveOptions } from '../../sandbox/live/live-data.ts';
@@ -47,7 +47,7 @@ Options of the live profile, for --live:
 ${liveOptionTexts.join('\n')}`,
     act: async (flags: SandboxFlags) => {
       if (flags.live && flags.profile !== 'live')
-        throw new AppError('--live is for the live profile', { code: 'usage', hint: 'add --profile live' });
+        throw usageError('--live is for the live profile', 'add --profile live');
       const startedAt = performance.now();
       const sandbox = await startSandbox({ ...flags, rates: flags.rate });
       const { url, projectId, apiKey, readOnlyKey, playlists } = sandbox;

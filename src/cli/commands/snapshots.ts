@@ -1,7 +1,7 @@
 import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app/app.ts';
 import { isMirrored, publishedDatasets, type PublishedDataset } from '../../contract/datasets.ts';
-import { AppError } from '../../core/errors.ts';
+import { AppError, usageError } from '../../core/errors.ts';
 import { bytesText, countedText, countText, minuteText, printableLines } from '../../core/words.ts';
 import {
   listCurrentColumns,
@@ -127,10 +127,10 @@ async function verifyAt(
 
 function modelOf([dataset, ...others]: readonly PublishedDataset[]): string {
   if (dataset !== undefined && others.length === 0 && isMirrored(dataset)) return dbtModel(dataset);
-  throw new AppError('--dbt model prints the model of one dataset that has deltas', {
-    code: 'usage',
-    hint: `name one of ${publishedDatasets.filter(isMirrored).join(', ')}; of the others, select from the source`,
-  });
+  throw usageError(
+    '--dbt model prints the model of one dataset that has deltas',
+    `name one of ${publishedDatasets.filter(isMirrored).join(', ')}; of the others, select from the source`,
+  );
 }
 
 function textOf(

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../../core/atomic-file.ts';
-import { AppError, systemCode } from '../../core/errors.ts';
+import { systemCode, usageError } from '../../core/errors.ts';
 import { isWithin, makeFolder, readWholeFile } from '../../core/folder.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { ledgerOrigin, listCheckpointSizes, publicKeysPath } from '../../ledger/checkpoint.ts';
@@ -160,10 +160,10 @@ export function writeReceipts(folder: string, receipts: readonly Receipt[]): str
 /** Throws `usage` for a place in the data folder: the key of a request must not outlive it there. */
 export function refuseInside(dataDir: string, path: string): void {
   if (!isWithin(dataDir, path)) return;
-  throw new AppError('what is given away cannot lie in the data folder', {
-    code: 'usage',
-    hint: 'name a place elsewhere: a receipt would show, after the request is sealed, which person it was about',
-  });
+  throw usageError(
+    'what is given away cannot lie in the data folder',
+    'name a place elsewhere: a receipt would show, after the request is sealed, which person it was about',
+  );
 }
 
 /** Reads a receipt. Throws `usage` when it is none. */
@@ -178,10 +178,10 @@ export function readReceipt(path: string): Receipt {
   } catch (error) {
     if (!(error instanceof SyntaxError) && systemCode(error) === undefined) throw error;
   }
-  throw new AppError('that is no receipt', {
-    code: 'usage',
-    hint: 'name the file receipt-<request>.json, as `erase add --receipts` or `erase receipt` wrote it',
-  });
+  throw usageError(
+    'that is no receipt',
+    'name the file receipt-<request>.json, as `erase add --receipts` or `erase receipt` wrote it',
+  );
 }
 
 /** Whether a subject's HMAC is the one of these identifiers, all of them or one, under a receipt's key. */

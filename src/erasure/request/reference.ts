@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 
 /** References and codes: a role, a ticket, an article of a law. A blank or an @ would let in names and addresses. */
 const referencePattern = /^[A-Za-z0-9._:/#-]{1,64}$/;
@@ -16,9 +16,9 @@ export function requireReferences(given: {
   ] as const) {
     const text = given[option];
     if (text === undefined || referencePattern.test(text)) continue;
-    throw new AppError(
+    throw usageError(
       `--${option} takes a reference: 1 to 64 letters, digits and . _ : / # -, without blanks and without @`,
-      { code: 'usage', hint: `write for example --${option} ${example}, and never the name of a person` },
+      `write for example --${option} ${example}, and never the name of a person`,
     );
   }
 }
