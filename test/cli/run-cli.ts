@@ -69,9 +69,15 @@ export function runScript(script: URL): (args: readonly string[], surroundings?:
   return (args, surroundings) => startScript(fileURLToPath(script), args, surroundings).ended;
 }
 
-/** Runs the command line to its end. */
-export function runCli(args: readonly string[], surroundings?: Surroundings): Promise<Ended> {
-  return startCli(args, surroundings).ended;
+/**
+ * Runs the command line to its end. It needs no process of its own where the program alone reads its environment, and that is most of
+ * its time: it runs here. Log lines are of processes: `startCli` has them.
+ */
+export function runCli(args: readonly string[], surroundings: Surroundings = {}): Promise<Ended> {
+  const { env = {}, shell, timeoutMs } = surroundings;
+  const isForProgram = Object.keys(env).every((name) => name.startsWith('MIRROR_'));
+  const isPlain = shell === undefined && timeoutMs === undefined && isForProgram;
+  return isPlain ? runCliHere(args, { MIRROR_LOG_LEVEL: 'error', ...env }) : startCli(args, surroundings).ended;
 }
 
 /** Runs the command line to its end in this process, where its modules are loaded. Nobody can interrupt it. */
