@@ -1,3 +1,3 @@
 import { hostileStores } from './hostile-store-suite.ts';
 
-hostileStores(['old bytes', 'endless list', 'entity bomb', 'wrong tags']);
+hostileStores(['endless body', 'old bytes', 'endless list', 'entity bomb', 'wrong tags']);

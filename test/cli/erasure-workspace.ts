@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { startSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { copyFolder } from './copy-folder.ts';
-import { jsonOf, startCli, type Ended } from './run-cli.ts';
+import { jsonOf, runCli, startCli, type Ended, type Surroundings } from './run-cli.ts';
 import { serviceOfEarlier } from './service-of-earlier.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -43,18 +43,21 @@ async function openErasureWorkspaceIn(folder: string, options: Partial<SandboxOp
   const sandbox = await startSandbox({ ...service, hostile: true, ...options, dir: join(folder, 'service') });
   const dataDir = dataOf(folder);
   const env = { MIRROR_BASE_URL: sandbox.url, MIRROR_PROJECT_ID: sandbox.projectId, MIRROR_API_KEY: sandbox.apiKey };
-  const start: Workspace['start'] = (args, { env: added, ...rest } = {}) =>
-    startCli([...args.slice(0, 1), ...settings, ...args.slice(1), '--data-dir', dataDir], {
-      ...rest,
-      env: { ...env, ...added },
-    });
+  const around = (args: readonly string[]): string[] => [
+    ...args.slice(0, 1),
+    ...settings,
+    ...args.slice(1),
+    '--data-dir',
+    dataDir,
+  ];
+  const within = ({ env: added, ...rest }: Surroundings = {}): Surroundings => ({ ...rest, env: { ...env, ...added } });
   return {
     folder,
     dataDir,
     sandbox,
     env,
-    start,
-    run: (args, surroundings) => start(args, surroundings).ended,
+    start: (args, surroundings) => startCli(around(args), within(surroundings)),
+    run: (args, surroundings) => runCli(around(args), within(surroundings)),
     [Symbol.asyncDispose]: () => sandbox.close(),
   };
 }

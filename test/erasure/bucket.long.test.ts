@@ -20,6 +20,9 @@ import { startCatalog } from '../bucket/catalog-model.ts';
 import { expectEqual, freshModel, setCredentials } from '../bucket/follow-world.ts';
 import type { S3Model } from '../bucket/s3-model.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 type Scene = { world: ErasureWorld; model: S3Model; id: string };
 

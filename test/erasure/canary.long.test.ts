@@ -11,6 +11,9 @@ import { keepSnapshots, openCanaryWorld, type CanaryWorld } from './canary-world
 import { findTexts } from './find-texts.ts';
 import { scanInThisProcess, scanOrdered } from './scan-in-this-process.ts';
 import { insert, personOf } from './scan/canary.ts';
+import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 /** Reconciles without a service, with the mirror as it is or as a test bends it. */
 function reconcile({ context }: CanaryWorld, db: Database = context.db) {

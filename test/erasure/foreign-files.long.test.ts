@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 async function worldWithRequest(): Promise<{
   world: ErasureWorld;

@@ -8,6 +8,9 @@ import { certificateWords } from '../../docs/verifier/certificate-words.mjs';
 import type { DeletionRows } from '../../src/sandbox/store/events.ts';
 import { problemsOf } from './bound/bound-world.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 const name = 'own-deletions-canary@x.example';
 

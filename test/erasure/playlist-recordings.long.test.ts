@@ -4,6 +4,9 @@ import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
+import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 /** The recordings in each published generation of `playlist_recordings`, oldest first. */
 async function published({ dataDir }: ErasureWorld): Promise<string[][]> {

@@ -4,6 +4,9 @@ import { heldBecauseOf } from '../../src/erasure/request/box.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { openErasureWorld } from './erasure-world.ts';
 import { findTexts } from './find-texts.ts';
+import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 /** A person that was split after the last sync, and whose request has met the other half. */
 async function worldWithSplit() {

@@ -5,6 +5,9 @@ import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import type { GivenIdentifier } from '../../src/erasure/request/box.ts';
 import { anyOperation } from '../kill/kill-point.ts';
 import { openKnownWorld, type ErasureWorld } from './erasure-world.ts';
+import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 const name = 'wider-canary';
 

@@ -11,6 +11,9 @@ import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { snapshotFolder, snapshotsFolder } from '../snapshot/paths.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { exportAll, openWorld, perform, type Step, type World } from './exported-world.ts';
+import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 type Change = Exclude<Step, { do: 'export' }>;
 const ann: Change = { do: 'show persons', persons: [{ number: 1, name: 'ann', distinctIds: ['d1'] }] };

@@ -4,7 +4,7 @@ import v8 from 'node:v8';
 import fc from 'fast-check';
 import type { Done } from './machine.ts';
 import { histories, moveText, type Move } from './moves.ts';
-import { reuseDuckDb } from './one-duckdb.ts';
+import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
 import { play } from './play.ts';
 import { newTally } from './promises.ts';
 

@@ -15,6 +15,9 @@ import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { publishedRows, publishRows, rowsOfSnapshot } from './publish-rows.ts';
 import { personRow, recordingRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+import { reuseDuckDb } from './one-duckdb.ts';
+
+reuseDuckDb();
 
 /** A dataset whose rows an erasure takes away. */
 type PersonalDataset = Exclude<PublishedDataset, 'playlists' | 'deletions' | 'passes' | 'fence'>;

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
 import { choices, playOlderParts } from './older-parts-model.ts';
+import { reuseDuckDb } from '../../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 // One choice of four. The slow set takes all, at each step of the story.
 test.each(choices.filter((_parts, index) => index % 4 === 1).map((parts) => ({ parts })))(

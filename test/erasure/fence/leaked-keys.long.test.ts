@@ -5,6 +5,9 @@ import { identifierKinds, type Identifier } from '../../../src/contract/identity
 import { differencesOf, keepCopy, openBoundWorld, placesOf, problemsOf } from '../bound/bound-world.ts';
 import { fenceMacUnder, hexOf } from '../../../src/mirror/fence-mac.ts';
 import type { ErasureWorld } from '../erasure-world.ts';
+import { reuseDuckDb } from '../../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 /** A world in which Anna was erased, with a copy of the folder from before, and all that the mirror knew of her. */
 async function worldAfterErasure() {

@@ -8,6 +8,9 @@ import { prepareQuarantine } from '../../../src/mirror/quarantine.ts';
 import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
 import { findTexts } from '../find-texts.ts';
 import { insert } from '../scan/canary.ts';
+import { reuseDuckDb } from '../../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 const email = (value: string): GivenIdentifier => ({ kind: 'email', value });
 

@@ -5,6 +5,9 @@ import { ledgerFolder } from '../../../src/ledger/entry-file.ts';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { listRequests } from '../../../src/mirror/erasure-requests.ts';
 import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
+import { reuseDuckDb } from '../../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 const mirrored = ({ db }: ErasureWorld): string[] => db().prepare<[], string>(`SELECT uuid FROM persons`).pluck().all();
 

@@ -20,6 +20,9 @@ import { verifySnapshots } from '../../../src/snapshot/verify.ts';
 import { datasetFolder } from '../paths.ts';
 import { readIcebergTable } from './table-reader.ts';
 import { openTableWorld, type TableStep } from './table-world.ts';
+import { reuseDuckDb } from '../one-duckdb.ts';
+
+reuseDuckDb();
 
 const show = (name: string, ...numbers: number[]): TableStep => ({ do: 'show', name, numbers });
 const full: TableStep = { do: 'export', kind: 'full' };
