@@ -29,7 +29,10 @@ export async function openDuckDb({ folders, memoryMaxMb, threads, attached, sign
   const instance = await duckDbApi().DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
+    // The left side of a join stays the streamed side. On the other side, rows would change their order and fill the memory.
+    disabled_optimizers: 'build_side_probe_side,join_order',
     memory_limit: `${memoryMaxMb}MiB`,
+    preserve_insertion_order: 'false',
     // Without a folder to spill to, too much data is an error, and never a file with personal data that no scan knows.
     temp_directory: '',
     threads: String(threads),
@@ -46,9 +49,6 @@ export async function openDuckDb({ folders, memoryMaxMb, threads, attached, sign
     },
   };
   try {
-    await connection.run(`SET preserve_insertion_order = false`);
-    // The left side of a join stays the streamed side. On the other side, rows would change their order and fill the memory.
-    await connection.run(`SET disabled_optimizers = 'build_side_probe_side,join_order'`);
     if (attached)
       await connection.run(
         `ATTACH ${sqlText(attached.path)} AS ${sqlName(attached.as)} (TYPE duckdb${attached.isReadOnly ? ', READ_ONLY' : ''})`,
