@@ -1,6 +1,9 @@
 import { it } from 'vitest';
 import type { KillPoint } from '../../kill/kill-point.ts';
 import { openKillableWorld, type PublishingJob } from './killed-publication.ts';
+import { reuseDuckDb } from '../../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 /** In the order in which a job passes them; `killed-publication.crash.slow.test.ts` has all the others. */
 const moments: readonly [PublishingJob, KillPoint['moment'], RegExp, 'sync' | PublishingJob][] = [

@@ -21,6 +21,9 @@ import { verifierPage } from '../../../src/ledger/verify.ts';
 import { personRow, recordingRow } from '../../snapshot/rows.ts';
 import { tarOf, zipOf } from './packed.ts';
 import { addPeople, insert, personOf, placesOf, removePeople, subjectOf, type Person } from './canary.ts';
+import { reuseDuckDb } from '../../snapshot/one-duckdb.ts';
+
+reuseDuckDb();
 
 const canary = personOf('canarybird', 17, 9000);
 const others = Array.from({ length: 40 }, (_, index) => personOf(`other${index}`, 1000 + index));
