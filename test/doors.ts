@@ -234,15 +234,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_271,
-  service: 1_867,
-  ledger: 2_844,
-  mirror: 7_318,
-  publish: 7_736,
-  erasure: 10_361,
-  operate: 10_820,
-  anchor: 320,
-  cluster: 2_956,
-  sandbox: 4_184,
-  program: 6_008,
+  kernel: 5_122,
+  service: 1_856,
+  ledger: 2_842,
+  mirror: 7_312,
+  publish: 7_735,
+  erasure: 10_351,
+  operate: 10_818,
+  anchor: 315,
+  cluster: 2_946,
+  sandbox: 4_161,
+  program: 5_968,
 };

@@ -1,5 +1,5 @@
 import { readCertificates, type TimeStamp } from '../../docs/verifier/verify.mjs';
-import { AppError, systemCode, usageError } from '../core/errors.ts';
+import { type AppError, systemCode, usageError } from '../core/errors.ts';
 import type { Settings } from '../config/settings.ts';
 import { checkpointOfSize, listCheckpointSizes, type Checkpoint } from '../ledger/checkpoint.ts';
 import { entriesPath, readLines } from '../ledger/entry-file.ts';

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
 import { trimBlanks } from '../contract/email.ts';
 import { identifierForms as kinds } from '../contract/given-identifier.ts';
-import { AppError, systemCode, usageError } from '../core/errors.ts';
+import { type AppError, systemCode, usageError } from '../core/errors.ts';
 import type { GivenIdentifier } from '../erasure/request/box.ts';
 
 /** The options that name persons, as they were given. */

@@ -1,7 +1,7 @@
 import { httpUrlProblem } from '../config/addresses.ts';
 import { presetNames, presets, type Preset, type PresetName } from '../config/presets.ts';
 import type { ListedProject } from '../contract/projects.ts';
-import { AppError, usageError } from '../core/errors.ts';
+import { type AppError, usageError } from '../core/errors.ts';
 
 /** The projects that a key sees. `isWhole`: the service has named all of them. Null where it names none to this key. */
 export type SeenProjects = { projects: readonly ListedProject[]; isWhole: boolean } | null;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { AppError, usageError } from '../core/errors.ts';
+import { type AppError, usageError } from '../core/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
 import { problemText } from '../core/words.ts';
 import {

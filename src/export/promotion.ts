@@ -1,7 +1,7 @@
 import { propertyOf, type Promotion } from '../config/settings.ts';
 import { datasets as contract, pagedDatasets, seqField } from '../contract/datasets.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
-import { AppError, usageError } from '../core/errors.ts';
+import { type AppError, usageError } from '../core/errors.ts';
 import { integerText, isJsonObject, type JsonObject } from '../core/exact-json.ts';
 import { isoToMicros } from '../core/time.ts';
 import { type Column, type ColumnType, column } from '../snapshot/columns.ts';

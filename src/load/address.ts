@@ -1,5 +1,5 @@
 import { httpUrlProblem, isLoopback, postgresUrlProblem } from '../config/addresses.ts';
-import { AppError, usageError } from '../core/errors.ts';
+import { type AppError, usageError } from '../core/errors.ts';
 
 /** The engines whose warehouses can be loaded. */
 export type Engine = 'postgres' | 'duckdb' | 'clickhouse';

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Database } from 'better-sqlite3';
 import { runApart } from '../core/apart.ts';
-import { AppError, usageError } from '../core/errors.ts';
+import { type AppError, usageError } from '../core/errors.ts';
 import { freeBytesAt } from '../core/folder.ts';
 import { bytesText, countedText } from '../core/words.ts';
 import type { QueryResult } from './query.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isoTime } from '../core/clock.ts';
-import { AppError, usageError } from '../core/errors.ts';
+import { type AppError, usageError } from '../core/errors.ts';
 import { isAgreed, presentOf } from '../core/present.ts';
 import { countedText, countText, secondText } from '../core/words.ts';
 import { pagedDatasets, type PagedDataset } from '../contract/datasets.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { AppError, usageError } from '../../core/errors.ts';
+import { type AppError, usageError } from '../../core/errors.ts';
 import { requireRequest } from '../../erasure/receive.ts';
 import { keysOf, refuseInside, signReceipts, writeReceipt } from '../../erasure/request/receipt.ts';
 import { finalStates, type ErasureRequest } from '../../mirror/erasure-requests.ts';
