@@ -9,7 +9,8 @@ let bytesInUse = 0;
 
 /**
  * Gives the memory of a large heap that is not in use back to the system, before another process or a writer of files takes its
- * share. V8 would keep it for what comes next. What was in use the last time is not looked through again until more has come. Node hands out the collector only under `--expose-gc`; without it, nothing happens.
+ * share. V8 would keep it for what comes next. A heap that has hardly grown since the last time is left as it is. Node hands out the
+ * collector only under `--expose-gc`; without it, nothing happens.
  */
 export function shrinkHeap(): void {
   if (getHeapStatistics().total_heap_size <= Math.max(largeHeapBytes, bytesInUse + growthBytes)) return;
