@@ -244,5 +244,5 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   anchor: 315,
   cluster: 2_946,
   sandbox: 4_161,
-  program: 5_968,
+  program: 5_973,
 };

@@ -5,7 +5,7 @@ import type { SharedStorage } from '../cluster/held-project.ts';
 import type { Environment, Secrets } from '../config/environment.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
-import { createLogger, type Logger } from '../log/logger.ts';
+import { createLogger, type DestinationStream, type Logger } from '../log/logger.ts';
 import { openTracer } from '../log/open-tracer.ts';
 import type { Tracer } from '../log/tracer.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -14,6 +14,8 @@ import packageJson from '../../package.json' with { type: 'json' };
 export type AppSurroundings = {
   environment: Environment;
   isTerminal: boolean;
+  /** Where log lines go, instead of the process's standard error. */
+  logTo?: DestinationStream | undefined;
   /** The machine's clock, unless a drill brings its own. */
   clock?: Clock | undefined;
   /** Whether a job waits while another run holds the data folder. */
@@ -38,9 +40,9 @@ export type SharedParts = {
 /** Makes the shared parts from the settings of the first project. Nothing is opened yet. */
 export function sharedParts(
   { settings, secrets }: LoadedSettings & { secrets: Secrets },
-  { environment, isTerminal, clock = systemClock, wait }: AppSurroundings,
+  { environment, isTerminal, logTo, clock = systemClock, wait }: AppSurroundings,
 ): SharedParts {
-  const log = createLogger({ level: settings.log.level, isTerminal });
+  const log = createLogger({ level: settings.log.level, isTerminal, destination: logTo });
   const tracer = openTracer(environment, {
     version: packageJson.version,
     now: () => systemClock.now(),

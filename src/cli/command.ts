@@ -4,6 +4,7 @@ import type { App } from '../app/app.ts';
 import type { Environment } from '../config/environment.ts';
 import { stringifyExactJson } from '../core/exact-json.ts';
 import { printableJson, printableLines } from '../core/words.ts';
+import type { DestinationStream } from '../log/logger.ts';
 import { explainError } from './errors.ts';
 import type { GlobalOptions } from './global-options.ts';
 
@@ -14,6 +15,8 @@ export type CommandContext = {
   stderr: Writable;
   /** Whether standard error is a terminal: progress bars and coloured lines are for people only. */
   isTerminal: boolean;
+  /** Where log lines go, instead of the process's standard error. */
+  logTo?: DestinationStream;
   readonly terminalColumns: number;
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP. */
   signal: AbortSignal;

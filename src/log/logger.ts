@@ -2,13 +2,13 @@ import { createRequire } from 'node:module';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type PinoPretty from 'pino-pretty';
 
-export type { Logger } from 'pino';
+export type { DestinationStream, Logger } from 'pino';
 
 /** To the start of the line, and clears it: a progress bar may stand there. */
 const clearedLine = '\r\u001B[2K';
 
 /** What a logger needs. `isTerminal` chooses lines for people instead of JSON. */
-export type LoggerOptions = { level: string; isTerminal: boolean; destination?: DestinationStream };
+export type LoggerOptions = { level: string; isTerminal: boolean; destination?: DestinationStream | undefined };
 
 /** The logger, on standard error. Messages are static; no field holds personal data, a key, a payload or a query. */
 export function createLogger({ level, isTerminal, destination }: LoggerOptions): Logger {

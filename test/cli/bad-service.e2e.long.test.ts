@@ -89,9 +89,9 @@ describe('sync refuses to go on, and loses nothing, when', () => {
       1,
       /^error: no answer from .*: ECONNREFUSED\n {2}check service\.baseUrl/,
     );
-    const { stderr } = await workspace.start(['sync', 'persons', '--log-level', 'warn'], {
+    const { stderr } = await workspace.run(['sync', 'persons', '--log-level', 'warn'], {
       env: { MIRROR_BASE_URL: origin },
-    }).ended;
+    });
     const [repeated = ''] = stderr.split('\n');
     expect(JSON.parse(repeated)).toMatchObject({
       code: 'unreachable',

@@ -74,7 +74,7 @@ describe('what jobs print', () => {
         /^dataset .*\npersons +\d{8}T\d{6}\.\d{3}Z +full +120 +1 .*complete\ndistinct_ids .*\ndeletions .*\npasses .*\nUnchanged, .* persons since .*\n$/,
       ],
     ] as const) {
-      const { code, stdout, stderr } = await workspace.start([job, 'persons']).ended;
+      const { code, stdout, stderr } = await workspace.run([job, 'persons']);
       expect(code).toBe(0);
       expect(stdout).toMatch(table);
       const lines = stderr.trimEnd().split('\n');

@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { startSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { copyFolder } from './copy-folder.ts';
-import { jsonOf, runCli, startCli, type Ended, type Surroundings } from './run-cli.ts';
+import { jsonOf, runCli, startCli, surroundedBy, type Ended } from './run-cli.ts';
 import { serviceOfEarlier } from './service-of-earlier.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -50,14 +50,13 @@ async function openErasureWorkspaceIn(folder: string, options: Partial<SandboxOp
     '--data-dir',
     dataDir,
   ];
-  const within = ({ env: added, ...rest }: Surroundings = {}): Surroundings => ({ ...rest, env: { ...env, ...added } });
   return {
     folder,
     dataDir,
     sandbox,
     env,
-    start: (args, surroundings) => startCli(around(args), within(surroundings)),
-    run: (args, surroundings) => runCli(around(args), within(surroundings)),
+    start: (args, surroundings) => startCli(around(args), surroundedBy(env, surroundings)),
+    run: (args, surroundings) => runCli(around(args), surroundedBy(env, surroundings)),
     [Symbol.asyncDispose]: () => sandbox.close(),
   };
 }

@@ -123,7 +123,7 @@ it('a request is received in the middle of a pass, and the pass goes on', async 
   const row = await workspace.run(['query', 'SELECT uuid FROM persons LIMIT 1', '--json', '--data-dir', dataDir]);
   const [[uuid]] = (jsonOf(row) as { rows: [[string]] }).rows;
   const add = ['erase', 'add', '--uuid', uuid, '--basis', 'objection', '--by', 'dpo', '--json', ...args, ...paced];
-  const [added, second] = await Promise.all([workspace.start(add).ended, workspace.run(['sync', 'persons', ...args])]);
+  const [added, second] = await Promise.all([workspace.run(add), workspace.run(['sync', 'persons', ...args])]);
   expect(jsonOf(added)).toMatchObject({ requests: [{ state: 'scoped', persons: 1 }] });
   expect(added).toMatchObject({ code: 0, stderr: expect.stringContaining('"msg":"waiting for another run"') });
   expect(second.code).toBe(5);

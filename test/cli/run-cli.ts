@@ -21,6 +21,11 @@ export type Ended = { code: number | null; stdout: string; stderr: string };
  */
 export type Surroundings = { env?: Record<string, string>; shell?: string; timeoutMs?: number };
 
+/** The surroundings of a command, in an environment that what they add to it comes after. */
+export function surroundedBy(env: Record<string, string>, { env: added, ...rest }: Surroundings = {}): Surroundings {
+  return { ...rest, env: { ...env, ...added } };
+}
+
 /** A command that runs. */
 export type Running = {
   child: ChildProcessByStdio<null, Readable, Readable>;
@@ -70,14 +75,14 @@ export function runScript(script: URL): (args: readonly string[], surroundings?:
 }
 
 /**
- * Runs the command line to its end. It needs no process of its own where the program alone reads its environment, and that is most of
- * its time: it runs here. Log lines are of processes: `startCli` has them.
+ * Runs the command line to its end, in this process where nothing but the program reads what surrounds it: starting Node would take most
+ * of the time.
  */
 export function runCli(args: readonly string[], surroundings: Surroundings = {}): Promise<Ended> {
   const { env = {}, shell, timeoutMs } = surroundings;
   const isForProgram = Object.keys(env).every((name) => name.startsWith('MIRROR_'));
   const isPlain = shell === undefined && timeoutMs === undefined && isForProgram;
-  return isPlain ? runCliHere(args, { MIRROR_LOG_LEVEL: 'error', ...env }) : startCli(args, surroundings).ended;
+  return isPlain ? runCliHere(args, env) : startCli(args, surroundings).ended;
 }
 
 /** Runs the command line to its end in this process, where its modules are loaded. Nobody can interrupt it. */
@@ -98,6 +103,7 @@ export async function runCliHere(args: readonly string[], environment: Record<st
     stdout: collect('stdout'),
     stderr: collect('stderr'),
     isTerminal: false,
+    logTo: { write: (line) => void (ended.stderr += line) },
     terminalColumns: 80,
     signal: new AbortController().signal,
     setExitCode: setCode,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { localServer } from '../client/local-server.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { jsonOf, startCli } from './run-cli.ts';
+import { jsonOf, runCli } from './run-cli.ts';
 
 test('an answer 429 is told of once, with its pause and without an address, and then passes', async () => {
   const askedAtMs: number[] = [];
@@ -16,7 +16,7 @@ test('an answer 429 is told of once, with its pause and without an address, and 
     MIRROR_API_KEY: 'secret-key',
     MIRROR_DATA_DIR: freshFolder(),
   };
-  const ended = await startCli(['call', 'persons.retrieve', '--param', 'id=12', '--json'], { env }).ended;
+  const ended = await runCli(['call', 'persons.retrieve', '--param', 'id=12', '--json'], { env });
   expect(jsonOf(ended)).toEqual({ status: 200, body: { id: 12 } });
   const [line, ...others] = ended.stderr.trim().split('\n');
   expect(others).toEqual([]);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { runCli, startCli, type Ended, type Running, type Surroundings } from './run-cli.ts';
+import { runCli, startCli, surroundedBy, type Ended, type Running, type Surroundings } from './run-cli.ts';
 
 /** A fresh folder, a served project, and commands that work on both. Dispose of it to remove all. */
 export type Workspace = AsyncDisposable & {
@@ -29,14 +29,13 @@ export async function openWorkspace(options: Partial<SandboxOptions> = {}): Prom
     MIRROR_API_KEY: sandbox.apiKey,
     MIRROR_DATA_DIR: dataDir,
   };
-  const around = ({ env: added, ...rest }: Surroundings = {}): Surroundings => ({ ...rest, env: { ...env, ...added } });
   return {
     folder,
     dataDir,
     sandbox,
     env,
-    run: (args, surroundings) => runCli(args, around(surroundings)),
-    start: (args, surroundings) => startCli(args, around(surroundings)),
+    run: (args, surroundings) => runCli(args, surroundedBy(env, surroundings)),
+    start: (args, surroundings) => startCli(args, surroundedBy(env, surroundings)),
     [Symbol.asyncDispose]: async () => {
       await sandbox.close();
       rmSync(folder, { recursive: true, force: true });

@@ -255,7 +255,7 @@ export async function checkAtEnd(world: World, run: Run, tally: Tally): Promise<
     throw new Fault('doctor or audit verify is not content, and nobody has touched the folder');
   const failed = last.find(({ code }) => code === 1);
   if (failed && touched.length === 0)
-    throw new Fault(`${failed.args[0]} fails, and nobody has touched the folder: ${failed.stderr.slice(0, 300)}`);
+    throw new Fault(`${failed.args[0]} fails, and nobody has touched the folder: ${failed.stderr.slice(-300)}`);
   tally.certificates += await certificatesAreTrue(world);
   // Nobody has to look at the proofs to be told.
   if (!isQuiet || last.some(({ code }) => code !== 0)) return;

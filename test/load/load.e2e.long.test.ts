@@ -5,7 +5,7 @@ import { duckDbWarehouse } from './warehouses.ts';
 
 test('a warehouse is loaded, held against what is published, and forgets who was erased', async () => {
   await using workspace = await openWorkspace();
-  const { env } = workspace;
+  const env = { ...workspace.env, MIRROR_LOG_LEVEL: 'warn' };
   const warehouse = duckDbWarehouse();
   const run = (...args: string[]) => runCliHere(args, env);
   const verify = (...args: string[]) => run('snapshots', ...args, '--verify', warehouse.address);
