@@ -11,6 +11,7 @@ import { purgeDeleted } from '../mirror/purge.ts';
 import { prepareNames } from '../mirror/quarantine.ts';
 import { placeOf } from '../snapshot/published-files.ts';
 import { isPersonal, searchIdentity, type FoundPart } from '../snapshot/subject-rows.ts';
+import type { Twins } from '../snapshot/encode-part.ts';
 import { rewriteSnapshot } from '../snapshot/rewrite.ts';
 import { fenceRequests, type FenceResult } from './fence/fence-requests.ts';
 import { identifiersOf } from './find/closure.ts';
@@ -137,9 +138,13 @@ function openSnapshots(subjects: readonly FencedSubject[]): Iterable<OpenSnapsho
 /** Rewrites every file that is an open target, and adds the places of the new files to `rewritten`. */
 async function rewriteFiles(context: JobContext, result: LocalResult, rewritten: Set<string>): Promise<void> {
   const { published, ledger, signal } = context;
+  const twinsOf = new Map<string, Twins>();
   for (const { dataset, snapshotId, files } of openSnapshots(await fencedSubjects(context))) {
     together(context, (own) => files.forEach(({ target, subjects }) => intend(own, subjects, target)));
     const erased = new Set([...files.values()].flatMap(({ subjects }) => subjects));
+    const key = [dataset, ...Array.from(erased, ({ id }) => id)].join(' ');
+    const twins = twinsOf.get(key) ?? new Map();
+    twinsOf.set(key, twins);
     const placeIn = new Map([...erased].map((subject, place) => [subject, place]));
     const parts = await rewriteSnapshot(
       published,
@@ -147,7 +152,7 @@ async function rewriteFiles(context: JobContext, result: LocalResult, rewritten:
       snapshotId,
       [...files.values()].map(({ target }) => target.name),
       [...erased].map(({ identity }) => identity),
-      { epoch: ledger().epoch(), signal },
+      { epoch: ledger().epoch(), signal, twins },
     );
     together(context, (own) => {
       for (const { target, subjects } of files.values()) {

@@ -21,8 +21,11 @@ type DuckDbLimits = {
   signal?: AbortSignal;
 };
 
-/** A connection that closes its database with itself. */
-export type DuckDb = Disposable & { readonly connection: DuckDbApi.DuckDBConnection };
+/** A connection that closes its database with itself. `connect` gives others to that database, which close with it. */
+export type DuckDb = Disposable & {
+  readonly connection: DuckDbApi.DuckDBConnection;
+  connect: () => Promise<DuckDbApi.DuckDBConnection>;
+};
 
 /** Opens a DuckDB in memory without network, extensions or other files, for good. One thread keeps rows in order. */
 export async function openDuckDb({ folders, memoryMaxMb, threads, attached, signal }: DuckDbLimits): Promise<DuckDb> {
@@ -31,6 +34,8 @@ export async function openDuckDb({ folders, memoryMaxMb, threads, attached, sign
     autoload_known_extensions: 'false',
     // The left side of a join stays the streamed side. On the other side, rows would change their order and fill the memory.
     disabled_optimizers: 'build_side_probe_side,join_order',
+    // A file is read as it is now.
+    enable_external_file_cache: 'false',
     memory_limit: `${memoryMaxMb}MiB`,
     preserve_insertion_order: 'false',
     // Without a folder to spill to, too much data is an error, and never a file with personal data that no scan knows.
@@ -42,6 +47,7 @@ export async function openDuckDb({ folders, memoryMaxMb, threads, attached, sign
   signal?.addEventListener('abort', interrupt);
   const database: DuckDb = {
     connection,
+    connect: () => instance.connect(),
     [Symbol.dispose]: () => {
       signal?.removeEventListener('abort', interrupt);
       connection.closeSync();

@@ -3,7 +3,7 @@ import type { PublishedDataset } from '../contract/datasets.ts';
 import { unionOf, withoutReusableId, type Identity } from '../contract/identity.ts';
 import { isoToMicros } from '../core/time.ts';
 import { parquetRows, withDuckDb } from './duckdb.ts';
-import { type RowChange, encodePart } from './encode-part.ts';
+import { type RowChange, type Twins, encodePart } from './encode-part.ts';
 import { listPublishedSnapshots } from './published-parts.ts';
 import { prepareRemovedRows, noteRemovedRows } from './iceberg/position-deletes.ts';
 import { type PreparedTable, prepareTable } from './iceberg/prepare-table.ts';
@@ -31,8 +31,11 @@ type RewrittenPart = {
   rowsRemovedOf: number[];
 };
 
-/** How parts are rewritten. `epoch`: the erasure epoch that the manifest says from then on. */
-type RewriteOptions = { epoch: number; signal: AbortSignal };
+/**
+ * How parts are rewritten. `epoch`: the erasure epoch that the manifest says from then on. `twins`: the parts that were rewritten without
+ * the same identities before, to which those of this snapshot are added.
+ */
+type RewriteOptions = { epoch: number; signal: AbortSignal; twins?: Twins };
 
 /** The memory that DuckDB may use for a rewrite. */
 const memoryMaxMb = 512;
@@ -127,7 +130,7 @@ type Rewrite = RewriteOptions & { dataset: PublishedDataset; manifest: Manifest;
 /** Rewrites files of a published snapshot, all of them at once or none, as `rewriteSnapshot` promises. */
 async function rewriteParts(
   published: PublishedFiles,
-  { dataset, manifest, files, epoch, signal }: Rewrite,
+  { dataset, manifest, files, epoch, signal, twins = new Map() }: Rewrite,
   { subjects, prepare, mark }: RowChange,
 ): Promise<RewrittenPart[]> {
   const { snapshot_id: snapshotId, columns } = manifest;
@@ -139,6 +142,7 @@ async function rewriteParts(
   const draft = published.openDraft(snapshot);
   let number = Math.max(...manifest.files.map(({ name }) => partNumber(name) ?? 0));
   const replacements = new Map<string, ManifestFile>();
+  const encodedHere: Twins = new Map();
   const after = (): Manifest => {
     const all = manifest.files.map((file) => replacements.get(file.name) ?? file);
     const rows = all.reduce((sum, file) => sum + file.rows, 0);
@@ -160,8 +164,9 @@ async function rewriteParts(
           await mark(on, path);
           if (path === part.path) await noteRemovedRows(on, to.path);
         };
-        const encoded = await encodePart(connection, part, columns, to, { subjects, mark: markAndNote });
+        const encoded = await encodePart(connection, part, columns, to, { subjects, mark: markAndNote }, twins);
         replacements.set(file.name, encoded.file);
+        encodedHere.set(file.sha256, { ...encoded, path: published.localPath(snapshot, newName) });
         const { name, rows: rowsBefore } = file;
         const { removed: rowsRemoved, removedOf: rowsRemovedOf } = encoded;
         parts.push({ snapshotId, name, newName, rowsBefore, rowsRemoved, rowsRemovedOf });
@@ -171,6 +176,7 @@ async function rewriteParts(
     });
     signal.throwIfAborted();
     replaceParts(published, after(), [...replacements.keys()], table);
+    for (const [digest, encoded] of encodedHere) twins.set(digest, encoded);
     return rewritten;
   } catch (error) {
     if (signal.aborted || error instanceof AppError) throw error;

@@ -1,12 +1,12 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { nobody } from '../../src/contract/identity.ts';
-import { sha256File } from '../../src/core/digest.ts';
+import { sha256, sha256File } from '../../src/core/digest.ts';
 import { publishedShapes } from '../../src/snapshot/columns.ts';
 import { parquetRows, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
-import { type EncodedPart, encodePart } from '../../src/snapshot/encode-part.ts';
+import { type EncodedPart, encodePart, type Twins } from '../../src/snapshot/encode-part.ts';
 import { emptyMarks, registerTrim } from '../../src/snapshot/mark-rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -19,10 +19,11 @@ const columns = publishedShapes.persons.columns
     Object.assign({ name, type, id: 2 * index + 1 }, type === 'list<string>' ? { element_id: 2 * index + 2 } : {}),
   );
 
-/** Encodes a part of the persons with these keys again, marked as `mark` does. */
+/** Encodes a part of the persons with these keys again, marked as `mark` does. `makeTwins` makes twins in a folder, by its SHA-256. */
 function encode(
   keys: readonly string[],
   mark: (connection: DuckDBConnection, path: string) => Promise<void>,
+  makeTwins: (folder: string, sha256: string) => Twins = () => new Map(),
 ): Promise<EncodedPart> {
   const folder = temporaryFolder();
   const path = join(folder, 'part-00001.parquet');
@@ -40,7 +41,10 @@ function encode(
       sha256: await sha256File(path),
     };
     const part = { dataset: 'persons', snapshotId: '20261120T125500.123Z', file, path } as const;
-    return encodePart(connection, part, columns, to, { subjects: 0, mark });
+    const twins = makeTwins(folder, file.sha256);
+    const encoded = await encodePart(connection, part, columns, to, { subjects: 1, mark }, twins);
+    expect(encoded.file).toMatchObject({ name: to.name, sha256: await sha256File(to.path) });
+    return encoded;
   });
 }
 
@@ -70,6 +74,23 @@ test('the rows that stay keep their order, whatever it is', async () => {
     ['c', 'x', 'a', 'b'],
     ['c', 'a', 'b'],
   ]);
+});
+
+test.each([
+  ['gets a copy of it', { content: 'twin', rowsOf: 1 }, 'twin'],
+  ['is encoded, where the twin is not as it was', { content: 'other', rowsOf: 1 }, undefined],
+  ['is encoded, where the twin was without other rows', { content: 'twin', rowsOf: 2 }, undefined],
+])('a part with a twin %s', async (_what, { content, rowsOf }, copied) => {
+  const twins = (folder: string, digest: string): Twins => {
+    const path = join(folder, 'twin.parquet');
+    writeFileSync(path, content);
+    const file = { name: 'part-00007.parquet', rows: 1, bytes: 4, sha256: sha256('twin') };
+    return new Map([[digest, { file, removed: 1, removedOf: [rowsOf], path }]]);
+  };
+  const mark = marking(`INSERT INTO gone (row, owner) VALUES (1, 0)`);
+  const { file, removed, removedOf } = await encode(['a', 'b'], mark, twins);
+  expect([removed, removedOf, file.rows]).toEqual([1, [1], 1]);
+  expect(file.sha256 === sha256('twin')).toBe(copied === 'twin');
 });
 
 test.for([

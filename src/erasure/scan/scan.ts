@@ -1,5 +1,7 @@
 import { statSync } from 'node:fs';
 import { AppError, systemCode } from '../../core/errors.ts';
+import { publishedFileAt } from '../../snapshot/published-files.ts';
+import { openParquetReader, type ParquetReader } from '../../snapshot/read-parquet.ts';
 import { openDatabaseReadOnly, type Database } from '../../mirror/database.ts';
 import { prepareFencedBy } from '../../mirror/fence.ts';
 import {
@@ -32,6 +34,7 @@ type Scan = {
   sought: SoughtRows | undefined;
   shared: SharedText;
   search: RawSearch;
+  reader: ParquetReader;
   /** The mirror; undefined before it is opened, and when it cannot be. */
   db: Database | undefined;
   /** Reads all rows, some at a time, for the text that others' rows share; null before it is needed. */
@@ -56,6 +59,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   const needles = makeNeedles(task.subjects);
   const shared = createSharedText(needles);
   const findings = createFindings(task.subjects.length);
+  using reader = openParquetReader([task.dataDir, ...task.extraPaths]);
   const scan: Scan = {
     task,
     findings,
@@ -64,6 +68,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
     sought: asksFence(task) ? undefined : soughtRows(task.subjects),
     shared,
     search: createRawSearch(needles, shared, findings),
+    reader,
     db: undefined,
     lessons: null,
     sums: { files: 0, bytes: 0, rows: 0 },
@@ -101,10 +106,11 @@ async function* readMirror(scan: Scan): AsyncGenerator<void> {
 }
 
 async function* readParquet(scan: Scan): AsyncGenerator<void> {
-  const { dataDir, passedOver } = scan.task;
+  const { reader, task } = scan;
+  const { dataDir, passedOver } = task;
   for (const file of listFiles(dataDir, '', { isLeftOut: isPassedOver(passedOver) }))
     if (file.problem === null && isParquet(file))
-      yield* takeRows(scan, file.place, decodeParquet(dataDir, file, scan.judge, scan.sought));
+      yield* takeRows(scan, file.place, decodeParquet(reader, dataDir, file, scan.judge, scan.sought));
 }
 
 /** Takes some rows at a time. What cannot be read is reported. */
@@ -139,8 +145,35 @@ async function learn(lessons: Scan['lessons'], batches: number): Promise<boolean
 
 /** What these rows say of subjects has been judged, or will be. */
 async function* readAll(scan: Scan): AsyncGenerator<void> {
-  const learner = createRowJudge(identitiesOf(scan.task), createFindings(0), scan.shared, undefined);
-  for (const step of [readMirror, readParquet]) yield* step({ ...scan, judge: learner, sought: undefined });
+  const judge = learnerOf(scan);
+  for (const step of [readMirror, readParquet]) yield* step({ ...scan, judge, sought: undefined });
+}
+
+function learnerOf({ task, shared }: Scan): RowJudge {
+  return createRowJudge(identitiesOf(task), createFindings(0), shared, undefined);
+}
+
+/** So many batches of the rows of each dataset hold nearly all that rows share. */
+const firstBatches = 10;
+
+/**
+ * Learns from some published rows what rows share, before the mirror is searched, which cannot be opened yet. A search that stops at all
+ * of that takes several times as long.
+ */
+async function learnSome(scan: Scan): Promise<void> {
+  const { task, sought, reader, sums, search } = scan;
+  if (!sought) return;
+  const judge = learnerOf(scan);
+  const datasets = new Set<string>();
+  for (const file of listFiles(task.dataDir, '', { isLeftOut: isPassedOver(task.passedOver) })) {
+    const { dataset } = publishedFileAt(file.place) ?? {};
+    if (dataset === undefined || datasets.has(dataset) || file.problem !== null || !isParquet(file)) continue;
+    datasets.add(dataset);
+    let batches = 0;
+    const rows = takeRows({ ...scan, sums: { ...sums } }, file.place, decodeParquet(reader, task.dataDir, file, judge));
+    for await (const _some of rows) if ((batches += 1) === firstBatches) break;
+  }
+  search.passOverShared();
 }
 
 /** Everything but the mirror's own files, while SQLite may have those open. */
@@ -150,6 +183,7 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
   const isLeftOut = (place: string): boolean => secrets.includes(place) || isMirrorFile(place) || passed(place);
   const listing = { takeEntry: search.name, isLeftOut, seen: new Set<string>() };
   await settle(scan);
+  search.passOverShared();
   yield;
   // The data folder comes first, so that files which an extra path shares with it are read once, as its files.
   const files = [
@@ -187,8 +221,8 @@ async function searchKnownFile(scan: Scan, file: ListedFile): Promise<boolean> {
   return isKnown;
 }
 
-async function searchValues({ task, search }: Scan, file: ListedFile): Promise<void> {
-  for await (const bytes of readOtherValues(task.dataDir, file)) search.part(file.place, bytes);
+async function searchValues({ task, reader, search }: Scan, file: ListedFile): Promise<void> {
+  for await (const bytes of readOtherValues(reader, task.dataDir, file)) search.part(file.place, bytes);
 }
 
 function searchLedger({ search, judge }: Scan, { path, place }: ListedFile): void {
@@ -204,6 +238,7 @@ function searchLedger({ search, judge }: Scan, { path, place }: ListedFile): voi
 async function* searchMirror(scan: Scan): AsyncGenerator<void> {
   const { task, findings, shared } = scan;
   if (isPassedOver(task.passedOver)(mirrorPlace)) return;
+  await learnSome(scan);
   for (const file of listFiles(task.dataDir, '', { isLeftOut: (place) => !isMirrorFile(place) })) {
     if (file.problem === null || file.place !== '.') await searchFile(scan, file);
     yield;

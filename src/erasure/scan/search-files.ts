@@ -69,6 +69,8 @@ export type RawSearch = {
   isWaiting: () => boolean;
   /** Reports the matches that wait. */
   report: () => void;
+  /** Searches no longer for what rows taken so far hold. */
+  passOverShared: () => void;
 };
 
 /** How often a shingle stands in a place. */
@@ -127,6 +129,7 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
           findings.addRaw(owner.subject, place, encoding ?? owner.encoding, count);
       waiting.clear();
     },
+    passOverShared: () => needles.search.keep((shingle) => !shared.has(shingle)),
   };
 }
 

@@ -6,6 +6,8 @@ export type ShingleSearch = {
   /** Adds the bytes at an offset. Returns their number, which is the old one for known bytes; undefined when full. */
   add(bytes: Uint8Array, offset: number): number | undefined;
   size(): number;
+  /** From now on, the search may pass over all others, and is the faster for it: what stands everywhere stops it everywhere. */
+  keep(isSought: (shingle: number) => boolean): void;
   /** Begins to search a stream. `onHit` is called with the number of a shingle each time that the shingle occurs. */
   openStream(onHit: (shingle: number) => void): ShingleStream;
 };
@@ -15,9 +17,12 @@ export type ShingleStream = (chunk: Uint8Array) => void;
 
 /** The last bytes of a window are looked at first. When no shingle holds them, all windows that hold them are passed over. */
 const gramBytes = 6;
-/** Bits of the filter for each shingle, and the most of all: beyond 4 MiB it would fall out of the processor's cache. */
-const filterBitsEach = 64;
+/** Bits of the filter for each shingle, at least, and the most of all. What falls out of a processor's cache takes ten times as long. */
+const filterBitsEach = 40;
 const filterBitsLog2Max = 25;
+
+/** Two bits within one word for each gram. `shift`: how far a gram's hash is shifted to be the number of its word. */
+type Filter = { words: Int32Array; shift: number };
 
 /**
  * Prepares an empty search for at most so many shingles of so many bytes each (nine to twelve). As Wu and Manber do it:
@@ -29,9 +34,6 @@ export function createShingleSearch(shinglesMax: number, bytesEach = shingleByte
   const gramsEach = bytesEach - gramBytes + 1;
   // The last four bytes are hashed as one: of a shorter shingle, some of them twice.
   const tailOffset = bytesEach - 4;
-  const filterLog2 = Math.min(Math.max(log2Above(shinglesMax * filterBitsEach), 10), filterBitsLog2Max);
-  const filter = new Int32Array(2 ** (filterLog2 - 5));
-  const filterShift = 37 - filterLog2;
   // Up to two thirds of the slots are taken: fewer would be found sooner, and take twice the memory.
   const slotsLog2 = Math.max(log2Above(shinglesMax * 1.5), 4);
   const slots = new Int32Array(2 ** slotsLog2);
@@ -39,7 +41,23 @@ export function createShingleSearch(shinglesMax: number, bytesEach = shingleByte
   const hashes = new Int32Array(shinglesMax);
   const content = new Uint8Array(shinglesMax * bytesEach);
   let size = 0;
+  let isSought = (_shingle: number): boolean => true;
+  // Made for the shingles that there are when a search begins.
+  let filter: Filter | undefined;
 
+  const makeFilter = (): Filter => {
+    const sought = Uint32Array.from({ length: size }, (_none, shingle) => shingle).filter(isSought);
+    const log2 = Math.min(Math.max(log2Above(sought.length * filterBitsEach), 10), filterBitsLog2Max);
+    const made = { words: new Int32Array(2 ** (log2 - 5)), shift: 37 - log2 };
+    const view = viewOf(content);
+    for (const shingle of sought)
+      for (let index = 0; index < gramsEach; index += 1) {
+        const gram = gramHash(view, shingle * bytesEach + index);
+        const word = gram >>> made.shift;
+        made.words[word] = (made.words[word] as number) | (1 << gram) | (1 << (gram >> 5));
+      }
+    return made;
+  };
   const isAt = (shingle: number, bytes: Uint8Array, offset: number): boolean => {
     const start = shingle * bytesEach;
     for (let index = 0; index < bytesEach; index += 1)
@@ -57,12 +75,13 @@ export function createShingleSearch(shinglesMax: number, bytesEach = shingleByte
     }
   };
   const searchChunk = (bytes: Uint8Array, onHit: (shingle: number) => void): void => {
+    const { words, shift } = (filter ??= makeFilter());
     const view = viewOf(bytes);
     const startMax = bytes.length - bytesEach;
     let start = 0;
     while (start <= startMax) {
       const gram = gramHash(view, start + bytesEach - gramBytes);
-      const word = filter[gram >>> filterShift] as number;
+      const word = words[gram >>> shift] as number;
       // Shifts count modulo 32.
       if (((word >>> gram) & (word >>> (gram >> 5)) & 1) === 0) {
         start += gramsEach;
@@ -85,13 +104,13 @@ export function createShingleSearch(shinglesMax: number, bytesEach = shingleByte
       hashes[size] = hash;
       content.set(bytes.subarray(offset, offset + bytesEach), size * bytesEach);
       slots[~found] = size + 1;
-      for (let index = 0; index < gramsEach; index += 1) {
-        const gram = gramHash(view, offset + index);
-        const word = gram >>> filterShift;
-        filter[word] = (filter[word] as number) | (1 << gram) | (1 << (gram >> 5));
-      }
+      filter = undefined;
       size += 1;
       return size - 1;
+    },
+    keep: (whether) => {
+      isSought = whether;
+      filter = undefined;
     },
     openStream: (onHit) => overlapping(bytesEach - 1, (bytes) => searchChunk(bytes, onHit)),
   };

@@ -55,7 +55,7 @@ function whereInMirror(table: string, columns: readonly string[], sought: string
   return conditions.length === 0 ? undefined : conditions.join(' OR ');
 }
 
-/** SQL of DuckDB: the texts by which a row of a dataset may name somebody, as a list; undefined for each row. */
+/** SQL of DuckDB: the texts by which a row of a dataset may name somebody, in lower case where case may not count; undefined for each row. */
 function textsInParquet(dataset: string, columns: ReadonlyMap<string, string>): string | undefined {
   const { heldIds, embeddedPerson } = findDataset(dataset) ?? {};
   const lists = [...columns]
@@ -63,11 +63,11 @@ function textsInParquet(dataset: string, columns: ReadonlyMap<string, string>): 
     .map(([name, type]) => {
       if (name === heldIds?.column) return type === 'VARCHAR[]' ? name : undefined;
       if (type !== 'VARCHAR' && type !== 'BIGINT') return undefined;
-      if (name !== embeddedPerson) return `[CAST(${name} AS VARCHAR), lower(CAST(${name} AS VARCHAR))]`;
+      if (name !== embeddedPerson) return `[lower(CAST(${name} AS VARCHAR))]`;
       // Of an id that is no text, only digits say at once what it is.
       const id = String.raw`"id"\s*:\s*`;
       return `CASE WHEN contains(${name}, '${escape}') OR regexp_matches(${name}, '${id}([^"0-9n\\s]|[0-9]+[.eE])') THEN ['${escape}']
-      ELSE list_concat(string_split(lower(${name}), '"'), string_split(${name}, '"'), regexp_extract_all(${name}, '${id}([0-9]+)', 1)) END`;
+      ELSE list_concat(string_split(lower(${name}), '"'), regexp_extract_all(${name}, '${id}([0-9]+)', 1)) END`;
     });
   // A column of such a name would be taken for the place of the row.
   const isOtherwise = [...columns.keys()].some((name) => rowPlaceNames.includes(name.toLowerCase()));

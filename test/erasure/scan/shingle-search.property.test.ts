@@ -48,10 +48,26 @@ test('finds what a naive search finds, however the stream is cut', () => {
         }
         expect(found).toEqual(expected);
         expect(search.size()).toBe(numbers.size);
+        // What is kept is found as before, and what is not may be passed over.
+        const isKept = (shingle: number): boolean => shingle % 2 === 0;
+        search.keep(isKept);
+        const foundThen: number[] = [];
+        search.openStream((shingle) => foundThen.push(shingle))(text);
+        expect(foundThen.filter(isKept)).toEqual(expected.filter(isKept));
       },
     ),
     { numRuns: 2000 },
   );
+});
+
+test('passes over what is not kept', () => {
+  const text = Buffer.from('abcdefghijklmnopqrstuvwxyz');
+  const search = createShingleSearch(2);
+  for (const offset of [0, 14]) search.add(text, offset);
+  search.keep((shingle) => shingle === 1);
+  const found: number[] = [];
+  search.openStream((shingle) => found.push(shingle))(text);
+  expect(found).toEqual([1]);
 });
 
 test('is full at its bound, and still knows what it holds', () => {
