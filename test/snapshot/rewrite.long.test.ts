@@ -7,6 +7,7 @@ import { type Identity, nobody } from '../../src/contract/identity.ts';
 import { sha256File } from '../../src/core/digest.ts';
 import { type Row, publishedShapes } from '../../src/snapshot/columns.ts';
 import { snapshotFolder } from './paths.ts';
+import type { Twins } from '../../src/snapshot/encode-part.ts';
 import { expireDeletions, rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
 import { locateIdentity } from '../../src/snapshot/subject-rows.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
@@ -138,17 +139,30 @@ test('each of several subjects is known by itself: of two with one integer id, a
   expect((await rowsOfSnapshot(dataDir, 'persons', first)).parts.map(keysOf)).toEqual([['d']]);
 });
 
-test('each generation is rewritten on its own', async () => {
+test.each([
+  ['each generation is rewritten on its own', {}],
+  ['of parts with the same bytes in two generations, one is encoded', { twins: new Map() }],
+])('%s', async (_what, { twins }: { twins?: Twins }) => {
   const dataDir = temporaryFolder();
   const [ann, bob] = [personRow('a', { id: 1 }), personRow('b', { id: 2 })];
   await publishRows(dataDir, 'persons', [ann, bob]);
   await publishRows(dataDir, 'persons', [ann, bob]);
+  const newPart = (id: string): string => join(snapshotFolder(dataDir, 'persons', id), 'part-00002.parquet');
   const subject = { ...nobody, person_id: ['1'] };
-  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], [subject], options);
+  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], [subject], {
+    ...options,
+    ...(twins && { twins }),
+  });
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', first)).parts.flat())).toEqual(['b']);
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', second)).parts.flat())).toEqual(['a', 'b']);
-  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', second, [part], [subject], options);
+  if (twins) expect([...twins.values()].map(({ path }) => path)).toEqual([newPart(first)]);
+  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', second, [part], [subject], {
+    ...options,
+    ...(twins && { twins }),
+  });
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', second)).parts.flat())).toEqual(['b']);
+  expect(await sha256File(newPart(second))).toBe(await sha256File(newPart(first)));
+  expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
 });
 
 // Within a batch, a join hands out the rows that match before the others.
