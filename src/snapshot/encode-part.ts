@@ -1,4 +1,3 @@
-import { constants, copyFileSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { measureFile, sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
@@ -22,11 +21,8 @@ export type RowChange = {
 /** A part that was encoded again, and how many rows were removed from it: in all, and of each subject. */
 export type EncodedPart = { file: ManifestFile; removed: number; removedOf: number[] };
 
-/**
- * Parts that were encoded again without the same rows, by the SHA-256 that they had, and where they are published. Generations have
- * many parts with the same bytes.
- */
-export type Twins = Map<string, EncodedPart & { path: string }>;
+/** A part that had the same bytes, encoded again without the same rows. `copyTo` copies what it has become. */
+export type Twin = EncodedPart & { copyTo: (path: string) => void };
 
 /**
  * Encodes a part again at `to`, without the rows that `mark` marks, from its plain values: no page, dictionary or bound is
@@ -40,7 +36,7 @@ export async function encodePart(
   columns: Manifest['columns'],
   to: { name: string; path: string },
   { subjects, mark }: Omit<RowChange, 'prepare'>,
-  twins: Twins = new Map(),
+  twin?: Twin,
 ): Promise<EncodedPart> {
   if ((await sha256File(part.path)) !== part.file.sha256)
     throw damagedPart(part, 'is damaged (its SHA-256 is not that of its manifest)');
@@ -48,9 +44,8 @@ export async function encodePart(
   await mark(connection, part.path);
   const { gone, trimmed } = await countMarks(connection);
   const removedOf = await countGoneOf(connection, subjects);
-  const twin = twins.get(part.file.sha256);
   if (twin && String(twin.removedOf) === String(removedOf)) {
-    copyFileSync(twin.path, to.path, constants.COPYFILE_FICLONE);
+    twin.copyTo(to.path);
     const copy = { ...twin.file, name: to.name, ...(await measureFile(to.path)) };
     if (copy.sha256 === twin.file.sha256) return { file: copy, removed: gone, removedOf };
   }

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { AppError, usageError } from '../core/errors.ts';
 import { isDraft, replaceFile, syncToDisk } from '../core/atomic-file.ts';
@@ -66,6 +67,8 @@ type PublishedChanges = {
   addSnapshot(snapshot: SnapshotName, names: readonly string[]): void;
   /** Moves parts from the draft to a snapshot that is there. No reader finds them before the manifest names them. */
   addParts(snapshot: SnapshotName, names: readonly string[]): void;
+  /** Copies a file of a published snapshot to a path in a draft. */
+  copyFile(snapshot: SnapshotName, name: string, to: string): void;
   /** Writes a small file, or replaces it whole, in a folder that is made for it. */
   writeFile(snapshot: SnapshotName, name: string, content: Buffer): void;
   /** Writes a snapshot's manifest, or replaces it whole. On an error the old manifest is as it was. */
@@ -218,6 +221,7 @@ function changesOf(layout: Layout): PublishedChanges {
       }
       syncToDisk(folderOf(snapshot));
     },
+    copyFile: (snapshot, name, to) => copyFileSync(join(folderOf(snapshot), name), to, constants.COPYFILE_FICLONE),
     writeFile: (snapshot, name, content) => {
       const folder = folderOf(snapshot);
       if (!existsSync(folder)) {

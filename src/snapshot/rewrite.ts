@@ -3,7 +3,7 @@ import type { PublishedDataset } from '../contract/datasets.ts';
 import { unionOf, withoutReusableId, type Identity } from '../contract/identity.ts';
 import { isoToMicros } from '../core/time.ts';
 import { parquetRows, withDuckDb } from './duckdb.ts';
-import { type RowChange, type Twins, encodePart } from './encode-part.ts';
+import { type RowChange, type Twin, encodePart } from './encode-part.ts';
 import { listPublishedSnapshots } from './published-parts.ts';
 import { prepareRemovedRows, noteRemovedRows } from './iceberg/position-deletes.ts';
 import { type PreparedTable, prepareTable } from './iceberg/prepare-table.ts';
@@ -31,9 +31,12 @@ type RewrittenPart = {
   rowsRemovedOf: number[];
 };
 
+/** Parts that were rewritten without the same identities, by the SHA-256 that they had: generations have many with the same bytes. */
+export type Twins = Map<string, Twin>;
+
 /**
- * How parts are rewritten. `epoch`: the erasure epoch that the manifest says from then on. `twins`: the parts that were rewritten without
- * the same identities before, to which those of this snapshot are added.
+ * How parts are rewritten. `epoch`: the erasure epoch that the manifest says from then on. `twins`: those of other snapshots, to which
+ * those of this one are added.
  */
 type RewriteOptions = { epoch: number; signal: AbortSignal; twins?: Twins };
 
@@ -164,9 +167,16 @@ async function rewriteParts(
           await mark(on, path);
           if (path === part.path) await noteRemovedRows(on, to.path);
         };
-        const encoded = await encodePart(connection, part, columns, to, { subjects, mark: markAndNote }, twins);
+        const encoded = await encodePart(
+          connection,
+          part,
+          columns,
+          to,
+          { subjects, mark: markAndNote },
+          twins.get(file.sha256),
+        );
         replacements.set(file.name, encoded.file);
-        encodedHere.set(file.sha256, { ...encoded, path: published.localPath(snapshot, newName) });
+        encodedHere.set(file.sha256, { ...encoded, copyTo: (path) => published.copyFile(snapshot, newName, path) });
         const { name, rows: rowsBefore } = file;
         const { removed: rowsRemoved, removedOf: rowsRemovedOf } = encoded;
         parts.push({ snapshotId, name, newName, rowsBefore, rowsRemoved, rowsRemovedOf });

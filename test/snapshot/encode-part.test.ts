@@ -6,7 +6,7 @@ import { nobody } from '../../src/contract/identity.ts';
 import { sha256, sha256File } from '../../src/core/digest.ts';
 import { publishedShapes } from '../../src/snapshot/columns.ts';
 import { parquetRows, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
-import { type EncodedPart, encodePart, type Twins } from '../../src/snapshot/encode-part.ts';
+import { type EncodedPart, encodePart, type Twin } from '../../src/snapshot/encode-part.ts';
 import { emptyMarks, registerTrim } from '../../src/snapshot/mark-rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -19,11 +19,11 @@ const columns = publishedShapes.persons.columns
     Object.assign({ name, type, id: 2 * index + 1 }, type === 'list<string>' ? { element_id: 2 * index + 2 } : {}),
   );
 
-/** Encodes a part of the persons with these keys again, marked as `mark` does. `makeTwins` makes twins in a folder, by its SHA-256. */
+/** Encodes a part of the persons with these keys again, marked as `mark` does.  */
 function encode(
   keys: readonly string[],
   mark: (connection: DuckDBConnection, path: string) => Promise<void>,
-  makeTwins: (folder: string, sha256: string) => Twins = () => new Map(),
+  twin?: Twin,
 ): Promise<EncodedPart> {
   const folder = temporaryFolder();
   const path = join(folder, 'part-00001.parquet');
@@ -41,8 +41,7 @@ function encode(
       sha256: await sha256File(path),
     };
     const part = { dataset: 'persons', snapshotId: '20261120T125500.123Z', file, path } as const;
-    const twins = makeTwins(folder, file.sha256);
-    const encoded = await encodePart(connection, part, columns, to, { subjects: 1, mark }, twins);
+    const encoded = await encodePart(connection, part, columns, to, { subjects: 1, mark }, twin);
     expect(encoded.file).toMatchObject({ name: to.name, sha256: await sha256File(to.path) });
     return encoded;
   });
@@ -81,16 +80,12 @@ test.each([
   ['is encoded, where the twin is not as it was', { content: 'other', rowsOf: 1 }, undefined],
   ['is encoded, where the twin was without other rows', { content: 'twin', rowsOf: 2 }, undefined],
 ])('a part with a twin %s', async (_what, { content, rowsOf }, copied) => {
-  const twins = (folder: string, digest: string): Twins => {
-    const path = join(folder, 'twin.parquet');
-    writeFileSync(path, content);
-    const file = { name: 'part-00007.parquet', rows: 1, bytes: 4, sha256: sha256('twin') };
-    return new Map([[digest, { file, removed: 1, removedOf: [rowsOf], path }]]);
-  };
+  const file = { name: 'part-00007.parquet', rows: 1, bytes: 4, sha256: sha256('twin') };
+  const twin = { file, removed: 1, removedOf: [rowsOf], copyTo: (path: string) => writeFileSync(path, content) };
   const mark = marking(`INSERT INTO gone (row, owner) VALUES (1, 0)`);
-  const { file, removed, removedOf } = await encode(['a', 'b'], mark, twins);
-  expect([removed, removedOf, file.rows]).toEqual([1, [1], 1]);
-  expect(file.sha256 === sha256('twin')).toBe(copied === 'twin');
+  const encoded = await encode(['a', 'b'], mark, twin);
+  expect(encoded).toMatchObject({ removed: 1, removedOf: [1], file: { rows: 1 } });
+  expect(encoded.file.sha256 === sha256('twin')).toBe(copied === 'twin');
 });
 
 test.for([

@@ -7,8 +7,7 @@ import { type Identity, nobody } from '../../src/contract/identity.ts';
 import { sha256File } from '../../src/core/digest.ts';
 import { type Row, publishedShapes } from '../../src/snapshot/columns.ts';
 import { snapshotFolder } from './paths.ts';
-import type { Twins } from '../../src/snapshot/encode-part.ts';
-import { expireDeletions, rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
+import { expireDeletions, rewriteSnapshot, type Twins } from '../../src/snapshot/rewrite.ts';
 import { locateIdentity } from '../../src/snapshot/subject-rows.ts';
 import { verifySnapshots } from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
@@ -155,7 +154,7 @@ test.each([
   });
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', first)).parts.flat())).toEqual(['b']);
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', second)).parts.flat())).toEqual(['a', 'b']);
-  if (twins) expect([...twins.values()].map(({ path }) => path)).toEqual([newPart(first)]);
+  if (twins) expect(twins.size).toBe(1);
   await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', second, [part], [subject], {
     ...options,
     ...(twins && { twins }),

@@ -8,7 +8,7 @@ import type { Database } from '../../mirror/database.ts';
 import { readEveryRow } from '../../mirror/read-rows.ts';
 import { publishedFileAt, publishedFilesIn } from '../../snapshot/published-files.ts';
 import { isTableFile, isTablePath, manifestWords } from '../../snapshot/iceberg/table-content.ts';
-import type { ParquetReader } from '../../snapshot/read-parquet.ts';
+import { columnBytesIn, readParquetRows, type ParquetReader } from '../../snapshot/read-parquet.ts';
 import type { RowJudge } from './judge-rows.ts';
 import type { SoughtRows } from './sought-rows.ts';
 import { leavesOf } from './identity-index.ts';
@@ -74,7 +74,7 @@ export async function* decodeParquet(
   judge.takeFixedWords(place, footer.toString('latin1').match(signatures) ?? []);
   const published = publishedFileAt(place);
   const filter = origin === 'rightful' ? sought?.inParquet(dataset) : undefined;
-  for await (const { columns, rows: all } of reader.rows(path, filter)) {
+  for await (const { columns, rows: all } of readParquetRows(reader, path, filter)) {
     const isOwn = isPlaceOfRow(place, columns);
     const rows = all.filter((row) => !isOwn(row));
     judge.takeFixedWords(place, [...new Set(all.filter(isOwn).map(([file]) => file as string))]);
@@ -83,7 +83,7 @@ export async function* decodeParquet(
     for (const values of rows) judge.takeRow({ file: place, dataset, origin, columns, values });
     yield rows.length;
   }
-  if (published && (await reader.columnBytes(path)) !== size - footer.length - magicBytes)
+  if (published && (await columnBytesIn(reader, path)) !== size - footer.length - magicBytes)
     throw new AppError('bytes of the file belong to no column', { code: 'storage' });
 }
 
@@ -104,7 +104,7 @@ export async function* readOtherValues(
   { path, place }: ListedFile,
 ): AsyncGenerator<Uint8Array> {
   if (partOf(dataDir, place).origin !== 'other') return;
-  for await (const { columns, rows } of reader.rows(path)) {
+  for await (const { columns, rows } of readParquetRows(reader, path)) {
     const isOwn = isPlaceOfRow(place, columns);
     for (const row of rows.filter((one) => !isOwn(one))) {
       const texts: string[] = [];

@@ -59,7 +59,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   const needles = makeNeedles(task.subjects);
   const shared = createSharedText(needles);
   const findings = createFindings(task.subjects.length);
-  using reader = openParquetReader([task.dataDir, ...task.extraPaths]);
+  using reader = await openParquetReader([task.dataDir, ...task.extraPaths]);
   const scan: Scan = {
     task,
     findings,

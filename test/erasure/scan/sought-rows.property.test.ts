@@ -11,7 +11,7 @@ import { createSharedText } from '../../../src/erasure/scan/shared-text.ts';
 import { soughtRows } from '../../../src/erasure/scan/sought-rows.ts';
 import { readEveryRow } from '../../../src/mirror/read-rows.ts';
 import { loadTexts, openDuckDb, sqlName, sqlText } from '../../../src/snapshot/duckdb.ts';
-import { openParquetReader } from '../../../src/snapshot/read-parquet.ts';
+import { openParquetReader, readParquetRows } from '../../../src/snapshot/read-parquet.ts';
 import { freshFolder } from '../../mirror/open-test-mirror.ts';
 
 // What a filter could take for something else: letters of two cases and of two normal forms, marks of JSON, SQL and patterns, ends.
@@ -228,7 +228,7 @@ const types: Readonly<Record<string, string>> = { distinct_ids: 'VARCHAR[]', id:
 test('DuckDB leaves out no row of a Parquet file that names a subject, whatever stands in it', async () => {
   const folder = freshFolder();
   using database = await openDuckDb({ folders: [folder], memoryMaxMb: 256, threads: 1 });
-  using reader = openParquetReader([folder]);
+  using reader = await openParquetReader([folder]);
   const sums = { rows: 0, named: 0, chosen: 0 };
   let number = 0;
   await fc.assert(
@@ -253,9 +253,9 @@ test('DuckDB leaves out no row of a Parquet file that names a subject, whatever 
         }
         const judge = judgeOf(subjects);
         const chosen = new Set<unknown>();
-        for await (const some of reader.rows(path, soughtRows(subjects)?.inParquet(table)))
+        for await (const some of readParquetRows(reader, path, soughtRows(subjects)?.inParquet(table)))
           for (const [row] of some.rows) chosen.add(row);
-        for await (const some of reader.rows(path))
+        for await (const some of readParquetRows(reader, path))
           for (const row of some.rows) {
             const isNamed = judge(table, 'rightful', some.columns, row);
             sums.rows += 1;
