@@ -24,28 +24,20 @@ export type Seen = Sighting & {
   place: SeenPlace;
   /** How many rows it stands for, if more than itself. */
   rows?: number;
-  /** Where the texts of such rows are kept. */
+  /** Where the texts of such rows are kept, and how many there was no room for. Rows can have them in common. */
   kept?: KeptTexts;
 };
 
 type SeenPlace = 'person' | 'recording' | 'lost' | 'lead' | 'service' | FoundPart;
 
-/** The rows of published files and recordings that were seen so far. */
-export type SeenRows = {
-  /** Takes every row that is about an identity or names it, of published files and of the mirror's recordings. */
-  search: (identity: Identity) => Promise<void>;
-  /** Takes rows that show an e-mail address. */
-  takeLeads: (rows: readonly Sighting[]) => void;
-  read: () => { seen: Seen[] } & Pick<ReturnType<AlikeRecordings['read']>, 'fold' | 'unfold'>;
-  /** What of the published files was searched. */
-  searched: () => { files: number; rows: number; bytes: number };
-};
-
-/** Prepares an empty record, for subjects that begin with these identities. What was searched for once is not again. */
+/**
+ * Prepares an empty record of rows of published files and of recordings, for subjects that begin with these identities. What was
+ * searched for once is not again.
+ */
 export function seenRows(
   { db, published, signal }: Pick<JobContext, 'db' | 'published' | 'signal'>,
   starts: Iterable<Identity>,
-): SeenRows {
+) {
   const recordings = alikeRecordings(starts);
   const others = new Map<string, Seen>();
   const leads = new Set<Sighting>();
@@ -63,7 +55,8 @@ export function seenRows(
     return values.filter((value) => !before.has(value));
   };
   return {
-    search: async (identity) => {
+    /** Takes every row that is about an identity or names it, of published files and of the mirror's recordings. */
+    search: async (identity: Identity): Promise<void> => {
       const more = identityOf((kind) =>
         kind === 'recording_id' ? recordings.unasked(identity[kind]) : unsought(kind, identity[kind]),
       );
@@ -85,7 +78,8 @@ export function seenRows(
         signal.throwIfAborted();
       }
     },
-    takeLeads: (rows) => {
+    /** Takes rows that show an e-mail address. */
+    takeLeads: (rows: readonly Sighting[]): void => {
       for (const row of rows)
         if (isOfRecording(row)) recordings.take('lead', row);
         else leads.add(row);
@@ -94,6 +88,7 @@ export function seenRows(
       const { rows, fold, unfold } = recordings.read();
       return { seen: [...others.values(), ...seenIn('lead', [...leads]), ...rows], fold, unfold };
     },
+    /** What of the published files was searched. */
     searched: () => searched,
   };
 }
@@ -107,15 +102,6 @@ export function seenIn(place: Seen['place'], rows: readonly Sighting[]): Seen[] 
   return rows.map((row) => ({ ...row, place }));
 }
 
-/** One of the recordings that are alike, as a row shows it, for all of them. `values` are texts of all of them. */
-type AlikeRow = Sighting & {
-  place: SeenPlace;
-  /** How many rows it stands for. */
-  rows: number;
-  /** Where these texts were kept, and how many there was no room for: rows can have them in common. */
-  kept: KeptTexts;
-};
-
 /**
  * The rows of recordings that were seen. One person can have a million: in memory are the ids, and each kind of row that they
  * stand in once. Recordings are alike where the same subjects begin with them, and they were seen at the same places with the
@@ -128,7 +114,8 @@ export type AlikeRecordings = {
   /** The ids among these that were not asked for before. From then on they were. */
   unasked: (recordingIds: readonly string[]) => string[];
   read: () => {
-    rows: AlikeRow[];
+    /** One of the recordings that are alike, as a row shows it, for all of them. `values` are texts of all of them. */
+    rows: (Seen & Required<Pick<Seen, 'rows' | 'kept'>>)[];
     /** An identity with one of each recordings that are alike. */
     fold: (identity: Identity) => Identity;
     /** An identity with all recordings that are like those that it has. */
@@ -194,13 +181,17 @@ export function alikeRecordings(starts: Iterable<Identity>): AlikeRecordings {
       const members: string[][] = alike.map(() => []);
       for (const [id, number] of numbers) members[number]?.push(id);
       const likeIt = new Map(members.flatMap((ids) => (ids[0] === undefined ? [] : [[ids[0], ids] as const])));
-      const listOf = memo(({ values }: KeptTexts) => [...values]);
+      // Rows can have their texts in common: then they have one list of them.
+      const lists = new Map<KeptTexts, string[]>();
       return {
         rows: [...likeIt].flatMap(([id, { length }]) => {
           const { groups, starts: begun } = alikeTo(id);
           return groups.flatMap(({ place, shown: { person, texts } }) => {
             const kept = texts.get(begun);
-            return kept ? [{ ...person, recording_id: id, values: listOf(kept), place, rows: length, kept }] : [];
+            if (!kept) return [];
+            const values = lists.get(kept) ?? [...kept.values];
+            lists.set(kept, values);
+            return [{ ...person, recording_id: id, values, place, rows: length, kept }];
           });
         }),
         fold: (identity) => ({ ...identity, recording_id: identity.recording_id.filter((id) => likeIt.has(id)) }),
@@ -225,15 +216,6 @@ function createPersons(): (row: Sighting) => Shown {
       known.set(key, shown);
     }
     return shown;
-  };
-}
-
-function memo<K, V>(make: (key: K) => V): (key: K) => V {
-  const made = new Map<K, V>();
-  return (key) => {
-    const value = made.get(key) ?? make(key);
-    made.set(key, value);
-    return value;
   };
 }
 

@@ -6,14 +6,7 @@ import { personParams } from '../../contract/endpoints.ts';
 import { emailKey, emailOf } from '../../contract/email.ts';
 import { readEnvelope } from '../../contract/tolerant-reader.ts';
 import { readJsonText, textLeaves } from '../../core/exact-json.ts';
-import {
-  identityOf,
-  nobody,
-  unionOf,
-  type IdentifierKind,
-  type Identity,
-  type Sighting,
-} from '../../contract/identity.ts';
+import { nobody, unionOf, type IdentifierKind, type Identity, type Sighting } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { WaitReason } from '../../ledger/vocabulary.ts';
 import { waitReasonOf } from '../request/waits.ts';
@@ -103,7 +96,7 @@ export async function startIdentities(
       looks.push({ uuid: owner.person_uuid, given: each, look: look ?? 'unknown' });
     }
     const { shown, named, living, isDoubted } = planStart(answer.shown, looks);
-    const whole = unionOf([identity, nameless, ...shown.map(personOf), identityWith('person_uuid', named)]);
+    const whole = unionOf([identity, nameless, ...shown.map(personOf), { ...nobody, person_uuid: named }]);
     const known = shown.length > 0 ? shown : owners.flatMap(({ owner }) => (owner.isMirrored ? owner : []));
     const uuids = new Set([...known.map(({ person_uuid: uuid }) => uuid), ...living]);
     const persons = whole.person_uuid.filter((uuid) => uuids.has(uuid));
@@ -137,7 +130,7 @@ function findOwners(
   };
   for (const row of shownEmails) add(row, false);
   const uuids = shownEmails.flatMap(({ person_uuid: uuid }) => uuid ?? []);
-  const inRows = unionOf([identityWith('person_uuid', uuids), ...shownEmails.map(identityOfNameless)]);
+  const inRows = unionOf([{ ...nobody, person_uuid: uuids }, ...shownEmails.map(identityOfNameless)]);
   for (const person of findPersons(db, unionOf([...starts.map(({ identity }) => identity), inRows]))) add(person, true);
   return ({ kind, value }) => {
     if (kind !== 'email') return [found.get(`${kind} ${value}`) ?? []].flat();
@@ -194,7 +187,7 @@ async function askService(
    */
   const askOtherwise = async ({ kind, value }: GivenIdentifier): Promise<Sighting[] | undefined> => {
     if (kind !== 'uuid') return [];
-    const [mirrored] = findPersons(context.db, identityWith('person_uuid', [value]));
+    const [mirrored] = findPersons(context.db, { ...nobody, person_uuid: [value] });
     const known = mirrored?.person_id ?? toldOf.get(value);
     if (known === undefined) return [];
     const asked = { kind: mirrored?.person_id ? 'id' : 'distinct_id', value: known } as const;
@@ -260,10 +253,7 @@ function readPerson(row: unknown): Sighting | null {
 
 /** Uuid and integer id of a person that the service shows. The closure decides about its distinct ids. */
 function personOf({ person_uuid: uuid, person_id: id }: Sighting): Identity {
-  return unionOf([
-    identityWith('person_uuid', uuid === null ? [] : [uuid]),
-    identityWith('person_id', id === null ? [] : [id]),
-  ]);
+  return { ...nobody, person_uuid: uuid === null ? [] : [uuid], person_id: id === null ? [] : [id] };
 }
 
 const kindOf: Readonly<Record<Exclude<GivenIdentifier['kind'], 'email'>, IdentifierKind>> = {
@@ -274,9 +264,7 @@ const kindOf: Readonly<Record<Exclude<GivenIdentifier['kind'], 'email'>, Identif
 };
 
 function identityOfGiven(given: readonly GivenIdentifier[]): Identity {
-  return unionOf(given.flatMap(({ kind, value }) => (kind === 'email' ? [] : [identityWith(kindOf[kind], [value])])));
-}
-
-function identityWith(kind: IdentifierKind, values: readonly string[]): Identity {
-  return identityOf((each) => (each === kind ? values : []));
+  return unionOf(
+    given.flatMap(({ kind, value }) => (kind === 'email' ? [] : [{ ...nobody, [kindOf[kind]]: [value] }])),
+  );
 }
