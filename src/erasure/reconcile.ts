@@ -20,7 +20,7 @@ import { findFormerUuids } from '../mirror/sightings.ts';
 import { openSubjects, type Subject } from './request/box.ts';
 import { reopenWider } from './request/reopen.ts';
 import { record, together } from './request/together.ts';
-import { openTarget, type FailedStep, type UpstreamContext } from './upstream/context.ts';
+import { openTarget, type UpstreamContext } from './upstream/context.ts';
 import { advanceEvents } from './upstream/events.ts';
 import { advancePersons } from './upstream/persons.ts';
 import { advancePlaylists } from './upstream/playlists.ts';
@@ -137,13 +137,9 @@ function earlierEnd(history: RequestHistory | undefined): { goneAt?: string } {
 }
 
 /** How the service's side of the requests stands. */
-export type UpstreamReport = {
+export type UpstreamReport = Pick<UpstreamContext, 'failed' | 'wider'> & {
   /** Requests whose events wait for the service's batch, and by when it should have run. */
   awaiting: { requestId: string; eventsExpectedBy: string }[];
-  /** Steps at which the service failed; their targets are taken up again the next time. */
-  failed: FailedStep[];
-  /** Requests that have to be fenced once more, with these distinct ids, before their persons are deleted. */
-  wider: UpstreamContext['wider'];
 };
 
 /**

@@ -12,7 +12,7 @@ import { callAttentionOnce, note, type RequestRef } from '../request/target-jour
 import { together, type StepContext } from '../request/together.ts';
 
 /** A step that could not be taken this time. Its target stays as it was. */
-export type FailedStep = { requestId: string; target: UpstreamTarget; error: AppError };
+type FailedStep = { requestId: string; target: UpstreamTarget; error: AppError };
 
 /** What the steps towards the service need of a job's context, and what they remember of one run. */
 export type UpstreamContext = StepContext & {
@@ -92,13 +92,8 @@ export async function unlessThrottled<T>(call: () => Promise<T>): Promise<T> {
 }
 
 /** Notes one more answer of the service that nothing is left. */
-export function confirm(
-  context: UpstreamContext,
-  subject: RequestRef,
-  target: ErasureTarget,
-  name: UpstreamTarget,
-): void {
-  note(context, subject, name, {
+export function confirm(context: UpstreamContext, subject: RequestRef, target: ErasureTarget): void {
+  note(context, subject, target.target, {
     status: 'waiting',
     reason: null,
     confirmations: target.confirmations + 1,
@@ -136,7 +131,7 @@ export function raiseRefusal(
  * request the service fails is put down, and the others go on; a refused key, a service that cannot be reached, or too
  * many of the former end it with that error, once all that have begun have ended.
  */
-export async function eachSubject<S extends RequestRef, T>(
+export async function eachSubject<S extends Pick<RequestRef, 'id'>, T>(
   context: UpstreamContext,
   subjects: readonly S[],
   target: UpstreamTarget,

@@ -35,10 +35,7 @@ export async function afterEarlierDeletions(
   for (const deletion of deletions) if (!first.includes(deletion)) countPersons(context, deletion);
   if (first.length === 0 || !(await probeCapabilities(context.service, context.signal)).deletionStatus)
     return [...deletions];
-  const refs = first.map((deletion) => {
-    const { id, generation } = deletion.subject;
-    return { id, generation, deletion };
-  });
+  const refs = first.map((deletion) => ({ id: deletion.subject.id, deletion }));
   const looked = await eachSubject(context, refs, target, ({ deletion }) => look(context, deletion));
   const dates = looked.flatMap(({ dateMs }) => dateMs ?? []);
   // Nothing is sent before the last of these answers.

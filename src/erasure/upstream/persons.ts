@@ -190,7 +190,7 @@ function takeStep(
       note(context, subject, target, { confirmations: 0, ...(queues ? queuePause(context) : confirmPause(context)) });
       return [];
     case 'confirm':
-      confirm(context, subject, person, target);
+      confirm(context, subject, person);
       return [];
     case 'settle':
       settle(context, [subject], target, { result: step.result, assurance: 'observed' });

@@ -35,14 +35,10 @@ async function removeFromPlaylists(context: UpstreamContext, subject: Subject): 
   const { playlists, retry } = context.settings;
   if (memberships.length > 0) intend(context, [subject], target);
   const ends: EntryEnd[] = [];
-  for (const [shortId, entries] of Map.groupBy(memberships, (membership) => membership.shortId))
-    ends.push(
-      ...(await removeEntries(
-        context,
-        shortId,
-        entries.map(({ recordingId }) => recordingId),
-      )),
-    );
+  for (const [shortId, entries] of Map.groupBy(memberships, (membership) => membership.shortId)) {
+    const recordingIds = entries.map(({ recordingId }) => recordingId);
+    ends.push(...(await removeEntries(context, shortId, recordingIds)));
+  }
   return (own) => {
     const attempts = openTarget(own, subject, target)?.attempts ?? 0;
     const isUntold = untoldPlaylists(own.db, playlists.shortIds).length > 0;

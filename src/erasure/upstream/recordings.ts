@@ -53,7 +53,7 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   await context.control('recordings');
   await askForProject(context.service, 'persons', context.signal);
   if (recordings.confirmations + 1 < context.settings.deletions.confirmations)
-    return (own) => confirm(own, subject, recordings, target);
+    return (own) => confirm(own, subject, recordings);
   if (recordings.sentRows === 0) return ended(subject, { result: 'absent', assurance: 'observed' });
   const rows = Math.min(recordings.sentRows, ids.length);
   return ended(subject, { result: 'deleted', assurance: 'observed', rowsBefore: rows, rowsRemoved: rows });
