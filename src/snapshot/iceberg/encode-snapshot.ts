@@ -1,7 +1,6 @@
 import type { ManifestFile } from '../manifest.ts';
 import { encodeAvro } from './avro.ts';
-import { type ManifestEntry, manifestListSchema, manifestSchemas } from './manifest-schemas.ts';
-import type { PartMetrics } from './part-metrics.ts';
+import { type ManifestEntry, type PartMetrics, manifestListSchema, manifestSchemas } from './manifest-schemas.ts';
 import type { TableSchema } from './table-metadata.ts';
 
 /** A manifest: the files that it lists, of one kind. `id`, `sequence`: of the snapshot that has written it. */
@@ -101,16 +100,7 @@ export function dataFileOf(
   { path, file }: { path: string; file: ManifestFile },
   metrics: PartMetrics | undefined,
 ): ManifestEntry['data_file'] {
-  return {
-    ...deletesFileOf(path, file.rows, file.bytes),
-    content: 0,
-    column_sizes: metrics?.sizes ?? null,
-    value_counts: metrics?.values ?? null,
-    null_value_counts: metrics?.nulls ?? null,
-    lower_bounds: metrics?.lower ?? null,
-    upper_bounds: metrics?.upper ?? null,
-    sort_order_id: 0,
-  };
+  return { ...deletesFileOf(path, file.rows, file.bytes), ...metrics, content: 0, sort_order_id: 0 };
 }
 
 /** A file of rows to pass over, as a manifest lists it. */

@@ -1,7 +1,6 @@
 import type { Manifest, ManifestFile, TableEntry } from '../manifest.ts';
 import { dataFileOf, deletesFileOf, type TableManifest } from './encode-snapshot.ts';
-import type { ManifestEntry } from './manifest-schemas.ts';
-import type { PartMetrics } from './part-metrics.ts';
+import type { ManifestEntry, PartMetrics } from './manifest-schemas.ts';
 import type { TablePart } from './position-deletes.ts';
 import type { PublishedTable } from './table-files.ts';
 import { snapshotsOfChain } from './table-metadata.ts';
@@ -62,14 +61,11 @@ function earlierWriters(layer: number): number[] {
   return writers;
 }
 
-/** What the manifests of a chain are made of. */
-type ManifestContent = {
-  parts: readonly Part[];
-  layers: readonly Layer[];
-  at: (name: string) => string;
-  /** What the footers of parts say, by their local paths. */
-  metrics: ReadonlyMap<string, PartMetrics>;
-};
+/** The parts and layers of a chain, and where readers see a file of its table. */
+export type TableContent = { parts: readonly Part[]; layers: readonly Layer[]; at: (name: string) => string };
+
+/** What the manifests of a chain are made of. `metrics`: what the footers of parts say, by their local paths. */
+type ManifestContent = TableContent & { metrics: ReadonlyMap<string, PartMetrics> };
 
 /** The manifests of a layer: those that earlier layers have written, and its own. Without entries there is none. */
 export function manifestsOf(newest: number, { parts, layers, at, metrics }: ManifestContent): TableManifest[] {

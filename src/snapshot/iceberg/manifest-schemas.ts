@@ -70,7 +70,16 @@ export const manifestListSchema = JSON.stringify(
 );
 
 /** A pair of a map with numbers as keys. */
-export type Pair<Value> = { key: number; value: Value };
+type Pair<Value> = { key: number; value: Value };
+
+/** What a part's own footer says of its columns. Lists are left out; times have bounds. */
+export type PartMetrics = {
+  column_sizes: Pair<number>[];
+  value_counts: Pair<number>[];
+  null_value_counts: Pair<number>[];
+  lower_bounds: Pair<Buffer>[];
+  upper_bounds: Pair<Buffer>[];
+};
 
 /** A file in a manifest: a part (content 0), or the deleted rows of parts (content 1). */
 export type ManifestEntry = {
@@ -86,11 +95,6 @@ export type ManifestEntry = {
     partition: object;
     record_count: number;
     file_size_in_bytes: number;
-    column_sizes?: Pair<number>[] | null;
-    value_counts?: Pair<number>[] | null;
-    null_value_counts?: Pair<number>[] | null;
-    lower_bounds?: Pair<Buffer>[] | null;
-    upper_bounds?: Pair<Buffer>[] | null;
     sort_order_id?: 0;
-  };
+  } & Partial<PartMetrics>;
 };

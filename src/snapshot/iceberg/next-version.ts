@@ -5,8 +5,8 @@ import { publishedShapes } from '../columns.ts';
 import type { Manifest, ManifestFile } from '../manifest.ts';
 import { type PublishedFiles, fileText } from '../published-files.ts';
 import { listName } from './encode-snapshot.ts';
-import type { Layer, Part } from './layers.ts';
-import { digestOfShown, metadataName, type PublishedTable } from './table-files.ts';
+import type { TableContent } from './layers.ts';
+import { digestOfShown, loggedVersion, type PublishedTable } from './table-files.ts';
 import {
   type TableMetadata,
   type TableSchema,
@@ -99,7 +99,7 @@ function schemasOf({ dataset, chain, previous }: TableTask): NextVersion['schema
 export function metadataOf(
   { published, dataset, location, chain, written, previous, change }: TableTask,
   { atMs, made, kept: old, schemas }: NextVersion,
-  { at, parts, layers }: { at: (name: string) => string; parts: readonly Part[]; layers: readonly Layer[] },
+  { at, parts, layers }: TableContent,
 ): TableMetadata {
   const last = previous?.metadata;
   const idNow = new Map(made.map(({ replaces, id }) => [replaces, id]));
@@ -135,7 +135,7 @@ export function metadataOf(
     'last-partition-id': 999,
     'default-sort-order-id': 0,
     'sort-orders': [{ 'order-id': 0, fields: [] }],
-    properties: { 'analytics-mirror.manifests': digestOfShown(snapshots, digestOf) },
+    properties: { 'analytics-mirror.manifests': digestOfShown(published, dataset, snapshots, digestOf) },
     'current-snapshot-id': newest['snapshot-id'],
     refs: { main: { 'snapshot-id': newest['snapshot-id'], type: 'branch' } },
     snapshots,
@@ -143,27 +143,14 @@ export function metadataOf(
       'timestamp-ms': each['timestamp-ms'],
       'snapshot-id': each['snapshot-id'],
     })),
-    'metadata-log':
-      previous && kept.length > 0 && change.is !== 'rewrite'
-        ? [
-            {
-              'timestamp-ms': previous.metadata['last-updated-ms'],
-              'metadata-file': at(metadataName(previous.entry.version)),
-            },
-          ]
-        : [],
+    'metadata-log': previous && kept.length > 0 && change.is !== 'rewrite' ? [loggedVersion(previous)] : [],
   };
 }
 
 function snapshotOfLayer(
   { layer, id, sequence, atMs, parent }: NewSnapshot,
   schemaId: number,
-  {
-    at,
-    parts,
-    layers,
-    chain,
-  }: { at: (name: string) => string; parts: readonly Part[]; layers: readonly Layer[]; chain: readonly Manifest[] },
+  { at, parts, layers, chain }: TableContent & Pick<TableTask, 'chain'>,
 ): TableSnapshot {
   const shown = parts.filter((part) => part.layer <= layer);
   const deletes = layers.slice(0, layer + 1).flatMap((each) => each.deletes ?? []);

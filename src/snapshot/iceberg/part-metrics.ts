@@ -1,16 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { sqlPaths } from '../duckdb.ts';
-import type { Pair } from './manifest-schemas.ts';
+import type { PartMetrics } from './manifest-schemas.ts';
 import type { PublishedColumn } from '../manifest.ts';
-
-/** What a part's own footer says of its columns. Lists are left out; times have bounds. */
-export type PartMetrics = {
-  sizes: Pair<number>[];
-  values: Pair<number>[];
-  nulls: Pair<number>[];
-  lower: Pair<Buffer>[];
-  upper: Pair<Buffer>[];
-};
 
 /** Reads the footers of parts, in one query. The metrics come by path. */
 export async function measureParts(
@@ -27,22 +18,24 @@ export async function measureParts(
       FROM parquet_metadata(${sqlPaths(paths)}))
     GROUP BY ALL`);
   const byName = new Map(columns.map((column) => [column.name, column]));
-  const metrics = new Map(
-    paths.map((path): [string, PartMetrics] => [path, { sizes: [], values: [], nulls: [], lower: [], upper: [] }]),
-  );
+  const metrics = new Map(paths.map((path) => [path, noMetrics()]));
   for (const [path, name, size, values, nulls, least, greatest, unbounded] of found.getRowsJS()) {
     const column = byName.get(name as string);
     const part = metrics.get(path as string);
     if (!column || !part || column.type === 'list<string>') continue;
     const key = column.id;
-    part.sizes.push({ key, value: Number(size) });
-    part.values.push({ key, value: Number(values) });
-    if (nulls !== null) part.nulls.push({ key, value: Number(nulls) });
+    part.column_sizes.push({ key, value: Number(size) });
+    part.value_counts.push({ key, value: Number(values) });
+    if (nulls !== null) part.null_value_counts.push({ key, value: Number(nulls) });
     if (column.type !== 'timestamp[us, UTC]' || typeof least !== 'bigint' || Number(unbounded) > 0) continue;
-    part.lower.push({ key, value: int64(least) });
-    part.upper.push({ key, value: int64(greatest as bigint) });
+    part.lower_bounds.push({ key, value: int64(least) });
+    part.upper_bounds.push({ key, value: int64(greatest as bigint) });
   }
   return metrics;
+}
+
+function noMetrics(): PartMetrics {
+  return { column_sizes: [], value_counts: [], null_value_counts: [], lower_bounds: [], upper_bounds: [] };
 }
 
 function int64(value: bigint): Buffer {

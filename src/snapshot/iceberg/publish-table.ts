@@ -9,7 +9,7 @@ import {
   hintName,
   isFileOf,
   isShownBy,
-  addressOf,
+  loggedVersion,
   metadataBytes,
   metadataName,
   readMetadata,
@@ -101,19 +101,10 @@ export function forgetSnapshots(published: PublishedFiles, dataset: string, ids:
   const next: TableMetadata = {
     ...metadata,
     schemas: metadata.schemas.filter((schema) => snapshots.some((each) => each['schema-id'] === schema['schema-id'])),
-    properties: {
-      'analytics-mirror.manifests': digestOfShown(snapshots, (snapshotId) =>
-        published.digestOfManifest({ dataset, snapshotId }),
-      ),
-    },
+    properties: { 'analytics-mirror.manifests': digestOfShown(published, dataset, snapshots) },
     snapshots,
     'snapshot-log': metadata['snapshot-log'].filter((log) => !gone.includes(log['snapshot-id'])),
-    'metadata-log': [
-      {
-        'timestamp-ms': metadata['last-updated-ms'],
-        'metadata-file': addressOf(metadata.location, metadataName(entry.version)),
-      },
-    ],
+    'metadata-log': [loggedVersion(table)],
   };
   const stays = (name: string): boolean =>
     name === metadataName(entry.version) ||

@@ -49,6 +49,12 @@ export function readMetadata(published: PublishedFiles, dataset: string, name: s
   return bytes && TableMetadata.safeParse(readJson(bytes.toString())).data;
 }
 
+/** What the metadata of the next version says of a table as it is: when it was made, and where it stands. */
+export function loggedVersion({ entry, metadata }: PublishedTable): TableMetadata['metadata-log'][number] {
+  const file = addressOf(metadata.location, metadataName(entry.version));
+  return { 'timestamp-ms': metadata['last-updated-ms'], 'metadata-file': file };
+}
+
 /** The bytes of a table's metadata. */
 export function metadataBytes(metadata: TableMetadata): Buffer {
   return Buffer.from(`${JSON.stringify(metadata, null, 2)}\n`);
@@ -78,17 +84,16 @@ export function isShownBy(
 ): boolean {
   const ids = currentIds(current, dataset);
   const shown = snapshotsOfChain(metadata, ids[0]).map(({ summary }) => summary['analytics-mirror.snapshot']);
-  const digestOf = (snapshotId: string): string | null => published.digestOfManifest({ dataset, snapshotId });
-  return (
-    String(shown) === String(ids) &&
-    metadata.properties['analytics-mirror.manifests'] === digestOfShown(metadata.snapshots, digestOf)
-  );
+  const digest = digestOfShown(published, dataset, metadata.snapshots);
+  return String(shown) === String(ids) && metadata.properties['analytics-mirror.manifests'] === digest;
 }
 
 /** One digest of the manifests of the published snapshots that those of a table show. */
 export function digestOfShown(
+  published: PublishedFiles,
+  dataset: string,
   snapshots: readonly TableSnapshot[],
-  digestOf: (snapshotId: string) => string | null,
+  digestOf = (snapshotId: string) => published.digestOfManifest({ dataset, snapshotId }),
 ): string {
   const ids = snapshots.map(({ summary }) => summary['analytics-mirror.snapshot']);
   return sha256(ids.map((id) => `${id} ${digestOf(id)}\n`).join(''));
