@@ -238,7 +238,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 1_856,
   ledger: 2_842,
   mirror: 7_312,
-  publish: 7_735,
+  publish: 7_732,
   erasure: 10_351,
   operate: 10_818,
   anchor: 315,

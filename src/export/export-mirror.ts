@@ -14,7 +14,7 @@ import type { ExportContext, MirrorExport, MirrorExportTask } from './mirror-exp
 import { numberColumns } from './number-columns.ts';
 import { publicationOf } from './promote-and-mask.ts';
 import { publishTogether } from './publish-together.ts';
-import { readIfSound } from './retire-snapshots.ts';
+import { readIfSound } from '../snapshot/published-parts.ts';
 import { isTableAsWanted, tableLocation } from './table-location.ts';
 
 /** The snapshot that a delta goes on from, and the newest change that this snapshot shows. */

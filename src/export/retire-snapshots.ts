@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { propertyOf, type Promotion } from '../config/settings.ts';
-import { AppError } from '../core/errors.ts';
 import type { SnapshotName } from '../snapshot/file-names.ts';
 import { forgetSnapshots, settleTables } from '../snapshot/iceberg/publish-table.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
+import { readIfSound } from '../snapshot/published-parts.ts';
 import { type RetentionPlan, planRetention } from './retention-plan.ts';
 
 /** Deletes what an export of the dataset left that did not come to its end. Never touches what was published. */
@@ -46,16 +46,6 @@ function planNow(published: PublishedFiles, dataset: string, { keep, hiding }: R
     };
   });
   return planRetention(found, currentIds(published.readCurrent(), dataset), keep);
-}
-
-/** The manifest of a snapshot; undefined where it is missing or damaged. */
-export function readIfSound(published: PublishedFiles, snapshot: SnapshotName): Manifest | undefined {
-  try {
-    return published.readManifest(snapshot);
-  } catch (error) {
-    if (error instanceof AppError) return undefined;
-    throw error;
-  }
 }
 
 /** What decided the values of a snapshot. */

@@ -9,7 +9,7 @@ export const attachedAs = 'warehouse';
 
 /** The warehouse in a file of DuckDB that the reader has attached. */
 export function openDuckDbFile(schema: string, reader: Reader): Warehouse {
-  const run = async (sql: string): Promise<void> => void (await rowsRead(reader, sql));
+  const run = (sql: string): Promise<string[][]> => rowsRead(reader, sql);
   return {
     dialect: dialects.duckdb,
     nameOf: (table) => nameIn(schema, table),
@@ -22,7 +22,7 @@ export function openDuckDbFile(schema: string, reader: Reader): Warehouse {
             LEFT JOIN (SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE ${isIn(schema)}) USING (table_name)`,
         ),
       ),
-    query: (sql) => rowsRead(reader, sql),
+    query: run,
     together: async (work) => {
       await run('BEGIN');
       try {
@@ -47,11 +47,7 @@ function nameIn(schema: string, table: string): string {
   return `${attachedAs}.${sqlName(schema)}.${sqlName(table)}`;
 }
 
-async function apply(
-  run: (sql: string) => Promise<void>,
-  name: string,
-  { table, plan, comment }: Change,
-): Promise<void> {
+async function apply(run: Warehouse['query'], name: string, { table, plan, comment }: Change): Promise<void> {
   const { key, columns } = table;
   const rows = (of: string): string => storedRows(columns, of, dialects.duckdb);
   if (plan.is === 'full') await run(`CREATE OR REPLACE TABLE ${name} AS ${rows(allRows(table))}`);

@@ -2,6 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { AppError } from '../core/errors.ts';
 import { type PublishedDataset, publishedDatasets } from '../contract/datasets.ts';
 import { sqlPaths } from './duckdb.ts';
+import type { SnapshotName } from './file-names.ts';
 import { type Manifest, type ManifestFile, currentIds } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
 
@@ -23,6 +24,16 @@ export function listPublishedSnapshots(published: PublishedFiles): PublishedSnap
       });
     });
   });
+}
+
+/** The manifest of a snapshot; undefined where it is missing or damaged. */
+export function readIfSound(published: PublishedFiles, snapshot: SnapshotName): Manifest | undefined {
+  try {
+    return published.readManifest(snapshot);
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
 }
 
 /** One part of a published snapshot, as its manifest has it, and its local path. */

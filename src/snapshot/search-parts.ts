@@ -46,66 +46,54 @@ export async function* searchParts(
     for (const part of parts) checkPartSize(published, part);
     for (const all of Map.groupBy(parts, ({ dataset }) => dataset).values())
       for (let at = 0; at < all.length; at += filesAtOnce)
-        yield* searchTogether(connection, all.slice(at, at + filesAtOnce), search, signal);
+        yield* searchTogether({ connection, search, signal }, all.slice(at, at + filesAtOnce));
   } catch (error) {
     signal.throwIfAborted();
     throw error;
   }
 }
 
-async function* searchTogether(
-  connection: DuckDBConnection,
-  parts: readonly PublishedPart[],
-  search: PartSearch,
-  signal: AbortSignal,
-): AsyncGenerator<FoundRows> {
+/** A search that goes on. */
+type Searching = { connection: DuckDBConnection; search: PartSearch; signal: AbortSignal };
+
+async function* searchTogether(searching: Searching, parts: readonly PublishedPart[]): AsyncGenerator<FoundRows> {
+  const { connection, signal } = searching;
   const [first, ...others] = parts;
   if (!first) return;
   signal.throwIfAborted();
   let holding: readonly number[];
   try {
     await checkPartRows(connection, parts);
-    holding = await markSought(connection, parts, search);
+    holding = await markSought(searching, parts);
   } catch (error) {
     if (others.length === 0) throw unreadablePart(first, error);
     signal.throwIfAborted();
     // Which of them cannot be read is known where each is read by itself.
-    for (const part of parts) yield* searchTogether(connection, [part], search, signal);
+    for (const part of parts) yield* searchTogether(searching, [part]);
     return;
   }
   for (const number of holding) {
     const part = parts[number];
-    if (part) yield* readPart(connection, { part, number }, search, signal);
+    if (part) yield* readPart(searching, part, number);
   }
 }
 
 /** Fills the temporary table `sought (file, row)`, and returns the numbers of the files in it. */
-async function markSought(
-  connection: DuckDBConnection,
-  parts: readonly PublishedPart[],
-  { sought }: PartSearch,
-): Promise<number[]> {
+async function markSought({ connection, search }: Searching, parts: readonly PublishedPart[]): Promise<number[]> {
   const [first] = parts;
-  if (!first || !sought) return [...parts.keys()];
-  const places = await sought(
-    connection,
-    first.dataset,
-    parts.map(({ path }) => path),
-  );
+  if (!first || !search.sought) return [...parts.keys()];
+  const paths = parts.map(({ path }) => path);
+  const places = await search.sought(connection, first.dataset, paths);
   await connection.run(`CREATE OR REPLACE TEMP TABLE sought AS ${places}`);
   const files = await connection.runAndReadAll(`SELECT DISTINCT file FROM sought ORDER BY file`);
   return files.getRows().map(([file]) => Number(file));
 }
 
-async function* readPart(
-  connection: DuckDBConnection,
-  { part, number }: { part: PublishedPart; number: number },
-  { sought, columns }: PartSearch,
-  signal: AbortSignal,
-): AsyncGenerator<FoundRows> {
+async function* readPart(searching: Searching, part: PublishedPart, number: number): AsyncGenerator<FoundRows> {
+  const { connection, search, signal } = searching;
   const { dataset, path } = part;
-  const selected = columns?.(dataset).map(sqlName).join(', ') ?? '*';
-  const isSought = sought ? `file_row_number IN (SELECT row FROM sought WHERE file = ${number})` : 'true';
+  const selected = search.columns?.(dataset).map(sqlName).join(', ') ?? '*';
+  const isSought = search.sought ? `file_row_number IN (SELECT row FROM sought WHERE file = ${number})` : 'true';
   const fields = new Map(datasets[dataset].publishedFields.map(({ name, column }) => [column, name]));
   const read = sightingsOf(dataset);
   try {

@@ -6,7 +6,8 @@ import { sqlPaths } from './duckdb.ts';
 import { type SnapshotName, manifestName } from './file-names.ts';
 import { readHint, strayTableFiles } from './iceberg/publish-table.ts';
 import { hintName, metadataName, problemOfFile, readTable, tableFolder } from './iceberg/table-files.ts';
-import { type Manifest, type ManifestFile, type TableEntry, currentIds, snapshotOf } from './manifest.ts';
+import { type Manifest, type ManifestFile, type TableEntry, currentIds } from './manifest.ts';
+import { readIfSound } from './published-parts.ts';
 import { queryParquet } from './read-parquet.ts';
 import { placeOf, type PublishedFiles } from './published-files.ts';
 import { unnamedParts } from './publish.ts';
@@ -83,15 +84,11 @@ export async function verifySnapshots(published: PublishedFiles, signal?: AbortS
 
 function tableProblems(published: PublishedFiles, dataset: string, entry: TableEntry | undefined): SnapshotProblem[] {
   const { snapshotId } = tableFolder(dataset);
-  const problems = strayTableFiles(published, dataset).map((file): SnapshotProblem => ({
-    dataset,
-    snapshotId,
-    file,
-    problem: 'unnamed',
-  }));
+  const problems: SnapshotProblem[] = [];
   const add = (file: string, problem: SnapshotProblem['problem'] | undefined): void => {
     if (problem) problems.push({ dataset, snapshotId, file, problem });
   };
+  for (const file of strayTableFiles(published, dataset)) add(file, 'unnamed');
   if (!entry) return problems;
   for (const file of entry.files) add(file.name, problemOfFile(published, dataset, file));
   const hint = readHint(published, dataset);
@@ -168,16 +165,10 @@ function snapshotsOf(published: PublishedFiles): SnapshotToCheck[] {
 }
 
 function soundManifest(published: PublishedFiles, snapshot: SnapshotName): Manifest | undefined {
-  try {
-    const manifest = published.readManifest(snapshot);
-    const rows = manifest.files.reduce((sum, file) => sum + file.rows, 0);
-    const { dataset, snapshotId } = snapshotOf(manifest);
-    const isOfThisSnapshot = dataset === snapshot.dataset && snapshotId === snapshot.snapshotId;
-    return isOfThisSnapshot && rows === manifest.rows ? manifest : undefined;
-  } catch (error) {
-    if (error instanceof AppError) return undefined;
-    throw error;
-  }
+  const manifest = readIfSound(published, snapshot);
+  const rows = manifest?.files.reduce((sum, file) => sum + file.rows, 0);
+  const isOfThisSnapshot = manifest?.dataset === snapshot.dataset && manifest.snapshot_id === snapshot.snapshotId;
+  return isOfThisSnapshot && rows === manifest.rows ? manifest : undefined;
 }
 
 async function problemOf(

@@ -15,14 +15,7 @@ import {
   removeBoxParts,
 } from '../../mirror/request-box.ts';
 import { boxKeyName } from '../../mirror/fence.ts';
-import {
-  identifierKinds,
-  nobody,
-  partsOf,
-  Sighting,
-  type IdentifierKind,
-  type Identity,
-} from '../../contract/identity.ts';
+import { identifierKinds, nobody, partsOf, Sighting, identityOf, type Identity } from '../../contract/identity.ts';
 
 // Looked at as they are, not copied: one person can have a million.
 const texts = z.custom<string[]>((value) => Array.isArray(value) && value.every((item) => typeof item === 'string'));
@@ -108,9 +101,7 @@ export function boxOpener({ db, settings }: BoxContext): (id: string) => OpenedB
 export function boxOf(context: BoxContext, id: string): Box | undefined {
   const opened = boxOpener(context)(id);
   if (!opened) return undefined;
-  const joined = joinIdentities();
-  for (const identity of opened.identities()) joined.add(identity);
-  return { ...opened.details, identity: joined.identity };
+  return { ...opened.details, identity: joined([...opened.identities()]) };
 }
 
 /** What the box of a request holds beside its identifiers, as `boxOf`. */
@@ -118,20 +109,9 @@ export function boxDetailsOf(context: BoxContext, id: string): BoxDetails | unde
   return boxOpener(context)(id)?.details;
 }
 
-/** Prepares an identity that others are added to, each identifier of which is in one of them only. */
-function joinIdentities(): { identity: Identity; add: (more: Identity) => void } {
-  const identity: Record<IdentifierKind, string[]> = {
-    person_uuid: [],
-    person_id: [],
-    distinct_id: [],
-    recording_id: [],
-  };
-  return {
-    identity,
-    add: (more) => {
-      for (const kind of identifierKinds) for (const value of more[kind]) identity[kind].push(value);
-    },
-  };
+/** One identity of several, each identifier of which is in one of them only. */
+function joined(parts: readonly Identity[]): Identity {
+  return identityOf((kind) => parts.flatMap((part) => part[kind]));
 }
 
 /** The persons, by uuid, because of which a request is held: those that it would erase, and those that it touches. */
@@ -166,12 +146,12 @@ export async function openBoxes(
   for (const request of listRequests(context.db, 'open').filter(isWanted)) {
     const opened = open(request.id);
     if (!opened) continue;
-    const joined = joinIdentities();
+    const parts: Identity[] = [];
     for (const identity of opened.identities()) {
-      joined.add(identity);
+      parts.push(identity);
       await pause();
     }
-    found.push({ request, box: { ...opened.details, identity: joined.identity } });
+    found.push({ request, box: { ...opened.details, identity: joined(parts) } });
   }
   return found;
 }
