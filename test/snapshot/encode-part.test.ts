@@ -19,7 +19,7 @@ const columns = publishedShapes.persons.columns
     Object.assign({ name, type, id: 2 * index + 1 }, type === 'list<string>' ? { element_id: 2 * index + 2 } : {}),
   );
 
-/** Encodes a part of the persons with these keys again, marked as `mark` does.  */
+/** Encodes a part of the persons with these keys again, marked as `mark` does. */
 function encode(
   keys: readonly string[],
   mark: (connection: DuckDBConnection, path: string) => Promise<void>,

@@ -19,7 +19,7 @@ import { encodings, createFindings, type Findings, mirrorPlace, type ScanReport,
 import { createRowJudge, type RowJudge } from './judge-rows.ts';
 import { isLedger, readKnownFile, readLedgerContent } from './known-formats.ts';
 import { makeNeedles, type Needles } from './needles.ts';
-import { createRawSearch, listFiles, type ListedFile, type RawSearch } from './search-files.ts';
+import { createRawSearch, isMirrorFile, listFiles, type ListedFile, type RawSearch } from './search-files.ts';
 import { soughtRows, type SoughtRows } from './sought-rows.ts';
 import { createSharedText, type SharedText } from './shared-text.ts';
 
@@ -105,12 +105,14 @@ async function* readMirror(scan: Scan): AsyncGenerator<void> {
   if (scan.db) yield* takeRows(scan, mirrorPlace, decodeMirror(scan.db, scan.judge, scan.sought));
 }
 
-async function* readParquet(scan: Scan): AsyncGenerator<void> {
-  const { reader, task } = scan;
-  const { dataDir, passedOver } = task;
-  for (const file of listFiles(dataDir, '', { isLeftOut: isPassedOver(passedOver) }))
-    if (file.problem === null && isParquet(file))
-      yield* takeRows(scan, file.place, decodeParquet(reader, dataDir, file, scan.judge, scan.sought));
+async function* readParquet(scan: Scan, files = parquetFiles(scan)): AsyncGenerator<void> {
+  const { reader, task, judge, sought } = scan;
+  for (const file of files) yield* takeRows(scan, file.place, decodeParquet(reader, task.dataDir, file, judge, sought));
+}
+
+function parquetFiles({ task }: Scan): ListedFile[] {
+  const listed = listFiles(task.dataDir, '', { isLeftOut: isPassedOver(task.passedOver) });
+  return [...listed].filter((file) => file.problem === null && isParquet(file));
 }
 
 /** Takes some rows at a time. What cannot be read is reported. */
@@ -145,12 +147,13 @@ async function learn(lessons: Scan['lessons'], batches: number): Promise<boolean
 
 /** What these rows say of subjects has been judged, or will be. */
 async function* readAll(scan: Scan): AsyncGenerator<void> {
-  const judge = learnerOf(scan);
-  for (const step of [readMirror, readParquet]) yield* step({ ...scan, judge, sought: undefined });
+  for (const step of [readMirror, readParquet]) yield* step(learningOf(scan));
 }
 
-function learnerOf({ task, shared }: Scan): RowJudge {
-  return createRowJudge(identitiesOf(task), createFindings(0), shared, undefined);
+/** The scan with a judge that learns from every row, and finds nobody. */
+function learningOf(scan: Scan): Scan {
+  const judge = createRowJudge(identitiesOf(scan.task), createFindings(0), scan.shared, undefined);
+  return { ...scan, judge, sought: undefined };
 }
 
 /** So many batches of the rows of each dataset hold nearly all that rows share. */
@@ -161,19 +164,15 @@ const firstBatches = 10;
  * of that takes several times as long.
  */
 async function learnSome(scan: Scan): Promise<void> {
-  const { task, sought, reader, sums, search } = scan;
-  if (!sought) return;
-  const judge = learnerOf(scan);
-  const datasets = new Set<string>();
-  for (const file of listFiles(task.dataDir, '', { isLeftOut: isPassedOver(task.passedOver) })) {
-    const { dataset } = publishedFileAt(file.place) ?? {};
-    if (dataset === undefined || datasets.has(dataset) || file.problem !== null || !isParquet(file)) continue;
-    datasets.add(dataset);
+  if (!scan.sought) return;
+  const learning = { ...learningOf(scan), sums: { ...scan.sums } };
+  // The first files of a dataset are parts, and the last can be lists of deleted rows.
+  const files = parquetFiles(scan).toReversed();
+  for (const file of new Map(files.map((each) => [publishedFileAt(each.place)?.dataset, each])).values()) {
     let batches = 0;
-    const rows = takeRows({ ...scan, sums: { ...sums } }, file.place, decodeParquet(reader, task.dataDir, file, judge));
-    for await (const _some of rows) if ((batches += 1) === firstBatches) break;
+    for await (const _some of readParquet(learning, [file])) if ((batches += 1) === firstBatches) break;
   }
-  search.passOverShared();
+  scan.search.passOverShared();
 }
 
 /** Everything but the mirror's own files, while SQLite may have those open. */
@@ -263,10 +262,6 @@ async function searchFile({ search, findings, sums }: Scan, file: ListedFile): P
 function isPassedOver(places: readonly string[] = []): (place: string) => boolean {
   const known = new Set(places);
   return (place) => known.has(place);
-}
-
-function isMirrorFile(place: string): boolean {
-  return ['', '-wal', '-shm', '-journal'].some((suffix) => place === `${mirrorPlace}${suffix}`);
 }
 
 /** Reads, and reports what cannot be read: everything else goes on. */

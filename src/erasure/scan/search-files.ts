@@ -135,9 +135,13 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
 
 /** Whether a feed of deletions stands in a file: the mirror's own, and the published ones with their drafts. */
 function isFeedPlace(place: string): boolean {
-  const [mirror, suffix] = [place.slice(0, mirrorPlace.length), place.slice(mirrorPlace.length)];
-  if (mirror === mirrorPlace && ['', '-wal', '-shm', '-journal'].includes(suffix)) return true;
+  if (isMirrorFile(place)) return true;
   return publishedFileAt(place)?.dataset === 'deletions' || place.startsWith('tmp/snapshot-deletions-');
+}
+
+/** Whether a place is the mirror's file, or one that SQLite keeps beside it. */
+export function isMirrorFile(place: string): boolean {
+  return ['', '-wal', '-shm', '-journal'].some((suffix) => place === `${mirrorPlace}${suffix}`);
 }
 
 /** The file whose fixed words count in a file. SQLite's log and index hold the same words as the mirror's file. */
