@@ -94,14 +94,25 @@ export function collected(requests: readonly ErasureRequest[], nowMs: number, co
   return isDue ? [] : unasked;
 }
 
+/** The requests among these that this run leaves: the collected, and deletions that the service has not confirmed once more. */
+export function leftForLater(
+  { clock, settings }: Pick<JobContext, 'clock' | 'settings'>,
+  requests: readonly ErasureRequest[],
+): Set<ErasureRequest> {
+  const unconfirmed = requests.filter(
+    ({ origin, fencedAt, waitsFor }) => origin === 'upstream' && fencedAt === null && waitsFor !== null,
+  );
+  return new Set([...unconfirmed, ...collected(requests, clock.now(), settings.deletions.collectHours * 3_600_000)]);
+}
+
 /** Works out what a reconciliation would do now. Changes nothing; asks the service, where there is one, for the subjects. */
 export async function planErasure(
   context: ScopeContext & Pick<JobContext, 'clock' | 'published'>,
   only?: ReadonlySet<string>,
 ): Promise<PlannedErasure> {
-  const { db, clock, settings } = context;
+  const { db } = context;
   const requests = listRequests(db, 'open');
-  const later = new Set(collected(requests, clock.now(), settings.deletions.collectHours * 3_600_000));
+  const later = leftForLater(context, requests);
   const now = requests.filter((request) => !later.has(request) && (only?.has(request.id) ?? true));
   const fenced = now.filter(({ fencedAt }) => fencedAt !== null);
   const { decided, searched } = await decideRequests(context, new Set(now.map(({ id }) => id)));

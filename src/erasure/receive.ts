@@ -121,18 +121,19 @@ export async function addRequests(
 
 /** Receives a request for each confirmed deletion. Call it in the transaction that removes the row, before that. */
 export function deletionReceiver(context: ReceiveContext): (dataset: PagedDataset, key: string) => void {
+  const { db } = context;
   return (dataset, key) => {
-    const kind = dataset === 'persons' ? 'person_uuid' : 'recording_id';
+    const isPerson = dataset === 'persons';
+    const kind = isPerson ? 'person_uuid' : 'recording_id';
     const own = identityOf((each) => (each === kind ? [key] : []));
-    const [row] = dataset === 'persons' ? findPersons(context.db, own) : findRecordings(context.db, own);
+    const [row] = isPerson
+      ? findPersons(db, own)
+      : findRecordings(db, own).map((each) => ({ ...each, createdAt: null }));
     if (!row) return;
-    const identity =
-      dataset === 'persons'
-        ? { ...own, person_id: row.person_id === null ? [] : [row.person_id], distinct_id: row.distinct_ids }
-        : own;
-    const given = dataset === 'persons' ? 'uuid' : 'recording';
-    const box = newBox([{ kind: given, value: key }], identity);
-    const found = { values: row.values, ...(row.left_out === undefined ? {} : { leftOut: row.left_out }) };
+    const { values, left_out: leftOut, createdAt } = row;
+    const ids = { person_id: row.person_id === null ? [] : [row.person_id], distinct_id: row.distinct_ids };
+    const box = newBox([{ kind: isPerson ? 'uuid' : 'recording', value: key }], isPerson ? { ...own, ...ids } : own);
+    const found = { values, createdAt, ...(leftOut === undefined ? {} : { leftOut }) };
     const authority = { basis: 'deleted_upstream', by: 'sync', deleteEvents: false };
     receive(context, 'upstream', { ...box, ...found }, authority);
   };

@@ -13,7 +13,7 @@ import { eraseHere, type LocalResult } from './erase-here.ts';
 import type { FenceResult } from './fence/fence-requests.ts';
 import { bringUp } from './fence/restore-guard.ts';
 import { finishRequests, type FinishResult } from './finish.ts';
-import { collected, planErasure } from './plan.ts';
+import { leftForLater, planErasure } from './plan.ts';
 import { isUpstream } from '../ledger/target.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { findFormerUuids } from '../mirror/sightings.ts';
@@ -57,8 +57,7 @@ export async function askServiceAndFinish(
   const upstreamFailed = await askService(context);
   const finished = await finishRequests(context);
   const open = listRequests(context.db, 'open');
-  const { clock, settings } = context;
-  const later = new Set(collected(open, clock.now(), settings.deletions.collectHours * 3_600_000));
+  const later = leftForLater(context, open);
   const countIn = (...states: RequestState[]): number =>
     open.filter((each) => states.includes(each.state) && each.waitsFor === null && !later.has(each)).length;
   return {
@@ -68,7 +67,7 @@ export async function askServiceAndFinish(
     attention: open.filter(({ state, waitsFor }) => state === 'attention' || (waitsFor !== null && state !== 'held'))
       .length,
     waiting: countIn('received', 'scoped', 'executing', 'locally_verified', 'awaiting_upstream'),
-    collected: later.size,
+    collected: [...later].filter(({ waitsFor }) => waitsFor === null).length,
   };
 }
 

@@ -25,7 +25,7 @@ import {
 import { prepareWriteRows } from '../mirror/write-rows.ts';
 import { controlOf } from '../client/control.ts';
 import { personBatches, batchFrom, personsEach } from '../client/person-batches.ts';
-import { askForRow, type Answer, askTogether } from './ask-for-row.ts';
+import { askForRow, type Answer, askTogether, type Sought } from './ask-for-row.ts';
 import { planAbsence, type AbsencePlan } from './absence-plan.ts';
 import { resultsByBatch } from '../core/batches.ts';
 import { transact } from '../mirror/transact.ts';
@@ -126,51 +126,85 @@ export function approveHeldPlan(parts: PlanParts, name: string): void {
  * the end; a refused key, a service that cannot be reached, or too many of the former end it at once.
  */
 export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResult> {
-  const { db, service, settings, signal, onStep, tally: result = newTally() } = parts;
+  const { db, settings, onStep, tally: result = newTally() } = parts;
   const { latestMs, aheadMs } = presentOf(parts);
   if (aheadMs !== null) beginWaitsAnew(db, isoTime(latestMs), null);
   result.expired += await expireRecordings(parts);
   // Those that wait are among the rows that are planned now.
   result.waiting = 0;
-  const failures: AppError[] = [];
-  const answerFor = async (dataset: PagedDataset, suspect: Suspect): Promise<Answer> => {
-    try {
-      return await askForRow(service, dataset, suspect, signal);
-    } catch (error) {
-      if (!isSingleCase(error) || failures.push(error) >= singleCasesMax) throw error;
-      return { verdict: 'unknown' };
-    }
-  };
-  const batches = personBatches(service, signal);
-  const control = controlOf(service, signal);
+  const asking = prepareAsking(parts);
   const isDeciding = ({ confirmations }: Suspect): boolean => confirmations + 1 >= settings.deletions.confirmations;
   for (const dataset of pagedDatasets) {
     const { ask, wait } = holdAbsent(parts, dataset);
     result.waiting += wait.length;
     const apply = prepareApply(parts, dataset, result);
-    const areMany = dataset === 'persons' && ask.length >= batchFrom;
-    for (let first = 0; first < ask.length; first += personsEach) {
+    for await (const answered of asking.answers(dataset, ask, isDeciding)) {
+      for (const [suspect, answer] of answered) apply(suspect, answer);
+      onStep?.();
+    }
+  }
+  const { failures } = asking;
+  if (failures[0]) throw withRowsLeft(failures[0], failures.length);
+  return { ...result, held: listHeldPlans(db) };
+}
+
+/**
+ * What the service says now of rows that have left the mirror as deleted, by key: `unknown` where it says nothing that counts.
+ * Throws where no other row would fare better.
+ */
+export async function askAgain(
+  parts: AskParts,
+  dataset: PagedDataset,
+  rows: readonly Sought[],
+): Promise<ReadonlyMap<string, Answer['verdict']>> {
+  const verdicts = new Map<string, Answer['verdict']>();
+  for await (const answered of prepareAsking(parts).answers(dataset, rows, () => true))
+    for (const [{ key }, { verdict }] of answered) verdicts.set(key, verdict);
+  return verdicts;
+}
+
+/** What asking for absent rows needs. */
+type AskParts = Pick<AbsenceParts, 'service' | 'settings' | 'signal'>;
+
+/**
+ * Prepares the asking of one run. Answers come some at a time, each 404 held against a control. An error that may be about one row
+ * alone is kept in `failures`, and the row's answer is `unknown`.
+ */
+function prepareAsking({ service, settings, signal }: AskParts) {
+  const failures: AppError[] = [];
+  const batches = personBatches(service, signal);
+  const control = controlOf(service, signal);
+  const answerFor = async (dataset: PagedDataset, row: Sought): Promise<Answer> => {
+    try {
+      return await askForRow(service, dataset, row, signal);
+    } catch (error) {
+      if (!isSingleCase(error) || failures.push(error) >= singleCasesMax) throw error;
+      return { verdict: 'unknown' };
+    }
+  };
+  async function* answers<Row extends Sought>(
+    dataset: PagedDataset,
+    rows: readonly Row[],
+    isDeciding: (row: Row) => boolean,
+  ): AsyncGenerator<readonly (readonly [Row, Answer])[]> {
+    const areMany = dataset === 'persons' && rows.length >= batchFrom;
+    for (let first = 0; first < rows.length; first += personsEach) {
       signal.throwIfAborted();
-      const part = ask.slice(first, first + personsEach);
-      const told = areMany ? await askTogether(batches, part, isDeciding) : new Map<Suspect, Answer>();
-      for (const [suspect, answer] of told) apply(suspect, answer);
-      const others = part.filter((suspect) => !told.has(suspect));
-      const answers = resultsByBatch(others, { atOnce: settings.budget.concurrency, signal }, async (suspect) => ({
-        suspect,
-        answer: await answerFor(dataset, suspect),
-      }));
-      for await (const answered of answers) {
-        if (answered.some(({ answer: { verdict } }) => verdict === 'gone' || verdict === 'merged')) {
+      const part = rows.slice(first, first + personsEach);
+      const told = areMany ? await askTogether(batches, part, isDeciding) : new Map<Row, Answer>();
+      yield [...told];
+      const others = part.filter((row) => !told.has(row));
+      const ask = async (row: Row): Promise<readonly [Row, Answer]> => [row, await answerFor(dataset, row)];
+      for await (const answered of resultsByBatch(others, { atOnce: settings.budget.concurrency, signal }, ask)) {
+        if (answered.some(([, { verdict }]) => verdict === 'gone' || verdict === 'merged')) {
           await control(dataset);
           await askForProject(service, dataset, signal);
         }
-        for (const { suspect, answer } of answered) apply(suspect, answer);
-        onStep?.();
+        yield answered;
       }
     }
   }
-  if (failures[0]) throw withRowsLeft(failures[0], failures.length);
-  return { ...result, held: listHeldPlans(db) };
+  return { failures, answers };
 }
 
 /** Before the first row. */

@@ -17,6 +17,9 @@ export type Answer =
   | { verdict: 'merged'; survivor: Columns }
   | { verdict: 'unknown' };
 
+/** A row that is asked for: its key, and what else the service may know it by. `id`: digits, where the service showed one. */
+export type Sought = Pick<Suspect, 'key' | 'id' | 'createdAt'> & { distinctIds: readonly string[] };
+
 /** So many distinct ids of a person are asked for: a merge moves them all, so that a few tell as much as thousands. */
 const distinctIdsMax = 20;
 
@@ -28,7 +31,7 @@ const distinctIdsMax = 20;
 export async function askForRow(
   service: Service,
   dataset: PagedDataset,
-  suspect: Suspect,
+  suspect: Sought,
   signal: AbortSignal,
 ): Promise<Answer> {
   try {
@@ -42,7 +45,7 @@ export async function askForRow(
 
 async function askForPerson(
   service: Service,
-  { key, id, distinctIds, createdAt }: Suspect,
+  { key, id, distinctIds, createdAt }: Sought,
   signal: AbortSignal,
 ): Promise<Answer> {
   // A live list shows no integer; then the row is asked for by what its path takes there.
@@ -78,7 +81,7 @@ function ignoredQuestion(): AppError {
   });
 }
 
-async function askForRecording(service: Service, { key }: Suspect, signal: AbortSignal): Promise<Answer> {
+async function askForRecording(service: Service, { key }: Sought, signal: AbortSignal): Promise<Answer> {
   try {
     const { body } = await service.call('recordings.retrieve', { params: { id: key }, priority: 'deletion', signal });
     return answerOf(rowReaders.recordings(body), 'id', key);
@@ -112,15 +115,15 @@ const distinctIdsEach = 3;
  * The caller asks for each of these by itself.
  * Their distinct ids are asked for only where this answer decides (`isDeciding`): before, a merged person is as gone as a deleted.
  */
-export async function askTogether(
+export async function askTogether<Row extends Sought>(
   batches: PersonBatches,
-  suspects: readonly Suspect[],
-  isDeciding: (suspect: Suspect) => boolean,
-): Promise<Map<Suspect, Answer>> {
+  suspects: readonly Row[],
+  isDeciding: (suspect: Row) => boolean,
+): Promise<Map<Row, Answer>> {
   const shown = await batches.byUuids(suspects.map(({ key }) => key));
   const decided = suspects.filter((suspect) => shown.get(suspect.key) === null && isDeciding(suspect));
   const holders = await batches.byDistinctIds(decided.flatMap(askedIds));
-  const answers = new Map<Suspect, Answer>();
+  const answers = new Map<Row, Answer>();
   for (const suspect of suspects) {
     const row = shown.get(suspect.key);
     if (row === undefined) continue;
@@ -130,7 +133,7 @@ export async function askTogether(
   return answers;
 }
 
-function askedIds({ distinctIds }: Suspect): string[] {
+function askedIds({ distinctIds }: Sought): string[] {
   return askableDistinctIds(distinctIds, distinctIdsEach);
 }
 
@@ -140,7 +143,7 @@ function answerOfShown(row: unknown): Answer | undefined {
 }
 
 /** `holders`: who has its distinct ids; null where nobody was asked for them. */
-function answerOfAbsent(suspect: Suspect, holders: ReadonlyMap<string, unknown> | null): Answer | undefined {
+function answerOfAbsent(suspect: Sought, holders: ReadonlyMap<string, unknown> | null): Answer | undefined {
   const rows = holders === null ? [] : askedIds(suspect).map((distinctId) => holders.get(distinctId));
   if (rows.every((row) => row === null)) return { verdict: 'gone' };
   const survivor = wholeRow(rows.find((row) => row !== null));

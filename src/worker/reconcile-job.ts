@@ -29,7 +29,7 @@ import { replayErasures, type ReplayResult } from '../erasure/fence/restore.ts';
 import { readClockStanding, type ClockStanding } from '../job/clock-standing.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { aboveDiskFloor } from '../job/disk-floor.ts';
-import { giveUpListed, letBack, type LetBack } from '../erasure/upstream/let-back.ts';
+import { giveUpShown, letBack, type LetBack } from '../erasure/upstream/let-back.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { reopenListed } from '../erasure/request/reopen.ts';
 import { claimMirror } from '../mirror/runs.ts';
@@ -38,6 +38,7 @@ import { listRequests } from '../mirror/erasure-requests.ts';
 import { removeUnnamedParts } from '../snapshot/publish.ts';
 import {
   approveHeldPlan,
+  askAgain,
   newTally,
   planDatasetAbsence,
   reconcileAbsence,
@@ -164,7 +165,7 @@ async function reconcile(
   removeUnrecorded(context);
   renewVerifierPage(context);
   lost.push(...(await settleUnnamed(context)));
-  const givenUp = giveUpListed(context);
+  const givenUp = await giveUpShown(context, (own, ...rows) => askAgain({ ...context, ...own }, ...rows));
   const { plan, planned } = await planReconcile(context);
   const here = await eraseHere(context, planned);
   // Old metadata is gone now. A catalog that does not answer is asked once more at the end.

@@ -37,11 +37,13 @@ export async function decideRequests(
   for (;;) {
     const { scopes, searched } = await scopeSubjects(
       context,
-      found.map(({ request: { id, scopedAt, origin }, box: { given, identity, shown } }) => ({
+      found.map(({ request: { id, scopedAt, origin, generation }, box: { given, identity, shown } }) => ({
         id,
         given,
         identity,
-        shown: scopedAt === null || anew.has(id) ? null : (shown ?? null),
+        // What the service has deleted by itself was asked for once more already.
+        shown:
+          origin === 'upstream' && generation === 1 ? [] : scopedAt === null || anew.has(id) ? null : (shown ?? null),
         isStaying: staying.has(id),
         isUnasked: origin === 'upstream',
       })),

@@ -1,17 +1,22 @@
-import { bodyOrMissing, isSingleCase } from '../../client/service.ts';
+import { bodyOrMissing, isSingleCase, type Service } from '../../client/service.ts';
+import { pagedDatasets, type PagedDataset } from '../../contract/datasets.ts';
 import { personParams } from '../../contract/endpoints.ts';
 import { rowReaders } from '../../contract/row-readers.ts';
 import { resultsByBatch } from '../../core/batches.ts';
 import { AppError } from '../../core/errors.ts';
 import { reasonMac } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
+import type { WaitReason } from '../../ledger/vocabulary.ts';
 import { endedStates, listRequests, updateRequest, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { boxKeyName, readFenceUse } from '../../mirror/fence.ts';
 import { forgetUnlisted, type StaysOut } from '../../mirror/listed-again.ts';
 import { prepareFindRowKey } from '../../mirror/tables.ts';
 import { cancelRequest } from '../receive.ts';
-import { boxOf, listedIdentity } from '../request/box.ts';
+import { askPatiently } from '../ask-service.ts';
+import { collected } from '../plan.ts';
+import { listedIdentity, openBoxes } from '../request/box.ts';
 import { record, together } from '../request/together.ts';
+import { noteWait, waitReasonOf } from '../request/waits.ts';
 
 /** The reason of a readmission that nobody has asked for. The ledger has an HMAC of it. */
 const shownAgain = 'the service shows the row again';
@@ -19,21 +24,57 @@ const shownAgain = 'the service shows the row again';
 /** How many rows that were taken for deleted at the service are let in again, and how many that it lists stay out. */
 export type LetBack = { letIn: number; staysOut: number };
 
+/** Asks the service once more for rows that it had said to be gone. Resolves to what it says, by key: `unknown` counts for nothing. */
+type AskAgain = (
+  context: { service: Service; signal: AbortSignal },
+  dataset: PagedDataset,
+  rows: readonly { key: string; id: string | null; distinctIds: readonly string[]; createdAt: string | null }[],
+) => Promise<ReadonlyMap<string, 'alive' | 'merged' | 'gone' | 'unknown'>>;
+
 /**
- * Gives up the requests for deletions at the service whose row a page has shown since, before anything was done for them: the
- * mirror has the row again. Returns how many.
+ * Gives up the requests for deletions at the service whose row is there again before anything was done for them: a page has shown
+ * it, or the service has it, or has it merged, when it is asked once more for those that are to be carried out now. A deletion of
+ * which the service does not say so much waits. Returns how many are given up.
  */
-export function giveUpListed(context: JobContext): number {
-  const { db } = context;
-  const findRowKey = { persons: prepareFindRowKey(db, 'persons'), recordings: prepareFindRowKey(db, 'recordings') };
-  const given = listRequests(db, 'open').filter(({ id, origin, fencedAt, generation }) => {
-    if (origin !== 'upstream' || fencedAt !== null || generation > 1) return false;
-    const [subject] = boxOf(context, id)?.given ?? [];
-    if (subject === undefined) return false;
-    return findRowKey[subject.kind === 'recording' ? 'recordings' : 'persons'](subject.value) !== undefined;
-  });
-  together(context, (own) => given.forEach(({ id }) => cancelRequest(own, id)));
-  return given.length;
+export async function giveUpShown(context: JobContext, askAgain: AskAgain): Promise<number> {
+  const { db, service, clock, settings } = context;
+  const collectMs = settings.deletions.collectHours * 3_600_000;
+  const later = new Set(collected(listRequests(db, 'open'), clock.now(), collectMs).map(({ id }) => id));
+  const isUnfenced = ({ origin, fencedAt, generation }: ErasureRequest): boolean =>
+    origin === 'upstream' && fencedAt === null && generation === 1;
+  const open = Object.groupBy(await openBoxes(context, isUnfenced), ({ box: { given } }) =>
+    given[0]?.kind === 'recording' ? 'recordings' : 'persons',
+  );
+  let givenUp = 0;
+  for (const dataset of pagedDatasets) {
+    const findRowKey = prepareFindRowKey(db, dataset);
+    const rows = (open[dataset] ?? []).map(({ request, box: { given, identity, createdAt } }) => {
+      const { person_id: [id = null] = [], distinct_id: distinctIds } = identity;
+      const key = given[0]?.value ?? '';
+      return { request, key, id, distinctIds, createdAt, isListed: findRowKey(key) !== undefined };
+    });
+    const due = rows.filter(({ request: { id, state }, isListed }) => !isListed && state !== 'held' && !later.has(id));
+    let waitsFor: WaitReason = service === null ? 'no_service' : 'service_unusable';
+    const told =
+      service && due.length > 0
+        ? await askPatiently(
+            context,
+            service,
+            ({ signal }) => askAgain({ service, signal }, dataset, due),
+            (error) => (waitsFor = waitReasonOf(error)),
+          )
+        : null;
+    const isShown = ({ key, isListed }: (typeof rows)[number]): boolean =>
+      isListed || ['alive', 'merged'].includes(told?.get(key) ?? 'unknown');
+    const shown = rows.filter(isShown);
+    together(context, (own) => {
+      for (const { request } of shown) cancelRequest(own, request.id);
+      for (const row of due)
+        if (!isShown(row)) noteWait(own, row.request.id, told?.get(row.key) === 'gone' ? null : waitsFor);
+    });
+    givenUp += shown.length;
+  }
+  return givenUp;
 }
 
 /**
