@@ -165,7 +165,7 @@ async function reconcile(
   removeUnrecorded(context);
   renewVerifierPage(context);
   lost.push(...(await settleUnnamed(context)));
-  const givenUp = await giveUpShown(context, (own, ...rows) => askAgain({ ...context, ...own }, ...rows));
+  const givenUp = await giveUpShown(context, service && ((...rows) => askAgain({ ...context, service }, ...rows)));
   const { plan, planned } = await planReconcile(context);
   const here = await eraseHere(context, planned);
   // Old metadata is gone now. A catalog that does not answer is asked once more at the end.

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
 import { collected } from '../../src/erasure/plan.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+import { answer } from './upstream/upstream-world.ts';
 
 const hour = 3_600_000;
 const [beginMs, collectMs] = [Date.UTC(2026, 0, 1), 24 * hour];
@@ -79,4 +81,73 @@ it('a request of a person does not wait, and takes along who was deleted at the 
   const { world, asked } = await openDeleted();
   await world.request([{ kind: 'uuid', value: asked }]);
   expect(await world.reconcile()).toMatchObject({ erasure: { fenced: 2, verified: 2, residue: 0, collected: 0 } });
+});
+
+describe('a deletion at the service that has waited is asked for once more', () => {
+  const isMirrored = (world: ErasureWorld, uuid: string): boolean =>
+    world.db().prepare('SELECT 1 FROM persons WHERE uuid = ?').get(uuid) !== undefined;
+  const givenUp = { listedAgain: { letIn: 1 }, erasure: { fenced: 0, collected: 0 } };
+
+  it('who is there again by then stays, whatever integer id the person has', async () => {
+    const { world, uuid } = await openDeleted();
+    world.sandbox.act({ do: 'resurrect', uuid });
+    world.pass(1.1);
+    expect(await world.reconcile()).toMatchObject(givenUp);
+    expect(statesIn(world)).toEqual(['cancelled']);
+    await world.sync();
+    expect(isMirrored(world, uuid)).toBe(true);
+  });
+
+  it('who was there again, and was merged into an older person, is that person', async () => {
+    const { world, uuid, asked } = await openDeleted();
+    world.sandbox.act({ do: 'resurrect', uuid });
+    world.sandbox.act({ do: 'merge', loser: uuid, survivor: asked });
+    world.pass(1.1);
+    expect(await world.reconcile()).toMatchObject(givenUp);
+  });
+
+  it('a new person with the distinct id of a deleted one keeps nothing of the deleted one here', async () => {
+    const { world } = await openDeleted();
+    world.pass(1.1);
+    world.create(['first'], {});
+    expect(await world.reconcile()).toMatchObject({ listedAgain: { letIn: 0 }, erasure: { fenced: 1, verified: 1 } });
+  });
+
+  it('a recording that is there again stays', async () => {
+    const world = await openErasureWorld(5, [{ path: 'deletions.collectHours', value: 24 }]);
+    await world.syncAndPublish();
+    const ids = world.db().prepare('SELECT id FROM recordings ORDER BY start_time DESC').pluck();
+    const [id = ''] = ids.all() as string[];
+    world.intercept(async (asked, send) => {
+      if (asked.path.includes(id)) return answer(404);
+      const reply = await send();
+      if (!asked.path.includes('/session_recordings/?')) return reply;
+      const page = JSON.parse(reply.bytes.toString()) as { count: number; results: { id: string }[] };
+      const shown = { ...page, count: page.count - 1, results: page.results.filter((row) => row.id !== id) };
+      return { ...reply, bytes: Buffer.from(JSON.stringify(shown)) };
+    });
+    await world.sync();
+    expect(await world.reconcile()).toMatchObject({ erasure: { fenced: 0, collected: 1 } });
+    expect(ids.all()).not.toContain(id);
+    world.intercept((_asked, send) => send());
+    world.pass(1.1);
+    expect(await world.reconcile()).toMatchObject(givenUp);
+    await world.sync();
+    expect(ids.all()).toContain(id);
+  });
+
+  it('it waits while the service does not answer, or denies whom it lists', async () => {
+    const { world, uuid } = await openDeleted();
+    world.pass(1.1);
+    world.intercept((asked, send) => (/persons\/\d/.test(asked.path) ? Promise.resolve(answer(404)) : send()));
+    expect(await world.reconcile()).toMatchObject({ outcome: 'held', erasure: { fenced: 0, attention: 1 } });
+    expect(listRequests(world.db(), 'all')).toMatchObject([{ state: 'received', waitsFor: 'service_unusable' }]);
+    world.intercept(() => Promise.reject(new AppError('down', { code: 'unreachable' })));
+    expect(await world.reconcile()).toMatchObject({ outcome: 'held', erasure: { fenced: 0, attention: 1 } });
+    expect(listRequests(world.db(), 'all')).toMatchObject([{ state: 'received', waitsFor: 'service_unreachable' }]);
+    world.intercept((_asked, send) => send());
+    expect(await world.reconcile()).toMatchObject({ outcome: 'done', erasure: { fenced: 1, verified: 1 } });
+    expect(listRequests(world.db(), 'all')).toMatchObject([{ waitsFor: null }]);
+    expect(isMirrored(world, uuid)).toBe(false);
+  });
 });

@@ -24,6 +24,19 @@ export const knownLive: Readonly<Record<string, Move[]>> = {
 
 /** Histories of a service as documented that once broke a promise, by what was wrong. */
 export const known: Readonly<Record<string, Move[]>> = {
+  'a person whom the service had again was erased as deleted, once the deletion had waited for others': [
+    sync,
+    { do: 'move person', who: 1 },
+    sync,
+    { do: 'record', who: 1 },
+    sync,
+    { do: 'export', kind: 'delta', isPart: false, kill: { at: 'disk', nth: 8, moment: 'before' } },
+    { do: 'request', who: 0, by: 'id', kill: { at: 'disk', nth: 5, moment: 'before' } },
+    reconcile,
+    { do: 'pass', days: 8 },
+    { do: 'show all' },
+    reconcile,
+  ],
   'a person who came after an erasure and is kept out stood in a recording, which shows one distinct id only': [
     { do: 'record', who: 4 },
     { do: 'sync', kill: { at: 'disk', nth: 74, moment: 'after' } },

@@ -1,4 +1,4 @@
-import { bodyOrMissing, isSingleCase, type Service } from '../../client/service.ts';
+import { askForProject, bodyOrMissing, isSingleCase } from '../../client/service.ts';
 import { pagedDatasets, type PagedDataset } from '../../contract/datasets.ts';
 import { personParams } from '../../contract/endpoints.ts';
 import { rowReaders } from '../../contract/row-readers.ts';
@@ -11,9 +11,9 @@ import { endedStates, listRequests, updateRequest, type ErasureRequest } from '.
 import { boxKeyName, readFenceUse } from '../../mirror/fence.ts';
 import { forgetUnlisted, type StaysOut } from '../../mirror/listed-again.ts';
 import { prepareFindRowKey } from '../../mirror/tables.ts';
-import { cancelRequest } from '../receive.ts';
 import { askPatiently } from '../ask-service.ts';
 import { collected } from '../plan.ts';
+import { cancelRequest } from '../receive.ts';
 import { listedIdentity, openBoxes } from '../request/box.ts';
 import { record, together } from '../request/together.ts';
 import { noteWait, waitReasonOf } from '../request/waits.ts';
@@ -26,51 +26,56 @@ export type LetBack = { letIn: number; staysOut: number };
 
 /** Asks the service once more for rows that it had said to be gone. Resolves to what it says, by key: `unknown` counts for nothing. */
 type AskAgain = (
-  context: { service: Service; signal: AbortSignal },
   dataset: PagedDataset,
   rows: readonly { key: string; id: string | null; distinctIds: readonly string[]; createdAt: string | null }[],
 ) => Promise<ReadonlyMap<string, 'alive' | 'merged' | 'gone' | 'unknown'>>;
 
 /**
  * Gives up the requests for deletions at the service whose row is there again before anything was done for them: a page has shown
- * it, or the service has it, or has it merged, when it is asked once more for those that are to be carried out now. A deletion of
- * which the service does not say so much waits. Returns how many are given up.
+ * it, or the service shows it, itself or merged, when it is asked once more for those that are due now. A deletion that it does not
+ * confirm so waits. `askAgain`: null where there is no service. Returns how many are given up.
  */
-export async function giveUpShown(context: JobContext, askAgain: AskAgain): Promise<number> {
-  const { db, service, clock, settings } = context;
+export async function giveUpShown(context: JobContext, askAgain: AskAgain | null): Promise<number> {
+  const { db, service, clock, settings, signal } = context;
   const collectMs = settings.deletions.collectHours * 3_600_000;
   const later = new Set(collected(listRequests(db, 'open'), clock.now(), collectMs).map(({ id }) => id));
   const isUnfenced = ({ origin, fencedAt, generation }: ErasureRequest): boolean =>
     origin === 'upstream' && fencedAt === null && generation === 1;
-  const open = Object.groupBy(await openBoxes(context, isUnfenced), ({ box: { given } }) =>
-    given[0]?.kind === 'recording' ? 'recordings' : 'persons',
-  );
+  const opened = await openBoxes(context, isUnfenced);
   let givenUp = 0;
   for (const dataset of pagedDatasets) {
     const findRowKey = prepareFindRowKey(db, dataset);
-    const rows = (open[dataset] ?? []).map(({ request, box: { given, identity, createdAt } }) => {
+    const rows = opened.flatMap(({ request, box: { given, identity, createdAt } }) => {
+      const [subject] = given;
+      if (!subject || (subject.kind === 'recording') !== (dataset === 'recordings')) return [];
       const { person_id: [id = null] = [], distinct_id: distinctIds } = identity;
-      const key = given[0]?.value ?? '';
-      return { request, key, id, distinctIds, createdAt, isListed: findRowKey(key) !== undefined };
+      return { request, key: subject.value, id, distinctIds, createdAt };
     });
-    const due = rows.filter(({ request: { id, state }, isListed }) => !isListed && state !== 'held' && !later.has(id));
-    let waitsFor: WaitReason = service === null ? 'no_service' : 'service_unusable';
-    const told =
-      service && due.length > 0
-        ? await askPatiently(
-            context,
-            service,
-            ({ signal }) => askAgain({ service, signal }, dataset, due),
-            (error) => (waitsFor = waitReasonOf(error)),
-          )
-        : null;
-    const isShown = ({ key, isListed }: (typeof rows)[number]): boolean =>
-      isListed || ['alive', 'merged'].includes(told?.get(key) ?? 'unknown');
-    const shown = rows.filter(isShown);
+    const listed = rows.filter(({ key }) => findRowKey(key) !== undefined);
+    const due = rows.filter(
+      (row) => !listed.includes(row) && row.request.state !== 'held' && !later.has(row.request.id),
+    );
+    let waitsFor: WaitReason = askAgain ? 'service_unusable' : 'no_service';
+    const fail = (error: unknown): void => {
+      waitsFor = waitReasonOf(error);
+    };
+    const isThere =
+      service !== null &&
+      due.length > 0 &&
+      (await askPatiently(context, service, (own) => askForProject(service, dataset, own.signal), fail)) !== null;
+    const told = isThere
+      ? await askAgain?.(dataset, due).catch((error: unknown) => {
+          signal.throwIfAborted();
+          if (!(error instanceof AppError)) throw error;
+          fail(error);
+        })
+      : undefined;
+    const isShown = ({ key }: { key: string }): boolean => ['alive', 'merged'].includes(told?.get(key) ?? 'unknown');
+    const shown = [...listed, ...due.filter(isShown)];
     together(context, (own) => {
       for (const { request } of shown) cancelRequest(own, request.id);
-      for (const row of due)
-        if (!isShown(row)) noteWait(own, row.request.id, told?.get(row.key) === 'gone' ? null : waitsFor);
+      for (const { request, key } of due)
+        if (!isShown({ key })) noteWait(own, request.id, told?.get(key) === 'gone' ? null : waitsFor);
     });
     givenUp += shown.length;
   }
