@@ -1,4 +1,4 @@
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { DuckDBConnection, JS } from '@duckdb/node-api';
 import { type DuckDb, loadTexts, openDuckDb, parquetRows, sqlPaths } from './duckdb.ts';
 import { storageError } from './storage-error.ts';
@@ -31,13 +31,9 @@ export type RowFilter = {
 /** A database that reads Parquet files. */
 export type ParquetReader = DuckDb;
 
-/** Opens a database that reads any number of Parquet files at or below some paths. */
-export function openParquetReader(paths: readonly string[]): Promise<ParquetReader> {
-  return openDuckDb({
-    folders: paths.flatMap((path) => [resolve(path), dirname(resolve(path))]),
-    memoryMaxMb,
-    threads: 1,
-  });
+/** Opens a database that reads any number of Parquet files below some folders. A link below one may lead to no other place. */
+export function openParquetReader(folders: Iterable<string>): Promise<ParquetReader> {
+  return openDuckDb({ folders: Array.from(folders, (folder) => resolve(folder)), memoryMaxMb, threads: 1 });
 }
 
 /** How many bytes of a Parquet file its columns have, with their filters. Throws `storage` when it cannot be read. */

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { AppError, systemCode } from '../../core/errors.ts';
 import { publishedFileAt } from '../../snapshot/published-files.ts';
 import { openParquetReader, type ParquetReader } from '../../snapshot/read-parquet.ts';
@@ -59,7 +60,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   const needles = makeNeedles(task.subjects);
   const shared = createSharedText(needles);
   const findings = createFindings(task.subjects.length);
-  using reader = await openParquetReader([task.dataDir, ...task.extraPaths]);
+  using reader = await openParquetReader(foldersOf(task));
   const scan: Scan = {
     task,
     findings,
@@ -81,6 +82,12 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
     await scan.lessons?.return(undefined);
     scan.db?.close();
   }
+}
+
+/** The folders of all files: a link leads to folders that are below no path of the task. */
+function foldersOf({ dataDir, extraPaths }: ScanTask): Set<string> {
+  const files = [dataDir, ...extraPaths].flatMap((path) => [...listFiles(path, '')]);
+  return new Set([dataDir, ...extraPaths, ...files.map(({ path }) => dirname(path))]);
 }
 
 /** Takes all steps; those of a control until every subject has been found where the purge has to reach. */
