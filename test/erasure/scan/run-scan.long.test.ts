@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -6,7 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { runScan } from '../../../src/erasure/scan/run-scan.ts';
 import type { ScanOrder } from '../../../src/erasure/scan/scan-task.ts';
+import { exportDataset, exportRequest } from '../../export/export-fixture.ts';
 import { freshFolder, openTestMirror } from '../../mirror/open-test-mirror.ts';
+import { personRow } from '../../snapshot/rows.ts';
 import { addPeople, personOf, placesOf, orderedSubjectOf } from './canary.ts';
 
 const canary = personOf('canarybird', 17);
@@ -41,6 +43,20 @@ describe('the scanner as a process', () => {
     expect(placesOf(report)).toContain('decoded mirror.db:persons.uuid');
     expect(report.unreadable).toEqual([]);
     db.exec('COMMIT');
+  });
+
+  it('reads Parquet in a folder that a link leads to', async () => {
+    const { db, dataDir } = openTestMirror();
+    addPeople(db, [canary]);
+    const rows = [personRow(String(canary.row['uuid']), canary.row)];
+    const settings = { partRows: 1000, keep: 2, promote: [], mask: [] };
+    const { snapshotId } = await exportDataset(exportRequest(dataDir, { dataset: 'persons', rows, settings }));
+    const elsewhere = join(freshFolder(), 'elsewhere');
+    renameSync(join(dataDir, 'snapshots'), elsewhere);
+    symlinkSync(elsewhere, join(dataDir, 'snapshots'));
+    const report = await runScan(taskFor(dataDir), { signal });
+    expect(report.unreadable).toEqual([]);
+    expect(placesOf(report)).toContain(`decoded snapshots/persons/${snapshotId}/part-00001.parquet:person_uuid`);
   });
 
   it('shows no value of anybody in its arguments, and knows of its environment only the compile cache', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
@@ -222,20 +222,6 @@ describe('a person is found', () => {
 });
 
 describe('in Parquet, a person is found', () => {
-  it.each(['a folder', 'a file'])('through a link to %s elsewhere', async (linked) => {
-    const dataDir = folderOf(...others);
-    const folder = join(dataDir, await publish(dataDir, 'persons', [publishedPerson(canary)]));
-    const [from, at] =
-      linked === 'a folder' ? [folder, folder] : [join(folder, 'part-00001.parquet'), join(dataDir, 'loaded.parquet')];
-    const elsewhere = join(freshFolder(), 'elsewhere');
-    renameSync(from, elsewhere);
-    symlinkSync(elsewhere, at);
-    const { unreadable, subjects } = await scan(dataDir);
-    expect(unreadable).toEqual([]);
-    const ways = subjects[0]?.places.map(({ how }) => how);
-    expect(ways).toContain('decoded');
-  });
-
   it('in every column that says who it is and in the pages, and not beside them', async () => {
     const dataDir = folderOf(...others);
     const rows = [...others, canary].map(publishedPerson);
