@@ -41,17 +41,15 @@ export type ErasureTarget = {
 
 const columns = /*sql*/ `request_id AS requestId, target, status, result, assurance, reason, rows, attempts, confirmations,
   confirmed_at AS confirmedAt, not_before AS notBefore, wait_from AS waitFrom, seen_at AS seenAt, sent_created_at AS sentCreatedAt,
-  sent_by AS sentBy,
-  own_after AS ownAfter, persons_sent AS personsSent, sent_rows AS sentRows, updated_at AS updatedAt`;
+  sent_by AS sentBy, own_after AS ownAfter, persons_sent AS personsSent, sent_rows AS sentRows, updated_at AS updatedAt`;
 
 type TargetRow = Omit<ErasureTarget, 'target'> & { target: string };
 
 /** The targets that a condition, with its order, holds for. */
 function selectTargets(db: Database, where: string, ...values: string[]): ErasureTarget[] {
   const sql = /*sql*/ `SELECT ${columns} FROM erasure_targets WHERE ${where}`;
-  return prepared<string[], TargetRow>(db, sql)
-    .all(...values)
-    .map(targetOf);
+  const rows = prepared<string[], TargetRow>(db, sql).all(...values);
+  return rows.map(targetOf);
 }
 
 function targetOf(row: TargetRow): ErasureTarget {
@@ -85,18 +83,9 @@ export function renewTarget(db: Database, requestId: string, target: Target, row
 /** Begins a target again, as if nothing had been done or said about it. Throws when the request has no such target. */
 export function restartTarget(db: Database, requestId: string, target: Target, at: string): void {
   const forgotten = { result: null, assurance: null, reason: null, attempts: 0, confirmations: 0, confirmedAt: null };
-  const unsent = {
-    notBefore: null,
-    waitFrom: null,
-    seenAt: null,
-    sentCreatedAt: null,
-    sentBy: null,
-    ownAfter: null,
-    personsSent: null,
-    sentRows: 0,
-  };
-  const cleared: TargetChange = { status: 'pending', ...forgotten, ...unsent };
-  changeTarget(db, requestId, target, cleared, at);
+  const unsent = { sentCreatedAt: null, sentBy: null, ownAfter: null, personsSent: null, sentRows: 0 };
+  const unasked = { ...unsent, notBefore: null, waitFrom: null, seenAt: null };
+  changeTarget(db, requestId, target, { status: 'pending', ...forgotten, ...unasked }, at);
 }
 
 /** How far a target of a request is. Throws when the request has no such target. */

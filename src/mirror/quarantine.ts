@@ -79,9 +79,7 @@ export function countQuarantine(db: Database): Record<string, number> {
   return Object.fromEntries(rows.map(({ dataset, rows: count }) => [dataset, count]));
 }
 
-/**
- * A row that could not be read: the identifiers that it may hold, and what of its person (`sure`) could be read all the same.
- */
+/** A row that could not be read: the identifiers that it may hold, and what of its person (`sure`) could be read all the same. */
 export type QuarantinedSighting = {
   dataset: string;
   rowId: string;
@@ -97,10 +95,9 @@ export function findQuarantined(
   emails: ReadonlySet<string> = new Set(),
 ): QuarantinedSighting[] {
   const isNamed = prepareNames(identity);
-  const found: QuarantinedSighting[] = [];
-  for (const row of listQuarantined(db))
-    if (isNamed(row.identifiers) || emails.has(row.sure.email ?? '')) found.push(row);
-  return found;
+  const isFound = ({ identifiers, sure }: QuarantinedSighting): boolean =>
+    isNamed(identifiers) || emails.has(sure.email ?? '');
+  return listQuarantined(db).filter(isFound).toArray();
 }
 
 /** Every row in quarantine, with what it may be about; read one at a time, as large as they may be. */

@@ -56,12 +56,9 @@ export function* readEveryRow(db: Database, filter?: RowFilter): Generator<Store
       .columns()
       .map(({ name }) => name);
     const where = filter?.where(table, columns, /*sql*/ `SELECT value FROM json_each(@texts)`);
-    const rows = db.prepare<unknown[], unknown[]>(where === undefined ? sql : `${sql} WHERE ${where}`);
-    const bound = where === undefined ? [] : [{ texts }];
-    for (const values of rows
-      .raw()
-      .safeIntegers()
-      .iterate(...bound))
+    const select = db.prepare<unknown[], unknown[]>(where === undefined ? sql : `${sql} WHERE ${where}`);
+    const rows = select.raw().safeIntegers();
+    for (const values of where === undefined ? rows.iterate() : rows.iterate({ texts }))
       yield { table, columns, values };
   }
 }

@@ -53,7 +53,8 @@ export function findPersons(db: Database, identity: Identity): (Sighting & { cre
           AND id IN (SELECT CAST(value AS INTEGER) FROM json_each(@person_id))
         UNION SELECT person_row_key FROM distinct_id_owners
           WHERE distinct_id IN (SELECT value FROM json_each(@distinct_id)))`,
-    (row, sighting) => Object.assign(sighting, { createdAt: textOrNull(row['created_at']) }),
+    ({ created_at: createdAt }, sighting) =>
+      Object.assign(sighting, { createdAt: typeof createdAt === 'string' ? createdAt : null }),
   );
 }
 
@@ -121,13 +122,7 @@ function findRows<T>(
     WHERE ${condition} ORDER BY ${datasets[dataset].key}`;
   const rows = db.prepare<Record<IdentifierKind, string>, Columns>(sql).safeIntegers().iterate(asJson(identity));
   const read = sightingsOf(dataset);
-  const found: T[] = [];
-  for (const row of rows) found.push(withMore(row, read(row)));
-  return found;
-}
-
-function textOrNull(value: ColumnValue | undefined): string | null {
-  return typeof value === 'string' ? value : null;
+  return Array.from(rows, (row) => withMore(row, read(row)));
 }
 
 /**

@@ -61,8 +61,7 @@ export function releaseSeenSuspects(db: Database, dataset: PagedDataset): number
 export function listSuspects(db: Database, dataset: PagedDataset): Suspect[] {
   const { key, sortTime, heldIds } = datasets[dataset];
   const sql = /*sql*/ `SELECT row_key AS rowKey, nominated_pass AS nominatedPass, confirmations,
-    confirmed_at AS confirmedAt,
-          plan, approved_at IS NOT NULL AS isApproved, ${key} AS key, CAST(id AS TEXT) AS id,
+          confirmed_at AS confirmedAt, plan, approved_at IS NOT NULL AS isApproved, ${key} AS key, CAST(id AS TEXT) AS id,
           ${heldIds ? heldOrLost : 'NULL'} AS distinctIds, ${sortTime} AS createdAt
         FROM suspects JOIN ${dataset} USING (row_key) LEFT JOIN deletion_plans USING (plan)
         WHERE suspects.dataset = ? AND NOT ${isSeenAgain(dataset)} ORDER BY ${key}`;
@@ -87,18 +86,13 @@ export type HeldPlan = { plan: string; dataset: PagedDataset; rows: number; rows
  * which the first of those was. A plan that holds no row, approved or not, begins again: an approval is for once.
  */
 export function holdSuspects(db: Database, held: HeldPlan, rowKeys: readonly number[]): void {
+  const since = /*sql*/ `(SELECT min(held_at) FROM deletion_plans JOIN suspects USING (plan)
+    WHERE approved_at IS NULL AND suspects.dataset = @dataset)`;
   transact(db, () => {
-    const since = db
-      .prepare<unknown[], string | null>(/*sql*/ `SELECT min(held_at) FROM deletion_plans JOIN suspects USING (plan)
-          WHERE approved_at IS NULL AND suspects.dataset = ?`)
-      .pluck()
-      .get(held.dataset);
     db.prepare(/*sql*/ `INSERT INTO deletion_plans (plan, dataset, rows, rows_total, held_at)
-        VALUES (@plan, @dataset, @rows, @rowsTotal, @heldAt)
-        ON CONFLICT (plan) DO UPDATE SET rows_total = @rowsTotal, held_at = @heldAt, approved_at = NULL`).run({
-      ...held,
-      heldAt: since !== null && since !== undefined && since < held.heldAt ? since : held.heldAt,
-    });
+        VALUES (@plan, @dataset, @rows, @rowsTotal, min(@heldAt, ifnull(${since}, @heldAt)))
+        ON CONFLICT (plan) DO UPDATE SET rows_total = excluded.rows_total, held_at = excluded.held_at,
+          approved_at = NULL`).run(held);
     db.prepare(
       /*sql*/ `UPDATE suspects SET plan = ? WHERE dataset = ? AND row_key IN (SELECT value FROM json_each(?))`,
     ).run(held.plan, held.dataset, JSON.stringify(rowKeys));
