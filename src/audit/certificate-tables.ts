@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { newestTime } from '../core/clock.ts';
 import { bytesText, codeText, countedText, countText, minuteText } from '../core/words.ts';
 import type { Certificate } from '../erasure/proof/certificate.ts';
 import { isFile, readTarget } from '../ledger/target.ts';
@@ -18,18 +19,13 @@ export function targetTable({ targets }: Certificate): Markup {
     if (!end) return [];
     const isPublished = isFile(readTarget(end.target));
     const removed = ends.map((each) => each.rows_removed).filter((count) => count !== null);
-    const last =
-      ends
-        .map((each) => each.ended_at)
-        .toSorted()
-        .at(-1) ?? end.ended_at;
     return [
       [
         `${nameOf(end.target)}${isPublished ? ` (${countedText(ends.length, 'file')})` : ''}${end.machines ? `: ${end.machines.join(', ')}` : ''}`,
         end.method ? `${resultText(end.result)} (method: ${codeText(end.method)})` : resultText(end.result),
         evidenceWords[evidenceOf(end)].name,
         removed.length === 0 ? '–' : removed.reduce((sum, count) => sum + count, 0),
-        minuteText(last),
+        minuteText(newestTime(ends.map((each) => each.ended_at))),
       ],
     ];
   });

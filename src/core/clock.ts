@@ -26,5 +26,11 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+/** The newest of some times in ISO 8601 UTC, of which some may be unknown; null where all are. */
+export function newestTime(times: readonly (string | null | undefined)[]): string | null {
+  const known = times.flatMap((time) => time ?? []);
+  return known.toSorted().at(-1) ?? null;
+}
+
 /** A clock cuts off fractions of a millisecond: what ends at a time that it tells may end so much later. */
 export const clockStepMs = 1;

@@ -121,9 +121,7 @@ export function certificatesFolder(dataDir: string): string {
   return join(reportsFolder(dataDir), 'certificates');
 }
 
-/**
- * Throws `storage`, with the fix, where this user may not enter a folder, or one above it: nothing in it would seem to be there.
- */
+/** Throws `storage`, with the fix, where this user may not enter a folder, or one above it: nothing in it would seem to be there. */
 export function refuseHiddenFolder(path: string): void {
   try {
     opendirSync(path).closeSync();

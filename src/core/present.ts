@@ -29,17 +29,14 @@ export const apartMaxMs = 120_000;
 /** A `Date` has whole seconds, cut. */
 const dateStepMs = 1000;
 
+/** Who tells the time: this machine's clock, and the service, where there is one. */
+type Tellers = { clock: { now: () => number }; service: { heard?: () => Heard | undefined } | null };
+
 /**
  * The present by this machine's clock, and by the last answer that told the service's. From that answer on, this clock counts for
  * `apartMaxMs` at most: it may have jumped since.
  */
-export function presentOf({
-  clock,
-  service,
-}: {
-  clock: { now: () => number };
-  service: { heard?: () => Heard | undefined } | null;
-}): Present {
+export function presentOf({ clock, service }: Tellers): Present {
   const nowMs = clock.now();
   const heard = service?.heard?.();
   if (!heard) return { earliestMs: nowMs, latestMs: nowMs, aheadMs: null };

@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createFile } from './atomic-file.ts';
 import { AppError } from './errors.ts';
-import { makeFolder } from './folder.ts';
-import { readWholeFile } from './folder.ts';
+import { makeFolder, readWholeFile } from './folder.ts';
 
 const keyBytes = 32;
 const nonceBytes = 12;
@@ -64,9 +63,7 @@ export function textEncryption(dataDir: string, name: string): (about: string, t
   };
 }
 
-/**
- * Decrypts what `encryptText` returned. Throws where key, text and `about` do not belong together.
- */
+/** Decrypts what `encryptText` returned. Throws where key, text and `about` do not belong together. */
 export function decryptText(dataDir: string, name: string, about: string, sealed: Buffer): string {
   return textDecryption(dataDir, name)(about, sealed);
 }

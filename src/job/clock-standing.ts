@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoTime } from '../core/clock.ts';
+import { isoTime, newestTime } from '../core/clock.ts';
 import { apartMaxMs, isAgreed } from '../core/present.ts';
 import { durationText, secondText } from '../core/words.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
@@ -20,14 +20,10 @@ export type ClockStanding = z.infer<typeof ClockStanding>;
 
 /** How this machine's clock stood against the service's when it was last asked, and against the newest time that was recorded here. */
 export function readClockStanding(db: Database, dataDir: string, nowMs: number): ClockStanding {
-  const seen = readServiceClock(db);
-  const { aheadMs = null, lookedAt = null, agreedAt = null } = seen ?? {};
+  const { aheadMs = null, lookedAt = null, agreedAt = null } = readServiceClock(db) ?? {};
   const apart = aheadMs === null ? null : apartText(aheadMs);
-  return {
-    aheadMs,
-    lookedAt,
-    problem: apart ?? setBackText(isAgreed(aheadMs) ? agreedAt : newestTime(db, dataDir), nowMs),
-  };
+  const problem = apart ?? setBackText(isAgreed(aheadMs) ? agreedAt : recordedTime(db, dataDir), nowMs);
+  return { aheadMs, lookedAt, problem };
 }
 
 /** That clocks are apart, in words; null where they agree. */
@@ -37,14 +33,8 @@ export function apartText(aheadMs: number): string | null {
 }
 
 /** Before the clocks have agreed once, runs and ledger tell: one of their times may be of a clock that was ahead. */
-function newestTime(db: Database, dataDir: string): string | null {
-  const times = [newestRunTime(db), readLedgerHead(ledgerFolder(dataDir))?.lastEntryAt ?? null];
-  return (
-    times
-      .flatMap((time) => time ?? [])
-      .toSorted()
-      .at(-1) ?? null
-  );
+function recordedTime(db: Database, dataDir: string): string | null {
+  return newestTime([newestRunTime(db), readLedgerHead(ledgerFolder(dataDir))?.lastEntryAt]);
 }
 
 function setBackText(newest: string | null, nowMs: number): string | null {

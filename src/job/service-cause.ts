@@ -1,6 +1,7 @@
 import type { AlertKind } from '../config/alert-kinds.ts';
 import type { ScheduledJob } from '../config/settings.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
+import { newestTime } from '../core/clock.ts';
 import type { JobState } from './worker-state.ts';
 
 /** A fault of the service or of its key, which makes several jobs fail. It is reported once, for all of them. */
@@ -42,11 +43,8 @@ export function causeOf(reason: string): Pick<ServiceCause, 'kind' | 'message'> 
 export function serviceCauses(
   jobs: readonly Pick<JobState, 'job' | 'failing' | 'lastSuccessAt' | 'lastAt'>[],
 ): ServiceCause[] {
-  const answeredAt =
-    jobs
-      .flatMap(({ job, lastSuccessAt }) => (listJobs.includes(job) ? (lastSuccessAt ?? []) : []))
-      .toSorted()
-      .at(-1) ?? '';
+  const answers = jobs.filter(({ job }) => listJobs.includes(job));
+  const answeredAt = newestTime(answers.map(({ lastSuccessAt }) => lastSuccessAt)) ?? '';
   const found = jobs.flatMap(({ job, failing, lastAt }) => {
     const cause = failing === null ? undefined : causes[failing.reason];
     if (!failing || !cause) return [];

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
+import { newestTime } from '../core/clock.ts';
 import { usageError } from '../core/errors.ts';
 import type { LeaseHolder } from './lease-rows.ts';
 import { columnsAs } from './tables.ts';
@@ -126,11 +127,7 @@ export function listJobTotals(db: Database, living: Living): JobTotals[] {
     job,
     outcomes: Object.fromEntries(group.map(({ outcome, runs }) => [outcome, runs])),
     requests: group.reduce((sum, { requests }) => sum + requests, 0),
-    lastEndAt:
-      group
-        .flatMap(({ lastEndAt }) => lastEndAt ?? [])
-        .toSorted()
-        .at(-1) ?? null,
+    lastEndAt: newestTime(group.map(({ lastEndAt }) => lastEndAt)),
     lastDoneAt: group.find(({ outcome }) => outcome === 'done')?.lastEndAt ?? null,
   }));
 }
@@ -140,15 +137,12 @@ export function newestSuccess(db: Database, job: string): Run | undefined {
   return selectRuns(db, /*sql*/ `WHERE job = ? AND outcome IN ('done', 'held') ORDER BY id DESC LIMIT 1`, job)[0];
 }
 
-/** When the newest run began that published a dataset, or found it to be as published; undefined where there was none. */
-export function lastExportOf(db: Database, dataset: string): string | undefined {
+/** When the newest run began that published a dataset, or found it to be as published; null where there was none. */
+export function lastExportOf(db: Database, dataset: string): string | null {
   const sql = /*sql*/ `SELECT started_at FROM runs WHERE job = ? AND outcome IN ('done', 'incomplete')
       AND json_extract(counts, '$.' || ?) IS NOT NULL ORDER BY id DESC LIMIT 1`;
   const newest = db.prepare<[string, string], string>(sql).pluck();
-  return ['export', 'delta']
-    .flatMap((job) => newest.get(job, dataset) ?? [])
-    .toSorted()
-    .at(-1);
+  return newestTime(['export', 'delta'].map((job) => newest.get(job, dataset)));
 }
 
 /** The newest runs of a job, newest first, as `settleRun` shows them. */

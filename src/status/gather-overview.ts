@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { budgetStanding, type BudgetStanding } from '../client/budget-standing.ts';
 import { readPace } from '../client/pace.ts';
 import type { Settings } from '../config/settings.ts';
-import { isoTime } from '../core/clock.ts';
+import { isoTime, newestTime } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 import { presentHolder, runsUnderWay } from '../job/lease.ts';
@@ -211,11 +211,7 @@ function gatherLists(
     if (completeAsOf === null && (!job || (own.length === 0 && datasets[dataset].list === null))) return [];
     const limitMs = job ? job.periodMs * freshPeriods : null;
     const judged = lastJudgedPass(db, dataset);
-    const lookedAt =
-      [judged?.finishedAt, ...own.map(({ finishedAt }) => finishedAt)]
-        .flatMap((time) => time ?? [])
-        .toSorted()
-        .at(-1) ?? null;
+    const lookedAt = newestTime([judged, ...own].map((pass) => pass?.finishedAt));
     const isStale = completeAsOf !== null && limitMs !== null && atMs - Date.parse(completeAsOf) > limitMs;
     const unseen = judged === undefined ? 'never' : 'incomplete';
     const state = completeAsOf === null ? unseen : isStale ? 'stale' : 'fresh';
