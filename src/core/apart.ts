@@ -22,7 +22,7 @@ type Apart = {
   /** How long it may take at most. */
   timeoutMs?: number;
   /** Is asked ten times a second; the process is ended with the error that it returns. */
-  overLimit?: (pid: number) => AppError | undefined;
+  overLimit?: ((pid: number) => AppError | undefined) | undefined;
 };
 
 const lookEveryMs = 100;
@@ -58,7 +58,13 @@ export async function runApart(
   }, lookEveryMs);
   try {
     const [, answer] = await Promise.all([
-      once(child, 'close').catch((cause: unknown) => refuseStart(what, cause)),
+      once(child, 'close').catch((cause: unknown) => {
+        throw new AppError(`${what} cannot be started (${systemCode(cause) ?? 'unknown'})`, {
+          code: 'storage',
+          hint: 'a program that was replaced while it runs has to be started again',
+          cause,
+        });
+      }),
       readAnswer(child.stdout, () => child.kill('SIGKILL')),
       // It can end before it has read all.
       pipeline(Readable.from(lines), child.stdin).catch(() => undefined),
@@ -87,14 +93,6 @@ async function readAnswer(stream: Readable, kill: () => void): Promise<Answer | 
   } catch {
     return undefined;
   }
-}
-
-function refuseStart(what: string, cause: unknown): never {
-  throw new AppError(`${what} cannot be started (${systemCode(cause) ?? 'unknown'})`, {
-    code: 'storage',
-    hint: 'a program that was replaced while it runs has to be started again',
-    cause,
-  });
 }
 
 function endedEarly(what: string): AppError {

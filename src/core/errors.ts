@@ -69,6 +69,11 @@ export function usageError(message: string, hint: string): AppError {
   return new AppError(message, { code: 'usage', hint });
 }
 
+/** The same error, whose hint says something more. */
+export function withHint(error: AppError, more: string): AppError {
+  return Object.assign(error, { hint: error.hint === undefined ? more : `${error.hint}; ${more}` });
+}
+
 /** The system's code of an error (`ENOSPC`, `SQLITE_FULL`, …), or undefined. Of two, where closing a file failed too, that of the first. */
 export function systemCode(error: unknown): string | undefined {
   if (error instanceof SuppressedError) return systemCode(error.suppressed);

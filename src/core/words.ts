@@ -5,8 +5,7 @@ let grouped: Intl.NumberFormat | undefined;
 
 /** A number with its thousands grouped. */
 export function countText(count: number): string {
-  grouped ??= new Intl.NumberFormat('en');
-  return grouped.format(count);
+  return (grouped ??= new Intl.NumberFormat('en')).format(count);
 }
 
 /** A number and what it counts: `1 file`, `2 files`. */

@@ -87,7 +87,7 @@ async function runTask(
   signal: AbortSignal,
   overLimit?: (pid: number) => AppError | undefined,
 ): Promise<QueryResult> {
-  const apart = { signal, what: 'the process of the query', ...(overLimit ? { overLimit } : {}) };
+  const apart = { signal, what: 'the process of the query', overLimit };
   return (await runApart(queryProcess, [JSON.stringify(task)], apart)) as QueryResult;
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isoTime } from '../core/clock.ts';
-import { type AppError, usageError } from '../core/errors.ts';
+import { type AppError, usageError, withHint } from '../core/errors.ts';
 import { isAgreed, presentOf } from '../core/present.ts';
 import { countedText, countText, secondText } from '../core/words.ts';
 import { pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
@@ -143,8 +143,10 @@ export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResu
       onStep?.();
     }
   }
-  const { failures } = asking;
-  if (failures[0]) throw withRowsLeft(failures[0], failures.length);
+  const [failure] = asking.failures;
+  const left = countedText(asking.failures.length, 'row');
+  if (failure)
+    throw withHint(failure, `nothing was decided about ${left} that the lists no longer show; the others went on`);
   return { ...result, held: listHeldPlans(db) };
 }
 
@@ -210,12 +212,6 @@ function prepareAsking({ service, settings, signal }: AskParts) {
 /** Before the first row. */
 export function newTally(): AbsenceTally {
   return { asked: 0, alive: 0, deleted: 0, merged: 0, expired: 0, waiting: 0 };
-}
-
-/** The same error, whose hint also says what became of the rows. */
-function withRowsLeft(error: AppError, rows: number): AppError {
-  const left = `nothing was decided about ${countedText(rows, 'row')} that the lists no longer show; the others went on`;
-  return Object.assign(error, { hint: error.hint === undefined ? left : `${error.hint}; ${left}` });
 }
 
 /** Lets go of the recordings that the service keeps no longer, and returns how many. */

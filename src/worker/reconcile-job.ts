@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { draftLivesMs, removeOldDrafts } from '../core/atomic-file.ts';
 import { isoTime } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, withHint } from '../core/errors.ts';
 import { countedText } from '../core/words.ts';
 import { endLostRequests } from '../erasure/fence/restore-guard.ts';
 import { pagedDatasets } from '../contract/datasets.ts';
@@ -117,7 +117,9 @@ export function runReconcileJob(context: JobContext, approve: string | undefined
         // Where this fails too, the error that came first is the one to report.
         const isTakenOver = error instanceof AppError && error.code === 'busy';
         if (!signal.aborted && !isTakenOver) await finishAfterFailure(own, error).catch(() => undefined);
-        throw error instanceof AppError ? withDone(error, doneBefore(db, startedAt, first)) : error;
+        if (!(error instanceof AppError)) throw error;
+        const done = doneBefore(db, startedAt, first);
+        throw done.length === 0 ? error : withHint(error, `before it failed, this run did: ${done.join('; ')}`);
       }
     }),
   );
@@ -145,13 +147,6 @@ function doneBefore(
     ...since('certifiedAt', 'certified'),
     ...since('refusedAt', 'refused'),
   ];
-}
-
-/** The same error, whose hint also says what was done before. */
-function withDone(error: AppError, done: readonly string[]): AppError {
-  if (done.length === 0) return error;
-  const before = `before it failed, this run did: ${done.join('; ')}`;
-  return Object.assign(error, { hint: error.hint === undefined ? before : `${error.hint}; ${before}` });
 }
 
 async function reconcile(
