@@ -68,8 +68,7 @@ const rowsPerTransaction = 1000;
 export function planDatasetAbsence(parts: PlanParts, dataset: PagedDataset): AbsencePlan<Suspect> {
   const { db, settings } = parts;
   const present = presentOf(parts);
-  const rowsLeft = countDepartures(db, dataset, present);
-  const rows = { rowsTotal: countTable(db, dataset), rowsLeft };
+  const rows = { rowsTotal: countTable(db, dataset), rowsLeft: countDepartures(db, dataset, present) };
   return planAbsence(dataset, listSuspects(db, dataset), rows, settings.deletions, present.earliestMs);
 }
 
@@ -81,11 +80,8 @@ function holdAbsent(parts: PlanParts, dataset: PagedDataset): AbsencePlan<Suspec
   if (planned.hold) {
     const { plan, rows, rowsTotal } = planned.hold;
     const held = { plan, dataset, rows: rows.length, rowsTotal, heldAt: isoTime(clock.now()) };
-    holdSuspects(
-      db,
-      held,
-      rows.map(({ rowKey }) => rowKey),
-    );
+    const rowKeys = rows.map(({ rowKey }) => rowKey);
+    holdSuspects(db, held, rowKeys);
   } else releasePlans(db, dataset);
   return planned;
 }
@@ -176,19 +172,19 @@ function prepareAsking({ service, settings, signal }: AskParts) {
   const failures: AppError[] = [];
   const batches = personBatches(service, signal);
   const control = controlOf(service, signal);
-  const answerFor = async (dataset: PagedDataset, row: Sought): Promise<Answer> => {
-    try {
-      return await askForRow(service, dataset, row, signal);
-    } catch (error) {
-      if (!isSingleCase(error) || failures.push(error) >= singleCasesMax) throw error;
-      return { verdict: 'unknown' };
-    }
-  };
   async function* answers<Row extends Sought>(
     dataset: PagedDataset,
     rows: readonly Row[],
     isDeciding: (row: Row) => boolean,
   ): AsyncGenerator<readonly (readonly [Row, Answer])[]> {
+    const ask = async (row: Row): Promise<readonly [Row, Answer]> => {
+      try {
+        return [row, await askForRow(service, dataset, row, signal)];
+      } catch (error) {
+        if (!isSingleCase(error) || failures.push(error) >= singleCasesMax) throw error;
+        return [row, { verdict: 'unknown' }];
+      }
+    };
     const areMany = dataset === 'persons' && rows.length >= batchFrom;
     for (let first = 0; first < rows.length; first += personsEach) {
       signal.throwIfAborted();
@@ -196,7 +192,6 @@ function prepareAsking({ service, settings, signal }: AskParts) {
       const told = areMany ? await askTogether(batches, part, isDeciding) : new Map<Row, Answer>();
       yield [...told];
       const others = part.filter((row) => !told.has(row));
-      const ask = async (row: Row): Promise<readonly [Row, Answer]> => [row, await answerFor(dataset, row)];
       for await (const answered of resultsByBatch(others, { atOnce: settings.budget.concurrency, signal }, ask)) {
         if (answered.some(([, { verdict }]) => verdict === 'gone' || verdict === 'merged')) {
           await control(dataset);
@@ -251,14 +246,12 @@ function prepareApply(
         result.waiting += 1;
         return;
       }
+      if ('row' in answer) writeRows({ rows: [answer.row], quarantined: [], at }, suspect.nominatedPass);
       if (answer.verdict === 'alive') {
-        writeRows({ rows: [answer.row], quarantined: [], at }, suspect.nominatedPass);
         acquitSuspect(db, dataset, suspect.rowKey);
         result.alive += 1;
         return;
       }
-      if (answer.verdict === 'merged')
-        writeRows({ rows: [answer.survivor], quarantined: [], at }, suspect.nominatedPass);
       confirmSuspect(db, dataset, suspect.rowKey, latest);
       if (suspect.confirmations + 1 < settings.deletions.confirmations) {
         result.waiting += 1;
@@ -267,7 +260,7 @@ function prepareApply(
       const reason = answer.verdict === 'merged' ? 'merged' : 'deleted';
       if (reason === 'deleted') onDeletion?.(dataset, suspect.key);
       if (reason === 'deleted' && !suspect.isApproved) countDeparture(latest);
-      const ground = answer.verdict === 'merged' ? { mergedInto: String(answer.survivor['uuid']) } : undefined;
+      const ground = answer.verdict === 'merged' ? { mergedInto: String(answer.row['uuid']) } : undefined;
       removeRow(suspect.rowKey, reason, at, ground);
       result[reason] += 1;
     });

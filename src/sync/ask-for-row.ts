@@ -10,12 +10,8 @@ import type { Suspect } from '../mirror/suspects.ts';
 import { personParams } from '../contract/endpoints.ts';
 import { batchDistinctIdsMax } from '../contract/optional-endpoints.ts';
 
-/** The service's answer about an unseen row: it is there, it is not, its distinct ids are another's, or unknown. */
-export type Answer =
-  | { verdict: 'alive'; row: Columns }
-  | { verdict: 'gone' }
-  | { verdict: 'merged'; survivor: Columns }
-  | { verdict: 'unknown' };
+/** The service's answer about an unseen row. `row`: itself where it is alive; where it was merged, the person who has its distinct ids. */
+export type Answer = { verdict: 'alive' | 'merged'; row: Columns } | { verdict: 'gone' | 'unknown' };
 
 /** A row that is asked for: its key, and what else the service may know it by. `id`: digits, where the service showed one. */
 export type Sought = Pick<Suspect, 'key' | 'id' | 'createdAt'> & { distinctIds: readonly string[] };
@@ -68,7 +64,7 @@ async function askForPerson(
       // Where its list of distinct ids may be cut, a person counts only if it is the only one.
       const isHolder = holdsDistinctId(textListOf(row['distinct_ids']) ?? [], distinctId) ?? results.length === 1;
       if (!isHolder) throw ignoredQuestion();
-      if (mayBeSurvivor(row['created_at'], createdAt)) return { verdict: 'merged', survivor: row };
+      if (mayBeSurvivor(row['created_at'], createdAt)) return { verdict: 'merged', row };
     }
   }
   return { verdict: 'gone' };
@@ -149,7 +145,7 @@ function answerOfAbsent(suspect: Sought, holders: ReadonlyMap<string, unknown> |
   const survivor = wholeRow(rows.find((row) => row !== null));
   const isSurvivor =
     survivor && survivor['uuid'] !== suspect.key && mayBeSurvivor(survivor['created_at'], suspect.createdAt);
-  return isSurvivor ? { verdict: 'merged', survivor } : undefined;
+  return isSurvivor ? { verdict: 'merged', row: survivor } : undefined;
 }
 
 /** A person's row, where it has all its distinct ids: one that shows as many as a batch does at most may have more. */
