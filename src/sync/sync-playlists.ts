@@ -43,20 +43,13 @@ export async function syncPlaylists(parts: SyncPlaylistsParts): Promise<SyncPlay
   const quarantined: QuarantinedRow[] = [];
   const untold: UntoldEntries[] = [];
   let missing = 0;
-  const passOver = (shortId: string): void => {
-    missing += 1;
-    untold.push({ shortId, reason: 'not_found' });
-  };
   for (const shortId of shortIds) {
     const params = { short_id: shortId };
     const body = await bodyOrMissing(service.call('playlists.retrieve', { params, signal }));
-    if (body === undefined) {
-      passOver(shortId);
-      continue;
-    }
-    const row = rowReaders.playlists(body);
-    if (row.ok && row.columns['short_id'] !== shortId) {
-      passOver(shortId);
+    const row = body === undefined ? undefined : rowReaders.playlists(body);
+    if (!row || (row.ok && row.columns['short_id'] !== shortId)) {
+      missing += 1;
+      untold.push({ shortId, reason: 'not_found' });
       continue;
     }
     if (row.ok) rows.push(row.columns);
