@@ -47,10 +47,8 @@ export function openDatabase(dataDir: string, clock: Clock): Database & Disposab
     db.pragma(`journal_size_limit = ${logBytesKept}`);
     makeFolder(temporaryFolder(dataDir));
     keepTemporaryFiles(db, dataDir);
-    addFenceMac(
-      db,
-      fenceMacUnder(() => readOrMakeKey(dataDir, fenceKeyName)),
-    );
+    const mac = fenceMacUnder(() => readOrMakeKey(dataDir, fenceKeyName));
+    addFenceMac(db, mac);
     db.function('encrypt_text', { directOnly: true }, (about, text) =>
       encryptText(dataDir, boxKeyName, String(about), String(text)),
     );
@@ -71,7 +69,11 @@ export function openDatabaseReadOnly(
 ): Database & Disposable {
   const findFile = (path: string): void => {
     if (existsSync(dataDir) && !statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
-    if (!existsSync(path)) throw noMirror(path);
+    if (!existsSync(path))
+      throw new AppError(`there is no mirror yet: ${resolve(path)}`, {
+        code: 'storage',
+        hint: 'run `analytics-mirror sync` first, or set dataDir (MIRROR_DATA_DIR)',
+      });
     refuseOpenFolder(dataDir);
   };
   return open(dataDir, findFile, { readonly: true }, (db) => {
@@ -83,10 +85,8 @@ export function openDatabaseReadOnly(
       });
     if (reader !== 'beside others' && isWritable(temporaryFolder(dataDir))) keepTemporaryFiles(db, dataDir);
     if (reader === 'user') return;
-    addFenceMac(
-      db,
-      fenceMacUnder(() => readKey(dataDir, fenceKeyName)),
-    );
+    const mac = fenceMacUnder(() => readKey(dataDir, fenceKeyName));
+    addFenceMac(db, mac);
   });
 }
 
@@ -134,13 +134,6 @@ function open(
 /** Keeps SQLite's temporary files in the data folder, not on another disk or in memory. For the whole process. */
 export function keepTemporaryFiles(db: Database, dataDir: string): void {
   db.pragma(`temp_store_directory = '${temporaryFolder(dataDir).replaceAll("'", "''")}'`);
-}
-
-function noMirror(path: string): AppError {
-  return new AppError(`there is no mirror yet: ${resolve(path)}`, {
-    code: 'storage',
-    hint: 'run `analytics-mirror sync` first, or set dataDir (MIRROR_DATA_DIR)',
-  });
 }
 
 function notAFolder(dataDir: string): AppError {

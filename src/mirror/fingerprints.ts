@@ -23,21 +23,14 @@ export class KnownRow implements SentBytes {
   readonly time: bigint | null;
   private readonly reader: (row: SentBytes) => ReadAfterAll;
 
-  constructor({
-    page,
-    from,
-    to,
-    rowKey,
-    block,
-    reader,
-  }: Omit<KnownRow, 'time' | 'read'> & { reader: KnownRow['reader'] }) {
-    this.page = page;
-    this.from = from;
-    this.to = to;
-    this.rowKey = rowKey;
-    this.block = block;
-    this.reader = reader;
-    const time = block.readBigInt64LE(placeOf(rowKey) + hashBytes + 4);
+  constructor(known: Omit<KnownRow, 'time' | 'read'> & { reader: KnownRow['reader'] }) {
+    this.page = known.page;
+    this.from = known.from;
+    this.to = known.to;
+    this.rowKey = known.rowKey;
+    this.block = known.block;
+    this.reader = known.reader;
+    const time = this.block.readBigInt64LE(placeOf(this.rowKey) + hashBytes + 4);
     this.time = time === untimed ? null : time;
   }
 

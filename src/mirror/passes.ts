@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { datasets, mirroredDatasets, type MirroredDataset, type PagedDataset } from '../contract/datasets.ts';
 import { transact } from './transact.ts';
 import { seenRows } from './seen.ts';
-import { columnsAs } from './tables.ts';
+import { assignmentsOf, columnsAs } from './tables.ts';
 
 /** `full` walks to the end of the list, `head` only as far as something is new. */
 export const passModes = ['full', 'head'] as const;
@@ -177,9 +177,7 @@ export function prepareSavePass(
   db: Database,
   passId: number,
 ): (evidence: PassEvidence, counts: PageCounts, cursor: string | null) => void {
-  const save =
-    db.prepare(/*sql*/ `UPDATE passes SET windows = @windows, seams = @seams, step_backs = @stepBacks, restarts = @restarts, rounds = @rounds,
-        count_reported = @countReported, rows_distinct = @rowsDistinct, moment_rows = @momentRows, is_ordered = @isOrdered, cursor = @cursor,
+  const save = db.prepare(/*sql*/ `UPDATE passes SET ${assignmentsOf(noEvidence)}, cursor = @cursor,
         rows_received = rows_received + @received, rows_added = rows_added + @added,
         rows_changed = rows_changed + @changed, rows_quarantined = rows_quarantined + @quarantined,
         rows_fenced = rows_fenced + @fenced, rows_came_after = rows_came_after + @cameAfter,
