@@ -136,7 +136,7 @@ describe('a deletion at the service that has waited is asked for once more', () 
     expect(ids.all()).toContain(id);
   });
 
-  it('it waits while the service does not answer, or denies whom it lists', async () => {
+  it('waits while the service does not answer, or denies whom it lists', async () => {
     const { world, uuid } = await openDeleted();
     world.pass(1.1);
     world.intercept((asked, send) => (/persons\/\d/.test(asked.path) ? Promise.resolve(answer(404)) : send()));

@@ -1,15 +1,11 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { AppError, systemCode } from '../../core/errors.ts';
-import { publishedFileAt } from '../../snapshot/published-files.ts';
-import { openParquetReader, type ParquetReader } from '../../snapshot/read-parquet.ts';
-import { openDatabaseReadOnly, type Database } from '../../mirror/database.ts';
+import { openParquetReader } from '../../snapshot/read-parquet.ts';
+import { openDatabaseReadOnly } from '../../mirror/database.ts';
 import { prepareFencedBy } from '../../mirror/fence.ts';
 import {
   decodeJson,
   decodeJsonLine,
-  decodeMirror,
-  decodeParquet,
   isJson,
   isParquet,
   isTableManifest,
@@ -17,31 +13,25 @@ import {
   takeTableWords,
 } from './decode-files.ts';
 import { encodings, createFindings, type Findings, mirrorPlace, type ScanReport, type ScanTask } from './scan-task.ts';
-import { createRowJudge, type RowJudge } from './judge-rows.ts';
+import { createRowJudge } from './judge-rows.ts';
 import { isLedger, readKnownFile, readLedgerContent } from './known-formats.ts';
 import { makeNeedles, type Needles } from './needles.ts';
-import { createRawSearch, isMirrorFile, listFiles, type ListedFile, type RawSearch } from './search-files.ts';
-import { soughtRows, type SoughtRows } from './sought-rows.ts';
-import { createSharedText, type SharedText } from './shared-text.ts';
+import {
+  identitiesOf,
+  isPassedOver,
+  learnSome,
+  readMirror,
+  readParquet,
+  reasonOf,
+  type Scan,
+  settle,
+} from './read-rows.ts';
+import { createRawSearch, isMirrorFile, listFiles, type ListedFile } from './search-files.ts';
+import { soughtRows } from './sought-rows.ts';
+import { createSharedText } from './shared-text.ts';
 
 /** What is as good as random, and holds nobody. */
 const secrets = ['keys', 'restore.key'];
-
-type Scan = {
-  task: ScanTask;
-  findings: Findings;
-  judge: RowJudge;
-  /** The rows that are judged; undefined: all. */
-  sought: SoughtRows | undefined;
-  shared: SharedText;
-  search: RawSearch;
-  reader: ParquetReader;
-  /** The mirror; undefined before it is opened, and when it cannot be. */
-  db: Database | undefined;
-  /** Reads all rows, some at a time, for the text that others' rows share; null before it is needed. */
-  lessons: AsyncGenerator<void> | null;
-  sums: { files: number; bytes: number; rows: number };
-};
 
 /** The steps of a scan. A control takes the cheapest first. SQLite opens the mirror once its bytes have been searched. */
 const steps = {
@@ -86,7 +76,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
 
 /** The folders of all files: a link leads to folders that are below no path of the task. */
 function foldersOf({ dataDir, extraPaths }: ScanTask): Set<string> {
-  const files = [dataDir, ...extraPaths].flatMap((path) => [...listFiles(path, '')]);
+  const files = [dataDir, ...extraPaths].flatMap((path) => Array.from(listFiles(path, '')));
   return new Set([dataDir, ...extraPaths, ...files.map(({ path }) => dirname(path))]);
 }
 
@@ -102,85 +92,7 @@ function asksFence({ fence, phase }: ScanTask): boolean {
   return fence && phase === 'verify';
 }
 
-function identitiesOf({ subjects }: ScanTask): ScanTask['subjects'][number]['identity'][] {
-  return subjects.map(({ identity }) => identity);
-}
-
 // Each step yields after some rows, or after a file.
-
-async function* readMirror(scan: Scan): AsyncGenerator<void> {
-  if (scan.db) yield* takeRows(scan, mirrorPlace, decodeMirror(scan.db, scan.judge, scan.sought));
-}
-
-async function* readParquet(scan: Scan, files = parquetFiles(scan)): AsyncGenerator<void> {
-  const { reader, task, judge, sought } = scan;
-  for (const file of files) yield* takeRows(scan, file.place, decodeParquet(reader, task.dataDir, file, judge, sought));
-}
-
-function parquetFiles({ task }: Scan): ListedFile[] {
-  const listed = listFiles(task.dataDir, '', { isLeftOut: isPassedOver(task.passedOver) });
-  return [...listed].filter((file) => file.problem === null && isParquet(file));
-}
-
-/** Takes some rows at a time. What cannot be read is reported. */
-async function* takeRows(
-  { findings, sums }: Scan,
-  place: string,
-  batches: Iterable<number> | AsyncIterable<number>,
-): AsyncGenerator<void> {
-  try {
-    for await (const rows of batches) {
-      sums.rows += rows;
-      yield;
-    }
-  } catch (error) {
-    findings.addUnreadable(place, reasonOf(error));
-  }
-}
-
-/** Reports the matches that no row of others excuses. Reads rows that were not judged only as long as matches wait. */
-async function settle(scan: Scan): Promise<void> {
-  if (scan.sought) scan.lessons ??= readAll(scan);
-  // To ask which matches wait costs much where they are many.
-  for (let batches = 1; scan.search.isWaiting() && (await learn(scan.lessons, batches)); batches *= 2);
-  scan.search.report();
-}
-
-/** Reads so many batches of rows. Returns whether there were so many. */
-async function learn(lessons: Scan['lessons'], batches: number): Promise<boolean> {
-  for (let batch = 0; batch < batches; batch += 1) if ((await lessons?.next())?.done !== false) return false;
-  return true;
-}
-
-/** What these rows say of subjects has been judged, or will be. */
-async function* readAll(scan: Scan): AsyncGenerator<void> {
-  for (const step of [readMirror, readParquet]) yield* step(learningOf(scan));
-}
-
-/** The scan with a judge that learns from every row, and finds nobody. */
-function learningOf(scan: Scan): Scan {
-  const judge = createRowJudge(identitiesOf(scan.task), createFindings(0), scan.shared, undefined);
-  return { ...scan, judge, sought: undefined };
-}
-
-/** So many batches of the rows of each dataset hold nearly all that rows share. */
-const firstBatches = 10;
-
-/**
- * Learns from some published rows what rows share, before the mirror is searched, which cannot be opened yet. A search that stops at all
- * of that takes several times as long.
- */
-async function learnSome(scan: Scan): Promise<void> {
-  if (!scan.sought) return;
-  const learning = { ...learningOf(scan), sums: { ...scan.sums } };
-  // The first files of a dataset are parts, and the last can be lists of deleted rows.
-  const files = parquetFiles(scan).toReversed();
-  for (const file of new Map(files.map((each) => [publishedFileAt(each.place)?.dataset, each])).values()) {
-    let batches = 0;
-    for await (const _some of readParquet(learning, [file])) if ((batches += 1) === firstBatches) break;
-  }
-  scan.search.passOverShared();
-}
 
 /** Everything but the mirror's own files, while SQLite may have those open. */
 async function* searchFiles(scan: Scan): AsyncGenerator<void> {
@@ -266,11 +178,6 @@ async function searchFile({ search, findings, sums }: Scan, file: ListedFile): P
     });
 }
 
-function isPassedOver(places: readonly string[] = []): (place: string) => boolean {
-  const known = new Set(places);
-  return (place) => known.has(place);
-}
-
 /** Reads, and reports what cannot be read: everything else goes on. */
 async function attempt<T>(findings: Findings, place: string, read: () => Promise<T> | T): Promise<T | undefined> {
   try {
@@ -279,14 +186,6 @@ async function attempt<T>(findings: Findings, place: string, read: () => Promise
     findings.addUnreadable(place, reasonOf(error));
     return undefined;
   }
-}
-
-/** Why something cannot be read, without the words of the error, which may quote data. Rethrows any other error. */
-function reasonOf(error: unknown): string {
-  const code = systemCode(error);
-  if (error instanceof AppError) return systemCode(error.cause) ?? error.message;
-  if (code === undefined) throw error;
-  return code;
 }
 
 function reportOf(
