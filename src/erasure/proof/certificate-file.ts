@@ -21,7 +21,7 @@ import { isVerifierPage, verifierPage, verifierPageName } from '../../ledger/ver
 import type { Settings } from '../../config/settings.ts';
 import type { RequestRef } from '../request/target-journal.ts';
 import { certificateText } from './certificate.ts';
-import { deriveCertificate, deriveIssuedText, type IssueFacts } from './derive-certificate.ts';
+import { deriveCertificate, type IssueFacts } from './derive-certificate.ts';
 
 /** How the file of a request's certificate is named, of one generation. */
 export function certificateName({ request, generation }: { request: string; generation: number }): string {
@@ -82,7 +82,9 @@ export function issuedText(
   { origin, digest }: { origin: string | undefined; digest: string },
 ): string | undefined {
   const facts = origin === undefined ? undefined : issueFacts(settings, history, origin);
-  return facts && deriveIssuedText(history, facts, digest);
+  const certificate = facts && deriveCertificate(history, facts);
+  const text = certificate && certificateText(certificate);
+  return text !== undefined && sha256(text) === digest ? text : undefined;
 }
 
 /**
@@ -99,9 +101,9 @@ export function issueCertificate(
   if (history?.generation !== generation || !facts) return null;
   const certificate = deriveCertificate(history, facts);
   if (!certificate) return null;
-  const issued = history.certified.find((each) => each.generation === generation)?.sha256 ?? null;
-  const text = (issued === null ? undefined : deriveIssuedText(history, facts, issued)) ?? certificateText(certificate);
-  return writeCertificateFile(dataDir, { request: id, generation }, text, (digest) => digest === issued);
+  const isIssued = (digest: string): boolean =>
+    history.certified.some((each) => each.generation === generation && each.sha256 === digest);
+  return writeCertificateFile(dataDir, { request: id, generation }, certificateText(certificate), isIssued);
 }
 
 /**

@@ -1,14 +1,6 @@
-import { sha256 } from '../../core/digest.ts';
 import { coverageOf, reachedAt, type EndedTarget, type RequestHistory } from '../../ledger/request-history.ts';
 import { evidenceOf, evidences, type TargetResult } from '../../ledger/vocabulary.ts';
-import {
-  Certificate,
-  certificateText,
-  certificateVersion,
-  type Method,
-  type Stated,
-  unprovable,
-} from './certificate.ts';
+import { Certificate, certificateVersion, type Method, type Stated, unprovable } from './certificate.ts';
 
 /** The facts of a certificate that its request's history does not hold. */
 export type IssueFacts = { ledgerOrigin: string; stated: Stated };
@@ -99,17 +91,6 @@ function methodOf(result: TargetResult): Method | null {
   return ['purged', 'rewritten', 'file_gone'].includes(result) ? 'below_clear' : null;
 }
 
-/** The text of the certificate that was issued with this SHA-256; undefined if nothing gives that hash. */
-export function deriveIssuedText(history: RequestHistory, facts: IssueFacts, digest: string): string | undefined {
-  const certificate = deriveCertificate(history, facts);
-  const text = certificate && certificateText(certificate);
-  return text !== undefined && sha256(text) === digest ? text : undefined;
-}
-
-function scanOf({
-  passedOver,
-  leftOut,
-  ...rest
-}: NonNullable<RequestHistory['verify']>): Certificate['scan']['verify'] {
+function scanOf({ passedOver, leftOut, ...rest }: NonNullable<RequestHistory['verify']>) {
   return { ...rest, passed_over: passedOver, ...(leftOut === undefined ? {} : { left_out: leftOut }) };
 }
