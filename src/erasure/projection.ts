@@ -182,18 +182,10 @@ function rowOf(history: RequestHistory): RecordedFields {
 
 /** Makes the row of a request as its history says. */
 function writeRequest(db: Database, history: RequestHistory): void {
-  const { request: id, isAccess, origin, basis, dueAt, received, deletesEvents } = history;
+  const { request: id, isAccess, origin, basis, dueAt, received, deletesEvents: deleteEvents } = history;
+  const known = { id, isAccess, origin, basis, deleteEvents, receivedAt: received.at, dueAt };
   // The ledger has of who asked for it an HMAC only.
-  const known = {
-    isAccess,
-    origin,
-    basis,
-    authorisedBy: null,
-    deleteEvents: deletesEvents,
-    receivedAt: received.at,
-    dueAt,
-  };
-  insertRequest(db, { id, generation: 1, ...known, box: null });
+  insertRequest(db, { ...known, generation: 1, authorisedBy: null, box: null });
   writeRecorded(db, id, rowOf(history));
   const words = findRequest(db, id)?.basis ?? basis;
   if (basisCode(words) !== basis) {

@@ -97,25 +97,12 @@ export async function addRequests(
   onReceived();
   await recordDecisions(context, decided, searched.files);
   const scopes = new Map(decided.map(({ request, scope }) => [request.id, scope]));
-  return received.map(({ line, kind, id, isKnown }) => {
-    const { state = 'received', reason = null, waitsFor = null, erasedBy = null } = findRequest(context.db, id) ?? {};
-    const { persons = 0, recordings = 0, files = [] } = scopes.get(id) ?? {};
-    const { personsNamed, sharedWith } = heldBecauseOf(context, { id, state });
-    return {
-      line,
-      kind,
-      id,
-      isKnown,
-      state,
-      reason,
-      waitsFor,
-      erasedBy,
-      persons,
-      recordings,
-      files: files.length,
-      personsNamed,
-      sharedWith,
-    };
+  return received.map((each) => {
+    const request = requireRequest(context.db, each.id);
+    const { state, reason, waitsFor, erasedBy } = request;
+    const { persons = 0, recordings = 0, files = [] } = scopes.get(each.id) ?? {};
+    const held = heldBecauseOf(context, request);
+    return Object.assign(each, { state, reason, waitsFor, erasedBy, persons, recordings, files: files.length }, held);
   });
 }
 
