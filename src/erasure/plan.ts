@@ -9,7 +9,7 @@ import { countExpiredDeletions, publishedBefore, type FeedEnd } from '../mirror/
 import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { agreedMs } from '../mirror/service-clock.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
-import { decideRequests, type DecidedRequest } from './fence/decide.ts';
+import { countsOf, decideRequests, type DecidedRequest } from './fence/decide.ts';
 import type { Decision } from './fence/fence-plan.ts';
 import type { ScopeContext } from './find/scope.ts';
 
@@ -26,15 +26,13 @@ type PlannedRequest = {
   files: number;
 };
 
-/** A published file that is to be rewritten once, for all requests: rows that are about them or name them. */
-type PlannedFile = { file: string; rows: number };
-
 /** All that a reconciliation will do to erase people, before the service has answered anything. */
 export type ErasurePlan = {
   requests: PlannedRequest[];
   /** Deletions at the service that are erased later, together. */
   collected: number;
-  files: PlannedFile[];
+  /** The published files that are to be rewritten once, for all requests: rows that are about them or name them. */
+  files: { file: string; rows: number }[];
   /** What of the published files was searched for new requests. */
   searched: { files: number; rows: number; bytes: number };
   /** What is left to do at the service, by target. */
@@ -143,9 +141,7 @@ function plannedNew({ request, scope, decision }: DecidedRequest): PlannedReques
     generation: request.generation,
     decision: decision.decision,
     reason: 'reason' in decision ? decision.reason : null,
-    persons: scope.persons,
-    distinctIds: scope.identity.distinct_id.length,
-    recordings: scope.recordings,
+    ...countsOf(scope),
     quarantined: scope.quarantined.length,
     files: scope.files.length,
   };
@@ -166,7 +162,7 @@ function plannedFenced({ id, generation, certifiedAt, reason, ...found }: Erasur
 }
 
 /** The published files among targets, by name, and how many rows each is expected to hold. */
-function countFiles(targets: readonly { target: Target; rows: number | null }[]): PlannedFile[] {
+function countFiles(targets: readonly { target: Target; rows: number | null }[]): ErasurePlan['files'] {
   const files = new Map<string, number>();
   for (const { target, rows } of targets) {
     if (!isFile(target)) continue;

@@ -1,7 +1,6 @@
 import { assertNever } from '../../core/errors.ts';
 import { identifiersIn, unionOf, type Identity } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import type { LedgerRecord } from '../../ledger/record.ts';
 import { listRequests, type ErasureRequest, updateRequest } from '../../mirror/erasure-requests.ts';
 import { scopeSubjects, type Scope, type ScopeContext, type Scopes } from '../find/scope.ts';
 import { closeBox, openBoxes, type Box } from '../request/box.ts';
@@ -132,7 +131,15 @@ function recordDecision(
   const known = { ...box, ...(isNewlyShown ? { identity, shown: scope.shown } : {}), personsNamed, sharedWith };
   // A request that is held no more has been found anew.
   if (isNewlyShown || (request.state === 'held' && decision.decision === 'fence'))
-    record(context, scopedRecord(about, scope));
+    record(context, {
+      type: 'scoped',
+      ...about,
+      persons: scope.persons,
+      distinct_ids: scope.identity.distinct_id.length,
+      recordings: scope.recordings,
+      quarantined: scope.quarantined.length,
+      files: scope.files.length,
+    });
   switch (decision.decision) {
     case 'hold': {
       const { reason } = decision;
@@ -155,23 +162,7 @@ function recordDecision(
   }
 }
 
-function scopedRecord(about: { request: string; generation: number }, scope: Scope): LedgerRecord {
-  return {
-    type: 'scoped',
-    ...about,
-    persons: scope.persons,
-    distinct_ids: scope.identity.distinct_id.length,
-    recordings: scope.recordings,
-    quarantined: scope.quarantined.length,
-    files: scope.files.length,
-  };
-}
-
 /** How much of a subject was found, as its request keeps it. */
-export function countsOf({
-  persons,
-  identity,
-  recordings,
-}: Scope): Pick<ErasureRequest, 'persons' | 'distinctIds' | 'recordings'> {
+export function countsOf({ persons, identity, recordings }: Scope) {
   return { persons, distinctIds: identity.distinct_id.length, recordings };
 }
