@@ -45,7 +45,8 @@ export function readmit(context: ReceiveContext, idsOrPrefixes: readonly string[
   return { requests, fencedByOthers: others };
 }
 
-function liftOf(context: ReceiveContext, request: ErasureRequest, reason: string): void {
+/** Lifts the fence of a request, and ends what it waits for where its person is listed again. The ledger has an HMAC of the reason. */
+export function liftOf(context: ReceiveContext, request: ErasureRequest, reason: string): void {
   const { db, settings } = context;
   const { id, generation } = request;
   const isListed = isListedAgain(db, request);

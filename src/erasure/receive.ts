@@ -113,11 +113,10 @@ export function deletionReceiver(context: ReceiveContext): (dataset: PagedDatase
     const isPerson = dataset === 'persons';
     const kind = isPerson ? 'person_uuid' : 'recording_id';
     const own = identityOf((each) => (each === kind ? [key] : []));
-    const [row] = isPerson
-      ? findPersons(db, own)
-      : findRecordings(db, own).map((each) => ({ ...each, createdAt: null }));
+    const [row] = isPerson ? findPersons(db, own) : findRecordings(db, own);
     if (!row) return;
-    const { values, left_out: leftOut, createdAt } = row;
+    const { values, left_out: leftOut } = row;
+    const createdAt = 'createdAt' in row ? row.createdAt : null;
     const ids = { person_id: row.person_id === null ? [] : [row.person_id], distinct_id: row.distinct_ids };
     const box = newBox([{ kind: isPerson ? 'uuid' : 'recording', value: key }], isPerson ? { ...own, ...ids } : own);
     const found = { values, createdAt, ...(leftOut === undefined ? {} : { leftOut }) };

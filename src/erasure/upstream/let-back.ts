@@ -4,18 +4,17 @@ import { personParams } from '../../contract/endpoints.ts';
 import { rowReaders } from '../../contract/row-readers.ts';
 import { resultsByBatch } from '../../core/batches.ts';
 import { AppError } from '../../core/errors.ts';
-import { reasonMac } from '../../core/secret-key.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { WaitReason } from '../../ledger/vocabulary.ts';
 import { endedStates, listRequests, updateRequest, type ErasureRequest } from '../../mirror/erasure-requests.ts';
-import { boxKeyName, readFenceUse } from '../../mirror/fence.ts';
 import { forgetUnlisted, type StaysOut } from '../../mirror/listed-again.ts';
 import { prepareFindRowKey } from '../../mirror/tables.ts';
 import { askPatiently } from '../ask-service.ts';
 import { collected } from '../plan.ts';
+import { liftOf } from '../readmit.ts';
 import { cancelRequest } from '../receive.ts';
 import { listedIdentity, openBoxes } from '../request/box.ts';
-import { record, together } from '../request/together.ts';
+import { together } from '../request/together.ts';
 import { noteWait, waitReasonOf } from '../request/waits.ts';
 
 /** The reason of a readmission that nobody has asked for. The ledger has an HMAC of it. */
@@ -48,7 +47,10 @@ export async function giveUpShown(context: JobContext, askAgain: AskAgain | null
     const rows = opened.flatMap(({ request, box: { given, identity, createdAt } }) => {
       const [subject] = given;
       if (!subject || (subject.kind === 'recording') !== (dataset === 'recordings')) return [];
-      const { person_id: [id = null] = [], distinct_id: distinctIds } = identity;
+      const {
+        person_id: [id = null],
+        distinct_id: distinctIds,
+      } = identity;
       return { request, key: subject.value, id, distinctIds, createdAt };
     });
     const listed = rows.filter(({ key }) => findRowKey(key) !== undefined);
@@ -109,7 +111,7 @@ export async function letBack(context: JobContext): Promise<LetBack> {
   for await (const asked of resultsByBatch(listed, { atOnce: settings.budget.concurrency, signal }, ask))
     together(context, (own) => {
       for (const { request, why } of asked) {
-        if (why === null) letIn(own, request);
+        if (why === null) liftOf(own, request, shownAgain);
         else updateRequest(db, request.id, { staysOut: why });
         result[why === null ? 'letIn' : 'staysOut'] += 1;
       }
@@ -135,10 +137,4 @@ async function askFor({ db, settings, service, signal }: JobContext, requestId: 
   const row = rowReaders[uuid === undefined ? 'recordings' : 'persons'](found);
   if (!row.ok) return 'not_answered';
   return row.columns[uuid === undefined ? 'id' : 'uuid'] === (uuid ?? recording) ? null : 'not_found';
-}
-
-function letIn(context: JobContext, { id, generation }: ErasureRequest): void {
-  const { entries } = readFenceUse(context.db, id);
-  const reason = reasonMac(context.settings.dataDir, boxKeyName, shownAgain);
-  record(context, { type: 'readmitted', request: id, generation, reason, entries });
 }
