@@ -1,11 +1,11 @@
 import { provedGone } from './acknowledge.ts';
-import { identityOf } from '../contract/identity.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { hasBox } from '../mirror/request-box.ts';
 import { findFencedIdentifiers } from '../mirror/fence.ts';
 import { purgeDeleted } from '../mirror/purge.ts';
 import { findFencedInFiles } from './bound/find-unbound.ts';
+import { identityOfFound } from './fence/restore.ts';
 import { nameAgain, reopenRequest } from './request/reopen.ts';
 import { callAttention, intend, settle } from './request/target-journal.ts';
 import { eachTogether, record, together } from './request/together.ts';
@@ -34,8 +34,7 @@ export async function settleUnnamed(context: JobContext): Promise<string[]> {
     const own = found.get(id);
     if (!own) return true;
     together(context, (step) => {
-      const valuesOf = (kind: string): string[] => own.flatMap((each) => (each.kind === kind ? [each.value] : []));
-      nameAgain(step, id, identityOf(valuesOf));
+      nameAgain(step, id, identityOfFound(own));
       reopenRequest(step, id, 'residue_found');
     });
     return false;
@@ -61,13 +60,12 @@ async function proveUnnamed(context: JobContext, requests: readonly ErasureReque
   const { dataDir } = settings;
   intend(context, requests, 'mirror');
   const isPurged = await purgeDeleted(db, clock, signal);
-  const report = await scanner.scan(
+  const { files, bytes, unreadable, fencedFor } = await scanner.scan(
     { dataDir, phase: 'verify', subjects: [], fence: true, extraPaths: [] },
     { signal },
   );
-  const { files, bytes, unreadable } = report;
   const isWhole = isPurged && unreadable.length === 0;
-  const left = new Set(report.fencedFor.flatMap(({ requests: found }) => found));
+  const left = new Set(fencedFor.flatMap(({ requests: found }) => found));
   for (const request of requests) {
     if (!isWhole || left.has(request.id)) {
       callAttention(context, request, 'mirror', 'residue_found');

@@ -17,6 +17,7 @@ import { listStandingManifests, type Difference } from '../bound/differences.ts'
 import { isFenceBehind, type Found } from '../bound/find-unbound.ts';
 import { countParts } from '../bound/compare.ts';
 import { isFencedSince, writeAgain } from '../projection.ts';
+import { identifiersOf } from '../find/closure.ts';
 import { nameAgain, reopenRequest } from '../request/reopen.ts';
 import { together } from '../request/together.ts';
 
@@ -127,24 +128,18 @@ function restartElsewhere(db: Database, id: string, at: string): void {
 }
 
 /** The identifiers that were found of each request, with the texts that the mirror still has of the subject. */
-function nameFound(
-  db: Database,
-  found: readonly FencedIdentifier[],
-): Map<string, { identity: Identity; values: string[]; leftOut: number }> {
+function nameFound(db: Database, found: readonly FencedIdentifier[]) {
   const rows = new Map<string, Sighting[]>();
   const learn = (kind: IdentifierKind, value: string | null, row: Sighting): void => {
     if (value === null) return;
-    const known = rows.get(`${kind} ${value}`);
-    if (known) known.push(row);
-    else rows.set(`${kind} ${value}`, [row]);
+    const known = rows.get(`${kind} ${value}`) ?? [];
+    rows.set(`${kind} ${value}`, known);
+    known.push(row);
   };
   // Once for all requests: each of the two reads a whole table.
   const allFound = identityOfFound(found);
-  for (const row of findPersons(db, allFound)) {
-    learn('person_uuid', row.person_uuid, row);
-    learn('person_id', row.person_id, row);
-    for (const distinctId of row.distinct_ids) learn('distinct_id', distinctId, row);
-  }
+  for (const row of findPersons(db, allFound))
+    for (const { kind, value } of identifiersOf(row)) learn(kind, value, row);
   for (const row of findRecordings(db, allFound)) {
     learn('recording_id', row.recording_id, row);
     learn('person_uuid', row.person_uuid, row);
@@ -155,13 +150,12 @@ function nameFound(
       const about = [...new Set(own.flatMap(({ kind, value }) => rows.get(`${kind} ${value}`) ?? []))];
       const leftOut = about.reduce((sum, { left_out: left = 0 }) => sum + left, 0);
       const values = [...new Set(about.flatMap((row) => row.values))];
-      return [requestId, { identity: identityOfFound(own), values, leftOut }];
+      return [requestId, { identity: identityOfFound(own), values, leftOut }] as const;
     }),
   );
 }
 
-function identityOfFound(found: readonly FencedIdentifier[]): Identity {
-  const values = (kind: IdentifierKind): string[] =>
-    found.filter((identifier) => identifier.kind === kind).map(({ value }) => value);
-  return identityOf((kind) => [...new Set(values(kind))]);
+/** The identity of identifiers that were found. */
+export function identityOfFound(found: readonly FencedIdentifier[]): Identity {
+  return identityOf((kind) => [...new Set(found.flatMap((each) => (each.kind === kind ? each.value : [])))]);
 }
