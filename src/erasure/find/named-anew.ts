@@ -1,10 +1,9 @@
-import { emailKey } from '../../contract/email.ts';
 import { nobody } from '../../contract/identity.ts';
 import type { ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { givenKey, type Box, type GivenIdentifier } from '../request/box.ts';
 import type { ScopeContext } from './scope.ts';
 import { findShownEmails } from './seen-rows.ts';
-import { startIdentities } from './start-identities.ts';
+import { emailsOf, startIdentities } from './start-identities.ts';
 
 type Opened = { request: Pick<ErasureRequest, 'fencedAt'>; box: Pick<Box, 'given' | 'identity'> };
 
@@ -26,9 +25,9 @@ export async function findNamedAnew(
     ([key]) => requestsOf.get(key)?.every(({ request }) => request.fencedAt !== null) === true,
   );
   if (fenced.length === 0) return new Set();
-  const emails = fenced.flatMap(([, { kind, value }]) => (kind === 'email' ? emailKey(value) : []));
   const sought = fenced.map(([key, each]) => ({ id: key, given: [each], identity: nobody, shown: null }));
-  const starts = await startIdentities(context, sought, await findShownEmails(context, new Set(emails)));
+  const emails = new Set(emailsOf(fenced.map(([, each]) => each)));
+  const starts = await startIdentities(context, sought, await findShownEmails(context, emails));
   const isAnew = (key: string): boolean => {
     const own = new Set(requestsOf.get(key)?.flatMap(({ uuids }) => uuids));
     return starts.get(key)?.persons.some((uuid) => !own.has(uuid)) === true;

@@ -1,5 +1,4 @@
 import { pausing, type Pause } from '../../core/pausing.ts';
-import { emailKey } from '../../contract/email.ts';
 import { identifierKinds, nobody, partsOf, unionOf, type Identity, type Sighting } from '../../contract/identity.ts';
 import { findFormerUuids, findLostDistinctIds, findMemberships, findPersons } from '../../mirror/sightings.ts';
 import { findQuarantined, prepareNames, type QuarantinedSighting } from '../../mirror/quarantine.ts';
@@ -9,22 +8,16 @@ import type { Box } from '../request/box.ts';
 import { findNamelessRows, findShownEmails, holdersIn, seenIn, seenRows, type Seen } from './seen-rows.ts';
 import { closeIdentity, indexSightings, isNameless, type Closure, type LivingOthers } from './closure.ts';
 import { planSearchedTexts } from './searched-texts-plan.ts';
-import { startIdentities, type SoughtSubject, type Start } from './start-identities.ts';
+import { emailsOf, startIdentities, type SoughtSubject, type Start } from './start-identities.ts';
 
 /** A published file, and how many of its rows are about the subject or name it. */
 type FileHit = Pick<FoundPart, 'dataset' | 'snapshotId' | 'name'> & { rows: number };
 
 /** Where a subject is, in all that is held. */
-export type Scope = {
+export type Scope = Pick<Start, 'shown' | 'isAsked' | 'waitsFor'> & {
   /** The identifiers that the search began with. */
   start: Identity;
   identity: Identity;
-  /** How the service has shown the subject. */
-  shown: Start['shown'];
-  /** Whether the service has been asked. */
-  isAsked: boolean;
-  /** Why the service gave no answer; null where it did. */
-  waitsFor: Start['waitsFor'];
   /** Whether mirror, files or service know the subject. */
   isFound: boolean;
   /** Some identifier is also a living person's, or may be. */
@@ -189,14 +182,11 @@ function scopeOf(
   const keys = quarantined.flatMap(({ sure, rowId }) => (isNameless(sure) ? rowId : []));
   const identity = unionOf([closed, { ...nobody, distinct_id: keys }]);
   const texts = planSearchedTexts(identity, places, quarantined);
-  const kept = new Set(places.flatMap((row) => row.kept ?? []));
-  // The same row can stand in the mirror, in several files, and at the service: what is left out of it counts once.
-  const cut = new Map(
-    places.map(({ kept: of, values, left_out: left = 0 }) => [of ?? values.join('\0'), of ? 0 : left]),
+  // Rows can have their texts in common, and the same row can stand in the mirror, in several files, and at the service: what is left
+  // out of it counts once.
+  const dropped = new Map(
+    places.map(({ kept, values, left_out: left = 0 }) => [kept ?? values.join('\0'), kept?.dropped() ?? left]),
   );
-  const dropped =
-    [...kept].reduce((sum, { dropped: count }) => sum + count(), 0) +
-    [...cut.values()].reduce((sum, left) => sum + left, 0);
   return {
     start: start.identity,
     identity,
@@ -213,7 +203,7 @@ function scopeOf(
     files: [...files.values()],
     memberships,
     values: texts.values,
-    leftOut: texts.leftOut + dropped,
+    leftOut: [...dropped.values()].reduce((sum, left) => sum + left, texts.leftOut),
     // A person that came back has a later time: the newest life counts.
     createdAt:
       persons
@@ -243,10 +233,6 @@ function livingOthers(
     ownerOf: (distinctId) => owners.get(distinctId),
     holdersOf: (email) => holders.get(email) ?? [],
   };
-}
-
-function emailsOf(given: SoughtSubject['given']): string[] {
-  return given.flatMap(({ kind, value }) => (kind === 'email' ? emailKey(value) : []));
 }
 
 function sizeOf(identity: Identity): number {

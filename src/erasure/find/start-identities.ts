@@ -37,6 +37,7 @@ export type Start = {
   identity: Identity;
   shown: Sighting[];
   isOld: boolean;
+  /** Whether the service has been asked. */
   isAsked: boolean;
   /** Why the service gave no answer; null where it did. */
   waitsFor: WaitReason | null;
@@ -88,7 +89,8 @@ export async function startIdentities(
   const ownersOf = findOwners(db, answers, rowsOf);
   const starts = await inBatches(answers, { atOnce }, async ({ id, given, identity, isOld, isAsked, ...answer }) => {
     const owners = given.flatMap((each) => ownersOf(each).map((owner) => ({ owner, given: each })));
-    const nameless = unionOf(given.map((each) => namelessOf(each, rowsOf)));
+    // What rows without a uuid show with an e-mail address.
+    const nameless = unionOf(emailsOf(given).flatMap((email) => (rowsOf.get(email) ?? []).map(identityOfNameless)));
     const others = owners.filter(({ owner }) => !identity.person_uuid.includes(owner.person_uuid));
     const looks: MirroredOwner[] = [];
     for (const { owner, given: each } of others) {
@@ -143,9 +145,9 @@ function findOwners(
   };
 }
 
-/** What rows without a uuid show with an e-mail address. */
-function namelessOf({ kind, value }: GivenIdentifier, rowsOf: EmailRows): Identity {
-  return kind === 'email' ? unionOf((rowsOf.get(emailKey(value)) ?? []).map(identityOfNameless)) : nobody;
+/** The e-mail addresses among given identifiers, as `emailKey` spells them. */
+export function emailsOf(given: readonly GivenIdentifier[]): string[] {
+  return given.flatMap(({ kind, value }) => (kind === 'email' ? emailKey(value) : []));
 }
 
 function identityOfNameless(row: Sighting): Identity {
