@@ -1,9 +1,10 @@
-import { closeSync, createReadStream, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { createReadStream, fstatSync, readFileSync, readSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { AppError } from '../../core/errors.ts';
 import { readWholeFile, wholeFileBytesMax } from '../../core/folder.ts';
 import { readJson } from '../../core/exact-json.ts';
+import { openFile } from '../../core/open-file.ts';
 import type { Database } from '../../mirror/database.ts';
 import { readEveryRow } from '../../mirror/read-rows.ts';
 import { publishedFileAt, publishedFilesIn } from '../../snapshot/published-files.ts';
@@ -175,13 +176,10 @@ function tooLong(what: string, bytesMax: number): AppError {
 
 /** Decodes one line of a JSON lines file. Throws `storage` when it is not JSON. */
 export function decodeJsonLine(place: string, line: string, judge: RowJudge): void {
-  if (line !== '') judge.takeJson(place, parse(line), false);
-}
-
-function parse(text: string): unknown {
-  const value = readJson(text);
+  if (line === '') return;
+  const value = readJson(line);
   if (value === undefined) throw notJson();
-  return value;
+  judge.takeJson(place, value, false);
 }
 
 function notJson(): AppError {
@@ -190,17 +188,13 @@ function notJson(): AppError {
 
 /** The footer of a Parquet file, and the size of the file. */
 function readFooter(path: string): { footer: Buffer; size: number } {
-  const descriptor = openSync(path, 'r');
-  try {
-    const { size } = fstatSync(descriptor);
-    const end = Buffer.alloc(8);
-    if (size < magicBytes) return { footer: Buffer.alloc(0), size };
-    readSync(descriptor, end, 0, 8, size - 8);
-    const length = Math.min(end.readUInt32LE(0), size - magicBytes, footerBytesMax);
-    const footer = Buffer.alloc(length);
-    readSync(descriptor, footer, 0, length, size - 8 - length);
-    return { footer, size };
-  } finally {
-    closeSync(descriptor);
-  }
+  using file = openFile(path, 'r');
+  const { size } = fstatSync(file.descriptor);
+  const end = Buffer.alloc(8);
+  if (size < magicBytes) return { footer: Buffer.alloc(0), size };
+  readSync(file.descriptor, end, 0, 8, size - 8);
+  const length = Math.min(end.readUInt32LE(0), size - magicBytes, footerBytesMax);
+  const footer = Buffer.alloc(length);
+  readSync(file.descriptor, footer, 0, length, size - 8 - length);
+  return { footer, size };
 }

@@ -162,20 +162,14 @@ export function identifiersInPlace(
   deletedFrom?: unknown,
 ): Identifier[] {
   if (column === findDataset(dataset)?.embeddedPerson) return embeddedIdentifiers(value);
-  if (column === 'key' && (dataset === 'changes' || dataset === 'deletions'))
-    return keyIdentifiers(String(deletedFrom), value);
-  const kind = columnKinds.get(dataset)?.get(column);
+  const isFeedKey = column === 'key' && (dataset === 'changes' || dataset === 'deletions');
+  const kind = isFeedKey ? keyKind(String(deletedFrom)) : columnKinds.get(dataset)?.get(column);
+  // No row can have such a key, or the column is free text.
   if (kind === undefined) return [];
   // A column of the mirror holds its list as JSON.
   return column === findDataset(dataset)?.heldIds?.name && typeof value === 'string'
     ? identifiersOf(kind, readJson(value, parseExactJson))
     : identifiersOf(kind, value);
-}
-
-/** The identifier that a key of a dataset's rows is; none for a key that no row can have. */
-function keyIdentifiers(dataset: string, key: unknown): Identifier[] {
-  const kind = keyKind(dataset);
-  return kind === undefined ? [] : identifiersOf(kind, key);
 }
 
 function embeddedIdentifiers(value: unknown): Identifier[] {

@@ -69,10 +69,16 @@ const oneOf =
   (value) =>
     words.some((word) => word === value);
 
+const jsonOf =
+  (isGood: Conforms): Conforms =>
+  (value) =>
+    typeof value === 'string' && holdsOnly(readJson(value), isGood);
+
 /** What the columns of this program's own tables hold when all is right. Their other columns may hold anything. */
 const knownColumns: Readonly<Record<string, Readonly<Record<string, Conforms>>>> = {
-  runs: { counts: areCounts },
-  passes: { plan: isPlan },
+  // Numbers, under names that jobs give them; and the plan of a walk. Neither holds anything of a person.
+  runs: { counts: jsonOf((one) => typeof one === 'number') },
+  passes: { plan: jsonOf((one) => typeof one === 'number' || one === 'auto' || one === null) },
   history: { day: isDay, series: oneOf(historySeries), value: isCount },
   fence: { request_id: isId },
   box_parts: { request_id: isId },
@@ -110,19 +116,6 @@ function isDay(value: unknown): boolean {
 
 function isCount(value: unknown): boolean {
   return typeof value === 'number' || typeof value === 'bigint';
-}
-
-/** Whether a value holds only numbers, under names that jobs give them. */
-function areCounts(value: unknown): boolean {
-  return typeof value === 'string' && holdsOnly(readJson(value), (one) => typeof one === 'number');
-}
-
-/** Whether a value is the plan of a walk. Such a plan holds nothing of a person. */
-function isPlan(value: unknown): boolean {
-  return (
-    typeof value === 'string' &&
-    holdsOnly(readJson(value), (one) => typeof one === 'number' || one === 'auto' || one === null)
-  );
 }
 
 /** Whether a value is an object, nested or not, whose names look like this program's names and whose values are all good. */

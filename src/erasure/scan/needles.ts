@@ -150,10 +150,7 @@ function* spread(count: number, step: number): Generator<number> {
 }
 
 /** The owners of shingles, in lists of numbers. All owners of a subject are added before those of the next subject. */
-function createOwners(capacity: number): {
-  add: (shingle: number, subject: number, encoding: Encoding) => void;
-  of: (shingle: number) => Generator<Owner>;
-} {
+function createOwners(capacity: number) {
   // The newest owner of a shingle, and the owner before each; 0 is none.
   const latest = new Int32Array(capacity);
   let before = new Int32Array(capacity + 1);
@@ -166,7 +163,7 @@ function createOwners(capacity: number): {
   }
   return {
     of,
-    add: (shingle, subject, encoding) => {
+    add: (shingle: number, subject: number, encoding: Encoding): void => {
       const known = latest[shingle] ?? 0;
       // The same bytes can stand in two forms or two texts of a subject: they are searched for once.
       if (known !== 0 && subjectAt(known) === subject) return;

@@ -65,10 +65,7 @@ export function createSharedText({ edges, edgesOf, search, isFeedKey }: Needles)
  * Writes rows into one buffer, since writing value by value would cost more than the search. Texts stand side by side, as
  * SQLite stores a row, so that a shingle can begin in one text and end in the next. Null, 0 and 1 take no room there.
  */
-function batchRows(write: (bytes: Uint8Array) => void): {
-  take: (values: readonly unknown[]) => void;
-  flush: () => void;
-} {
+function batchRows(write: (bytes: Uint8Array) => void) {
   const batch = Buffer.alloc(batchBytes);
   let used = 0;
   const flush = (): void => {
@@ -92,7 +89,7 @@ function batchRows(write: (bytes: Uint8Array) => void): {
   };
   return {
     flush,
-    take: (values) => {
+    take: (values: readonly unknown[]): void => {
       for (const value of values) takeValue(value);
       takeText(separator);
     },
