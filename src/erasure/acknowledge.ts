@@ -69,12 +69,9 @@ export function countUnacknowledged(histories: Iterable<RequestHistory>, nowMs: 
 export function acknowledgeRequest(
   context: StepContext & { settings: { dataDir: string; export: Pick<Settings['export'], 'consumers'> } },
   idOrPrefix: string,
-  {
-    consumer,
-    note,
-    attestation,
-  }: { consumer: string; note?: string | undefined; attestation?: Attestation | undefined },
+  told: { consumer: string; note?: string | undefined; attestation?: Attestation | undefined },
 ): { id: string } {
+  const { consumer, note, attestation } = told;
   requireReferences({ note });
   const { db, ledger, settings } = context;
   const { consumers } = settings.export;
@@ -98,19 +95,13 @@ export function acknowledgeRequest(
   const known = history.acknowledged.get(consumer);
   const seen = attestation?.seen;
   const last = seen && known?.seen[seen.assurance];
+  const { generation } = history;
   // What a certificate no longer names is written down only where other tables are covered: there can be a load an hour.
-  const isCertified = history.certified.some(({ generation }) => generation === history.generation);
+  const isCertified = history.certified.some((each) => each.generation === generation);
   const isSame = isDeepStrictEqual(last, { ...seen, at: last?.at });
   if (known && (!seen || isSame || (isCertified && last?.tables.join() === seen.tables.join()))) return { id };
   const mac = note === undefined ? {} : { note: reasonMac(settings.dataDir, boxKeyName, note) };
-  record(context, {
-    type: 'acknowledged',
-    request: id,
-    generation: history.generation,
-    consumer,
-    ...mac,
-    ...(seen && { seen }),
-  });
+  record(context, { type: 'acknowledged', request: id, generation, consumer, ...mac, ...(seen && { seen }) });
   return { id };
 }
 

@@ -22,19 +22,15 @@ export async function eraseCopies(context: JobContext): Promise<void> {
   const ready = beginAt(context, 'copies');
   if (ready.length === 0) return;
   const found = await lookAtCopies(context, remote);
-  await eachTogether(context, ready, (own, each) => {
+  await eachTogether(context, ready, (own, { request, target }) => {
     if ('reason' in found) {
-      callAttentionOnce(own, each.request, each.target, found.reason);
-      if (found.until) note(own, each.request, 'copies', { notBefore: found.until });
+      callAttentionOnce(own, request, target, found.reason);
+      if (found.until) note(own, request, 'copies', { notBefore: found.until });
       return;
     }
-    const machines = machinesSince(own.ledger(), each.request.id);
+    const machines = machinesSince(own.ledger(), request.id);
     const assurance = found.isForgotten ? 'not_verifiable' : 'observed';
-    settle(own, [each.request], 'copies', {
-      result: 'absent',
-      assurance,
-      ...(machines.length > 0 ? { machines } : {}),
-    });
+    settle(own, [request], 'copies', { result: 'absent', assurance, ...(machines.length > 0 ? { machines } : {}) });
   });
 }
 
@@ -62,9 +58,6 @@ async function lookAtCopies(
 function machinesSince({ holders, histories }: Pick<Ledger, 'holders' | 'histories'>, id: string): string[] {
   const all = holders();
   const received = histories.of(id)?.received.entry ?? 0;
-  const first = Math.max(
-    0,
-    all.findLastIndex(({ seq }) => seq < received),
-  );
-  return [...new Set(all.slice(first).map(({ machine }) => machine))].slice(-1000);
+  const last = all.findLastIndex(({ seq }) => seq < received);
+  return [...new Set(all.slice(Math.max(0, last)).map(({ machine }) => machine))].slice(-1000);
 }

@@ -23,17 +23,12 @@ export function lifeEndsAtMs({ lifeFrom }: Pick<ErasureRequest, 'lifeFrom'>, day
 
 type SettledTarget = { target: Target; result: TargetResult; assurance: Assurance };
 
-type LifeFacts = Pick<
-  ErasureRequest,
-  'lifeFrom' | 'generation' | 'fencedAt' | 'verifiedAt' | 'certifiedAt' | 'sealedAt'
->;
-
 /**
  * Decides by age: identifiers are kept for `daysMax` (`lifeEndsAtMs`). A target unproved by then is not called reached. `nowMs`
  * is a time on which both clocks agree.
  */
 export function planLife(
-  request: LifeFacts,
+  request: Pick<ErasureRequest, 'lifeFrom' | 'generation' | 'fencedAt' | 'verifiedAt' | 'certifiedAt' | 'sealedAt'>,
   targets: readonly Pick<ErasureTarget, 'target' | 'status' | 'seenAt' | 'reason'>[],
   { nowMs, daysMax }: { nowMs: number; daysMax: number },
 ): LifeStep {

@@ -18,10 +18,7 @@ export function reopenRequest(context: StepContext, id: string, reason: Attentio
 }
 
 /** The generation in which a request is opened again, and whether it was begun, and nothing has come of it yet. */
-function nextGeneration(
-  context: StepContext,
-  id: string,
-): { generation: number; isBegun: boolean; isUnnamed: boolean } {
+function nextGeneration(context: StepContext, id: string) {
   const history = context.ledger().histories.of(id);
   if (!history) throw new Error('a request that the ledger does not have');
   const { generation, fence, reopened, verified, certified, sealed, isUnnamed } = history;
