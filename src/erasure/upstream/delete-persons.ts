@@ -83,10 +83,9 @@ export async function deleteOneByOne(
   deletions: readonly Deletion[],
   sent: SentNow,
 ): Promise<void> {
-  const byId = new Map(deletions.map((each) => [each.subject.id, each.living]));
-  const subjects = deletions.map(({ subject }) => subject);
-  await eachSubject(context, subjects, target, async (subject) => {
-    for (const person of byId.get(subject.id) ?? []) if (!(await deleteOne(context, subject, person, sent))) return;
+  const refs = deletions.map(({ subject, living }) => ({ id: subject.id, subject, living }));
+  await eachSubject(context, refs, target, async ({ subject, living }) => {
+    for (const person of living) if (!(await deleteOne(context, subject, person, sent))) return;
   });
 }
 
@@ -112,11 +111,10 @@ async function deleteOne(
       }),
     );
   };
-  const withRecordings = await deletesRecordings(context);
-  let reply = await send(withRecordings);
-  let isWithRecordings = withRecordings;
+  let isWithRecordings = await deletesRecordings(context);
+  let reply = await send(isWithRecordings);
   // A service that does not know the parameter may refuse it. It is no reason to keep the person.
-  if (withRecordings && 'failed' in reply && reply.failed === 'refused') {
+  if (isWithRecordings && 'failed' in reply && reply.failed === 'refused') {
     isWithRecordings = false;
     reply = await send(false);
   }
