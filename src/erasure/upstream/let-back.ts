@@ -23,11 +23,14 @@ const shownAgain = 'the service shows the row again';
 /** How many rows that were taken for deleted at the service are let in again, and how many that it lists stay out. */
 export type LetBack = { letIn: number; staysOut: number };
 
-/** Asks the service once more for rows that it had said to be gone. Resolves to what it says, by key: `unknown` counts for nothing. */
+/** What the service says of rows that it had said to be gone, by key. `unknown` counts for nothing. */
+type Told = ReadonlyMap<string, 'alive' | 'merged' | 'gone' | 'unknown'>;
+
+/** Asks the service once more for such rows. */
 type AskAgain = (
   dataset: PagedDataset,
   rows: readonly { key: string; id: string | null; distinctIds: readonly string[]; createdAt: string | null }[],
-) => Promise<ReadonlyMap<string, 'alive' | 'merged' | 'gone' | 'unknown'>>;
+) => Promise<Told>;
 
 /**
  * Gives up the requests for deletions at the service whose row is there again before anything was done for them: a page has shown
@@ -35,7 +38,7 @@ type AskAgain = (
  * confirm so waits. `askAgain`: null where there is no service. Returns how many are given up.
  */
 export async function giveUpShown(context: JobContext, askAgain: AskAgain | null): Promise<number> {
-  const { db, service, clock, settings, signal } = context;
+  const { db, clock, settings } = context;
   const collectMs = settings.deletions.collectHours * 3_600_000;
   const later = new Set(collected(listRequests(db, 'open'), clock.now(), collectMs).map(({ id }) => id));
   const isUnfenced = ({ origin, fencedAt, generation }: ErasureRequest): boolean =>
@@ -47,41 +50,48 @@ export async function giveUpShown(context: JobContext, askAgain: AskAgain | null
     const rows = opened.flatMap(({ request, box: { given, identity, createdAt } }) => {
       const [subject] = given;
       if (!subject || (subject.kind === 'recording') !== (dataset === 'recordings')) return [];
-      const {
-        person_id: [id = null],
-        distinct_id: distinctIds,
-      } = identity;
-      return { request, key: subject.value, id, distinctIds, createdAt };
+      const [id = null] = identity.person_id;
+      const isListed = findRowKey(subject.value) !== undefined;
+      return { request, key: subject.value, id, distinctIds: identity.distinct_id, createdAt, isListed };
     });
-    const listed = rows.filter(({ key }) => findRowKey(key) !== undefined);
-    const due = rows.filter(
-      (row) => !listed.includes(row) && row.request.state !== 'held' && !later.has(row.request.id),
-    );
-    let waitsFor: WaitReason = askAgain ? 'service_unusable' : 'no_service';
-    const fail = (error: unknown): void => {
-      waitsFor = waitReasonOf(error);
-    };
-    const isThere =
-      service !== null &&
-      due.length > 0 &&
-      (await askPatiently(context, service, (own) => askForProject(service, dataset, own.signal), fail)) !== null;
-    const told = isThere
-      ? await askAgain?.(dataset, due).catch((error: unknown) => {
-          signal.throwIfAborted();
-          if (!(error instanceof AppError)) throw error;
-          fail(error);
-        })
-      : undefined;
-    const isShown = ({ key }: { key: string }): boolean => ['alive', 'merged'].includes(told?.get(key) ?? 'unknown');
-    const shown = [...listed, ...due.filter(isShown)];
+    const due = rows.filter(({ request: { id, state }, isListed }) => !isListed && state !== 'held' && !later.has(id));
+    const { told, waitsFor } = await askFirst(context, due.length > 0 ? askAgain : null, dataset, due);
+    const isShown = ({ key, isListed }: (typeof rows)[number]): boolean =>
+      isListed || ['alive', 'merged'].includes(told.get(key) ?? 'unknown');
+    const shown = rows.filter(isShown);
     together(context, (own) => {
       for (const { request } of shown) cancelRequest(own, request.id);
-      for (const { request, key } of due)
-        if (!isShown({ key })) noteWait(own, request.id, told?.get(key) === 'gone' ? null : waitsFor);
+      for (const row of due)
+        if (!isShown(row)) noteWait(own, row.request.id, told.get(row.key) === 'gone' ? null : waitsFor);
     });
     givenUp += shown.length;
   }
   return givenUp;
+}
+
+/** What the service says of rows, once it answers at all; and why a deletion waits of which it says nothing. */
+async function askFirst(
+  context: JobContext,
+  askAgain: AskAgain | null,
+  ...rows: Parameters<AskAgain>
+): Promise<{ told: Told; waitsFor: WaitReason }> {
+  const { service, signal } = context;
+  let told: Told = new Map();
+  let waitsFor: WaitReason = service ? 'service_unusable' : 'no_service';
+  const fail = (error: unknown): void => {
+    waitsFor = waitReasonOf(error);
+  };
+  if (!service || !askAgain) return { told, waitsFor };
+  const ask = ({ signal: patience }: JobContext): Promise<void> => askForProject(service, rows[0], patience);
+  if ((await askPatiently(context, service, ask, fail)) === null) return { told, waitsFor };
+  try {
+    told = await askAgain(...rows);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AppError)) throw error;
+    fail(error);
+  }
+  return { told, waitsFor };
 }
 
 /**
