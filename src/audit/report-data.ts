@@ -161,7 +161,6 @@ export function gatherReport(
   };
 }
 
-/** Says so where the mirror has nothing of a fence that stands by the ledger. `audit verify` compares each of its entries. */
 /** How requests for access stand at a time. */
 function accessOf(histories: readonly RequestHistory[], at: string): AuditReport['access'] {
   const count = (which: (history: RequestHistory) => boolean): number => histories.filter(which).length;
@@ -176,6 +175,7 @@ function accessOf(histories: readonly RequestHistory[], at: string): AuditReport
   };
 }
 
+/** Says so where the mirror has nothing of a fence that stands by the ledger. `audit verify` compares each of its entries. */
 function emptiedFence(db: Database, { request, fence, isReadmitted }: RequestHistory): string[] {
   if (fence === null || fence.entries === 0 || isReadmitted || readFenceUse(db, request).entries > 0) return [];
   return [`mirror.db, table fence: it has no entry of request ${request}; the ledger says ${fence.entries}`];
