@@ -67,6 +67,27 @@ async function requestsNow(): Promise<Listed[]> {
   return (jsonOf(await run(['erase', 'list', '--all', '--json'])) as { requests: Listed[] }).requests;
 }
 
+describe('a deletion at the service', () => {
+  it('is told while it waits: for others, for an answer, and when it is carried out', async () => {
+    const { uuid } = personAt(90);
+    const { sandbox } = workspace;
+    asked.add(uuid);
+    sandbox.act({ do: 'delete', uuid });
+    await run(['sync']);
+    const collected = await run(['reconcile']);
+    expect(collected.stdout).toMatch(/1 {2}deleted at the service: erased together, within 24 hours/);
+    sandbox.act({ do: 'set_project', vanished: true });
+    const waiting = await run(['reconcile', '--set', 'deletions.collectHours=0']);
+    sandbox.act({ do: 'set_project', vanished: false });
+    expect([waiting.code, waiting.stdout]).toEqual([
+      4,
+      expect.stringMatching(/1 {2}calls for attention: `erase list`/),
+    ]);
+    const erased = await run(['reconcile', '--set', 'deletions.collectHours=0']);
+    expect([erased.code, erased.stdout]).toEqual([0, expect.stringMatching(/1 {2}fenced and taken out of the mirror/)]);
+  });
+});
+
 describe('erase add', () => {
   it('says who is not known, by line, and takes the others', async () => {
     const { uuid } = personAt(4);

@@ -140,7 +140,7 @@ function erasurePlanText({ requests, files, searched, upstream, collected, feedE
 type Lasting = { erasure: { maxRequestDays: number }; deletions: { collectHours: number } };
 
 function resultText(result: ReconcileJobResult, settings: Lasting): string {
-  const { replayed, mended, lost, erasure, absence, listedAgain, plan, bucket, catalog, clock } = result;
+  const { replayed, mended, lost, erasure, absence, listedAgain, bucket, catalog, clock } = result;
   const texts = [
     ...mended.map((sentence) => `mended: ${sentence}\n`),
     replayed === null
@@ -149,7 +149,7 @@ function resultText(result: ReconcileJobResult, settings: Lasting): string {
     lost.length === 0
       ? ''
       : `LOST: this mirror is older than these requests, and only the lost mirror named their persons. Add them again:\n${lost.map((id) => `  ${id}\n`).join('')}`,
-    plan.erasure.requests.length + erasure.collected + erasure.fenced === 0 ? '' : erasureText(erasure, settings),
+    erasureText(erasure, settings),
     absenceText(absence),
     listedAgainText(listedAgain),
     bucketText(bucket),
@@ -198,5 +198,5 @@ function erasureText(
     ],
   ];
   const done = lines.filter(([count]) => count > 0);
-  return formatTable(['erasure', ''], done);
+  return done.length === 0 ? '' : formatTable(['erasure', ''], done);
 }
