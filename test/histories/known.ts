@@ -24,6 +24,19 @@ export const knownLive: Readonly<Record<string, Move[]>> = {
 
 /** Histories of a service as documented that once broke a promise, by what was wrong. */
 export const known: Readonly<Record<string, Move[]>> = {
+  'a request that stands keeps a distinct id out of a person who was let in again': [
+    { do: 'split', who: 4, isOld: false },
+    sync,
+    { do: 'request', who: 5, by: 'email', kill: null },
+    reconcile,
+    { do: 'pass', days: 8 },
+    reconcile,
+    { do: 'log in', who: 2, into: 0 },
+    request(3),
+    reconcile,
+    { do: 'readmit', nth: 0 },
+    { do: 'event', who: 2, lateHours: 0 },
+  ],
   'a person whom the service had again was erased as deleted, once the deletion had waited for others': [
     sync,
     { do: 'move person', who: 1 },

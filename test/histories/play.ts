@@ -179,11 +179,17 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
   request: (world, move) => request(world, move),
   approve: (world) => command(world, ['erase', 'approve', '--all']),
   cancel: (world, move) => decide(world, move, (asked) => [asked]),
-  // Who is let in again is let in again by each request that names the same. What others say of who was split off is not judged.
+  // Who is let in again is let in again by each request that names the same, unless the command says of one that it stands, and it
+  // is about somebody else. What others say of who was split off is not judged.
   readmit: (world, move) =>
-    decide(world, move, (asked) => {
+    decide(world, move, (asked, done) => {
       for (const other of world.asked) other.isForgotten ||= meansSame(world, other, asked);
-      return world.asked.filter((other) => namesSame(other, asked));
+      const { fenced_by_others: standing } = jsonOf(done) as { fenced_by_others: string[] };
+      const stands = ({ ids, people }: Asked): boolean =>
+        ids.some((id) => standing.includes(id)) && !people.some((each) => asked.people.includes(each));
+      // It keeps out a distinct id, and not the person.
+      for (const { names } of world.asked.filter(stands)) for (const name of asked.names) names.delete(name);
+      return world.asked.filter((other) => namesSame(other, asked) && !stands(other));
     }),
   'rotate key': (world) => command(world, ['audit', 'rotate-key']),
   drill: (world, { kill }) => command(world, ['erase', 'drill'], kill),
@@ -282,13 +288,13 @@ function emailIn(properties: string): string | undefined {
 async function decide(
   world: World,
   { do: what, nth }: Extract<Move, { do: 'cancel' | 'readmit' }>,
-  voided: (asked: Asked) => readonly Asked[],
+  voided: (asked: Asked, done: Done) => readonly Asked[],
 ): Promise<void> {
   const asked = nthOf(world.asked, nth);
   const id = asked?.ids[0];
   if (!asked || id === undefined) return;
   const done = await command(world, ['erase', what, id, ...(what === 'readmit' ? ['--reason', 'TICKET-1'] : [])]);
-  if (done.code === 0) for (const each of voided(asked)) each.isVoid = true;
+  if (done.code === 0) for (const each of voided(asked, done)) each.isVoid = true;
 }
 
 function namesSame(a: Asked, b: Asked): boolean {
