@@ -51,9 +51,10 @@ export function planPerson(
     return { do: 'call', reason: 'distinct_id_elsewhere', holders: standing.map(({ uuid }) => uuid).toSorted() };
   if (living.size === 0) {
     // Lists without the person are enough only after the service has accepted the deletion.
-    if (!isAskedById && (status !== 'waiting' || holders.length > 0)) return { do: 'call', reason: 'outcome_unknown' };
-    if (attempts === 0) return { do: 'settle', result: 'already_absent' };
-    return confirmations + 1 < limits.confirmations ? { do: 'confirm' } : { do: 'settle', result: 'deleted' };
+    if (!isAskedById && (attempts === 0 || status !== 'waiting' || holders.length > 0))
+      return { do: 'call', reason: 'outcome_unknown' };
+    if (confirmations + 1 < limits.confirmations) return { do: 'confirm' };
+    return { do: 'settle', result: attempts === 0 ? 'already_absent' : 'deleted' };
   }
   const present = [...living.values()].toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1));
   // Later events bring a deleted person back under its uuid: deleting it again would never end.

@@ -180,8 +180,9 @@ function takeStep(
   );
   switch (step.do) {
     case 'delete':
-      // A person that is created after these has come back.
+      // A person that is created after these has come back. What was gone before, and is there again, is not confirmed.
       note(context, subject, target, {
+        confirmations: 0,
         sentCreatedAt: latestOf([known.createdAt, ...step.living.map(({ createdAt }) => createdAt)]),
       });
       // It was not taken in the company of others, and not once more: one of them may be why.

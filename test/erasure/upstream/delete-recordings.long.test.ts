@@ -12,7 +12,7 @@ const idsIn = (world: World): string[] =>
     .page({ limit: 1000, offset: 0 })
     .documents.map((document) => (JSON.parse(document) as { id: string }).id);
 
-/** A live service, and a request for somebody who is gone there already, with so many recordings that are left. */
+/** A live service, and a request for somebody who is gone there already, as it has said once, with so many recordings that are left. */
 async function openLeft(count: number, live: Partial<LiveOptions> = {}, recordings = 60) {
   const world = await openUpstreamWorld({ profile: 'live', deleteRecordings: 'auto', recordings, live });
   const person = world.person(0);
@@ -22,7 +22,10 @@ async function openLeft(count: number, live: Partial<LiveOptions> = {}, recordin
   const of = (recording_id: string[]) => ({ ...request, identity: { ...request.identity, recording_id } });
   const sent = (): string[] => world.changes().filter((line) => line.startsWith('DELETE /session_recordings/'));
   const many = (): number => world.asked.filter((line) => line.startsWith('POST /session_recordings/')).length;
-  return { world, ids, of, subject: of(ids), sent, many };
+  const subject = of(ids);
+  await world.advance([subject]);
+  world.pass(300);
+  return { world, ids, of, subject, sent, many };
 }
 
 async function advanceTwice(world: World, subject: Subject): Promise<void> {
@@ -95,7 +98,8 @@ describe('recordings that a live service deletes by their ids', () => {
     const other = { ...of(ids.slice(4)), ...world.request([]) };
     const others = { ...other, identity: { ...of(ids.slice(4)).identity } };
     const subjects = [of(ids.slice(0, 4)), others];
-    await world.advance(subjects);
+    await world.advance([others]);
+    await world.advanceAfter(300, subjects);
     // Two subjects are asked about at once.
     expect(sent().length).toBeLessThanOrEqual(2);
     for (const subject of subjects) expect(world.target(subject, 'recordings').result).toBe('not_deletable_via_api');

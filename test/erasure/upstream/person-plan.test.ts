@@ -33,7 +33,8 @@ const elsewhere = (uuid: string) => ({ do: 'call', reason: 'distinct_id_elsewher
 it.each([
   ['deletes who is there, in the order of uuids', fresh, look(bob, ann), { do: 'delete', living: [ann, bob] }],
   ['deletes even who is newer than known, the first time', fresh, look(again), { do: 'delete', living: [again] }],
-  ['settles who was never there', fresh, look(), { do: 'settle', result: 'already_absent' }],
+  ['confirms who was never there', fresh, look(), { do: 'confirm' }],
+  ['settles who was never there', { ...fresh, confirmations: 1 }, look(), { do: 'settle', result: 'already_absent' }],
   ['confirms who is gone after an intent', intended, look(), { do: 'confirm' }],
   ['settles who is gone often enough', { ...accepted, confirmations: 1 }, look(), { do: 'settle', result: 'deleted' }],
   ['sends an unknown outcome again', intended, look(ann), { do: 'delete', living: [ann] }],

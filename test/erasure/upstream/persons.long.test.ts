@@ -60,6 +60,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     await world.advanceTwice(subjects);
     expect(world.changes()).toEqual([`DELETE /persons/${ref(person)}/?delete_events=true`]);
     expect(world.target(wide, 'person').result).toBe('deleted');
+    await world.advanceAfter(300, subjects);
     expect(world.target(narrow, 'person').result).toBe('already_absent');
     expect(world.target(narrow, 'events').result).toBe('kept');
     expect(world.sandbox.store.events.deletions()).toHaveLength(1);
@@ -108,10 +109,30 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     world.sandbox.act({ do: 'delete', uuid: person.uuid });
     const subject = world.request([person]);
     await world.advance([subject]);
+    expect(world.target(subject, 'person')).toMatchObject({ result: null, confirmations: 1 });
+    await world.advanceAfter(300, [subject]);
     expect(world.changes()).toEqual([]);
     expect(world.ledger.of('person')).toEqual(['result already_absent']);
     expect(world.target(subject, 'person').assurance).toBe('observed');
     expect(world.target(subject, 'events')).toMatchObject({ result: 'not_verifiable', assurance: 'not_verifiable' });
+  });
+
+  it('that is there again after one answer that it is not is deleted, and confirmed from the beginning', async () => {
+    const { world, person, subject } = await openAsked({ profile });
+    world.intercept((request, send) => {
+      if (request.path.includes('distinct_id=')) return Promise.resolve(answer(200, '{"results":[]}'));
+      return request.path.includes(`/persons/${ref(person)}/`) || request.path.includes(`/persons/${person.uuid}/`)
+        ? Promise.resolve(answer(404))
+        : send();
+    });
+    await world.advance([subject]);
+    expect(world.target(subject, 'person')).toMatchObject({ result: null, attempts: 0, confirmations: 1 });
+    world.heal();
+    await world.advanceAfter(300, [subject]);
+    expect(world.sandbox.store.persons.find(person.id)).toBeUndefined();
+    expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', attempts: 1, confirmations: 1 });
+    await world.advanceAfter(300, [subject]);
+    expect(world.target(subject, 'person').result).toBe('deleted');
   });
 
   it('whose distinct id somebody else has now is for somebody to look at', async () => {
