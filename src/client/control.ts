@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { isJsonObject } from '../core/exact-json.ts';
+import { extraQueryOf, type ListQueries } from '../config/settings.ts';
 import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import { personParams } from '../contract/endpoints.ts';
 import { hasRoute } from '../contract/identity.ts';
@@ -18,24 +19,26 @@ export type Control = (dataset: PagedDataset) => Promise<void>;
 const listedMax = 40;
 const triesMax = 3;
 
-/** Prepares the proof for one run. */
-export function controlOf(service: Service, signal: AbortSignal, random: () => number = Math.random): Control {
+type ControlParts = { service: Service; settings: ListQueries; signal: AbortSignal };
+
+/** Prepares the proof for one run. It lists what a pass lists: without its query, a live service shows the last days only. */
+export function controlOf(parts: ControlParts, random: () => number = Math.random): Control {
   const proofs = new Map<PagedDataset, Promise<void>>();
   return async (dataset) => {
-    const proof = proofs.get(dataset) ?? prove(service, dataset, signal, random);
+    const proof = proofs.get(dataset) ?? prove(parts, dataset, random);
     proofs.set(dataset, proof);
     await proof;
   };
 }
 
 async function prove(
-  service: Service,
+  { service, settings, signal }: ControlParts,
   dataset: PagedDataset,
-  signal: AbortSignal,
   random: () => number,
 ): Promise<void> {
   const query = { limit: listedMax, offset: 0 };
-  const { body } = await service.call(datasets[dataset].list, { query, priority: 'deletion', signal });
+  const extraQuery = extraQueryOf(settings, dataset);
+  const { body } = await service.call(datasets[dataset].list, { query, extraQuery, priority: 'deletion', signal });
   const { results } = readEnvelope(body, rowsOfOneMax);
   const rows = results.filter(isJsonObject).filter(({ id, uuid }) => {
     return dataset === 'persons' ? typeof uuid === 'string' : typeof id === 'string' && hasRoute(id);

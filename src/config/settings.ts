@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { alertFormats } from './alert-kinds.ts';
 import { ConsumerName, MachineName, ReaderTable } from '../contract/names.ts';
 import { haveOwnKeys, Sender } from './sender.ts';
-import { datasets, mirroredDatasets } from '../contract/datasets.ts';
+import { datasets, mirroredDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { logLevels } from './log-levels.ts';
 import {
   anchor,
@@ -259,3 +259,11 @@ export function scheduleOf({
     anchor: audit.anchors.length > 0 ? schedule.anchor : null,
   };
 }
+
+/** What the settings add to the query of a list. */
+export function extraQueryOf({ recordings }: ListQueries, dataset: PagedDataset): ListQueries['recordings']['query'] {
+  return dataset === 'recordings' ? recordings.query : {};
+}
+
+/** The settings of which `extraQueryOf` tells. */
+export type ListQueries = { recordings: Pick<Settings['recordings'], 'query'> };

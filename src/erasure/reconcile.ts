@@ -157,7 +157,7 @@ export async function advanceUpstream(
     recordingCalls: { isMissing: false, isManyRefused: false },
     failed: [],
     wider: [],
-    control: controlOf(job.service, job.signal),
+    control: controlOf(job),
   };
   await advancePersons(context, subjects);
   await advanceEvents(context, subjects);

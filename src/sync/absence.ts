@@ -168,10 +168,11 @@ type AskParts = Pick<AbsenceParts, 'service' | 'settings' | 'signal'>;
  * Prepares the asking of one run. Answers come some at a time, each 404 held against a control. An error that may be about one row
  * alone is kept in `failures`, and the row's answer is `unknown`.
  */
-function prepareAsking({ service, settings, signal }: AskParts) {
+function prepareAsking(parts: AskParts) {
+  const { service, settings, signal } = parts;
   const failures: AppError[] = [];
   const batches = personBatches(service, signal);
-  const control = controlOf(service, signal);
+  const control = controlOf(parts);
   async function* answers<Row extends Sought>(
     dataset: PagedDataset,
     rows: readonly Row[],

@@ -2,7 +2,7 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { countText } from '../core/words.ts';
 import { datasets, type PagedDataset } from '../contract/datasets.ts';
-import type { Settings } from '../config/settings.ts';
+import { extraQueryOf } from '../config/settings.ts';
 import {
   findUnfinishedPass,
   finishPass,
@@ -121,12 +121,6 @@ function tooLargeAt(dataset: PagedDataset, { offset, limit }: Window, cause: App
       cause,
     },
   );
-}
-
-/** What the settings add to the query of a list. */
-export function extraQueryOf(settings: Settings, dataset: PagedDataset): Settings['recordings']['query'] {
-  const list = settings[dataset];
-  return 'query' in list ? list.query : {};
 }
 
 /** A pass ends incomplete if it has to go back to the start of its list more often than this. */

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { controlOf } from '../../src/client/control.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import type { PagedDataset } from '../../src/contract/datasets.ts';
 import type { Service } from '../../src/client/service.ts';
 import { AppError } from '../../src/core/errors.ts';
 
@@ -9,20 +11,24 @@ const uuidOf = (number: number): string => `00000000-0000-4000-8000-${String(num
 /** A service that lists persons 1 to 9, and answers by id as it is told; and what it was asked. */
 function serviceThat(byId: (id: number) => unknown, listed = [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
   const asked: unknown[] = [];
+  const queries: unknown[] = [];
   const service: Service = {
     requestCount: () => asked.length,
     call: async (name, args = {}) => {
       await Promise.resolve();
-      const { params } = args as { params?: { id: string } };
+      const { params, extraQuery } = args as { params?: { id: string }; extraQuery?: object };
       asked.push(params?.id ?? name);
+      queries.push(extraQuery);
       const results = listed.map((id) => ({ id, uuid: uuidOf(id) }));
       const body = params === undefined ? { next: null, results } : byId(Number(params.id));
       if (body instanceof AppError) throw body;
       return { status: 200, body, date: undefined };
     },
   };
-  const control = controlOf(service, new AbortController().signal, () => 0);
-  return { asked, prove: () => control('persons') };
+  const { signal } = new AbortController();
+  const { settings } = loadSettings({}, { set: [{ path: 'recordings.query', value: { date_from: '-30d' } }] });
+  const control = controlOf({ service, settings, signal }, () => 0);
+  return { asked, queries, prove: (dataset: PagedDataset = 'persons') => control(dataset) };
 }
 
 it('a row of the list that answers by its id is a control, once for a run', async () => {
@@ -48,4 +54,10 @@ it.each([
 
 it('where the list shows nobody, there is nothing to hold a 404 against', async () => {
   await expect(serviceThat(() => missing(), []).prove()).resolves.toBeUndefined();
+});
+
+it('the list is asked for as a pass asks for it: without its query, a live service may show no row of the last days', async () => {
+  const { queries, prove } = serviceThat((id) => ({ id, uuid: uuidOf(id) }), []);
+  await prove('recordings');
+  expect(queries).toEqual([{ date_from: '-30d' }]);
 });

@@ -4,7 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import { presentOf } from '../../core/present.ts';
 import type { Control } from '../../client/control.ts';
 import { isSingleCase, singleCasesMax, type Service } from '../../client/service.ts';
-import type { Settings } from '../../config/settings.ts';
+import type { ListQueries, Settings } from '../../config/settings.ts';
 import type { UpstreamTarget } from '../../ledger/target.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { listTargets, type ErasureTarget, type TargetChange } from '../../mirror/erasure-targets.ts';
@@ -17,11 +17,12 @@ type FailedStep = { requestId: string; target: UpstreamTarget; error: AppError }
 /** What the steps towards the service need of a job's context, and what they remember of one run. */
 export type UpstreamContext = StepContext & {
   service: Service;
-  settings: Pick<Settings, 'budget' | 'deletions' | 'retry'> & {
-    service: Pick<Settings['service'], 'totalTimeoutMs'>;
-    erasure: Pick<Settings['erasure'], 'deleteRecordings' | 'maxRequestDays'>;
-    playlists: Pick<Settings['playlists'], 'shortIds'>;
-  };
+  settings: Pick<Settings, 'budget' | 'deletions' | 'retry'> &
+    ListQueries & {
+      service: Pick<Settings['service'], 'totalTimeoutMs'>;
+      erasure: Pick<Settings['erasure'], 'deleteRecordings' | 'maxRequestDays'>;
+      playlists: Pick<Settings['playlists'], 'shortIds'>;
+    };
   signal: AbortSignal;
   /** Whether a person's path takes the uuid, too. As documented it does not: then the first answer 400 tells. */
   paths: { takeUuids: boolean };

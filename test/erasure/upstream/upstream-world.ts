@@ -126,6 +126,7 @@ export async function openUpstreamWorld(
     service: { totalTimeoutMs: 180_000 },
     erasure: { deleteRecordings: options.deleteRecordings ?? 'never', maxRequestDays: 60 },
     playlists: { shortIds: [] as string[] },
+    recordings: { query: {} },
   };
 
   const advance = (subjects: readonly Subject[], signal?: AbortSignal): Promise<UpstreamReport> => {
