@@ -173,6 +173,7 @@ function prepareAsking(parts: AskParts) {
   const failures: AppError[] = [];
   const batches = personBatches(service, signal);
   const control = controlOf(parts);
+  const paths = { takeUuids: true };
   async function* answers<Row extends Sought>(
     dataset: PagedDataset,
     rows: readonly Row[],
@@ -180,7 +181,7 @@ function prepareAsking(parts: AskParts) {
   ): AsyncGenerator<readonly (readonly [Row, Answer])[]> {
     const ask = async (row: Row): Promise<readonly [Row, Answer]> => {
       try {
-        return [row, await askForRow(service, dataset, row, signal)];
+        return [row, await askForRow(service, dataset, row, signal, paths)];
       } catch (error) {
         if (!isSingleCase(error) || failures.push(error) >= singleCasesMax) throw error;
         return [row, { verdict: 'unknown' }];

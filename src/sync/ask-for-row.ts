@@ -19,8 +19,11 @@ export type Sought = Pick<Suspect, 'key' | 'id' | 'createdAt'> & { distinctIds: 
 /** So many distinct ids of a person are asked for: a merge moves them all, so that a few tell as much as thousands. */
 const distinctIdsMax = 20;
 
+/** Whether a person's path takes the uuid, too. As documented it does not: then the first answer 400 tells. */
+export type PersonPaths = { takeUuids: boolean };
+
 /**
- * Asks for one row. It is gone after a 404 by id, or where another person has its id now, if no distinct id leads to it. Unknown
+ * Asks for one row. It is gone after a 404 by each of its ids, or where another person has its id now, if no distinct id leads to it. Unknown
  * where no route takes its id: such a row can only be listed. Other refusals are thrown, and so is an answer about other distinct
  * ids than the one asked for.
  */
@@ -29,9 +32,10 @@ export async function askForRow(
   dataset: PagedDataset,
   suspect: Sought,
   signal: AbortSignal,
+  paths: PersonPaths = { takeUuids: true },
 ): Promise<Answer> {
   try {
-    if (dataset === 'persons') return await askForPerson(service, suspect, signal);
+    if (dataset === 'persons') return await askForPerson(service, suspect, signal, paths);
     return await askForRecording(service, suspect, signal);
   } catch (error) {
     if (error instanceof AppError && error.code === 'usage') return { verdict: 'unknown' };
@@ -43,15 +47,20 @@ async function askForPerson(
   service: Service,
   { key, id, distinctIds, createdAt }: Sought,
   signal: AbortSignal,
+  paths: PersonPaths,
 ): Promise<Answer> {
-  // A live list shows no integer; then the row is asked for by what its path takes there.
-  const found = await bodyOrMissing(
-    service.call('persons.retrieve', { params: personParams(id ?? key), priority: 'deletion', signal }),
-  );
-  if (found !== undefined) {
+  // A live list shows no integer, and a person who was created again has another one: the uuid tells of both.
+  for (const ref of id === null ? [key] : [id, key]) {
+    if (ref === key && !paths.takeUuids) continue;
+    const asked = service.call('persons.retrieve', { params: personParams(ref), priority: 'deletion', signal });
+    const found = await bodyOrMissing(asked).catch((error: unknown) => {
+      if (id === null || ref === id || !(error instanceof AppError) || error.status !== 400) throw error;
+      paths.takeUuids = false;
+    });
+    if (found === undefined) continue;
     const read = rowReaders.persons(found);
     // A service that was restored gives an integer id to a second person: the first person has lost it.
-    const isGivenAgain = id !== null && read.ok && read.columns['uuid'] !== key && String(read.columns['id']) === id;
+    const isGivenAgain = ref === id && read.ok && read.columns['uuid'] !== key && String(read.columns['id']) === id;
     if (!isGivenAgain) return answerOf(read, 'uuid', key);
   }
   for (const distinctId of askableDistinctIds(distinctIds, distinctIdsMax)) {

@@ -33,18 +33,28 @@ function suspectWith(distinctIds: number): Suspect {
   };
 }
 
+/** What the service has in a person's path: by the integer id; and by the uuid where its path takes one. */
+type Shown = { byId: unknown; byUuid: unknown };
+
 /** Asks a service that tells a person by id, or has none, and who holds which distinct id; and what it was asked. */
 async function ask(suspect: Suspect, byId: unknown, holders: Record<string, unknown> = {}) {
+  const refused = new AppError('no integer', { code: 'rejected', status: 400 });
+  return askOf(suspect, { byId, byUuid: refused }, holders);
+}
+
+async function askOf(suspect: Suspect, { byId, byUuid }: Shown, holders: Record<string, unknown> = {}) {
   const asked: unknown[] = [];
   const service: Service = {
     requestCount: () => asked.length,
     call: (name, args = {}) => {
       const { params = {}, query = {} } = args as { params?: { id?: unknown }; query?: { distinct_id?: string } };
       asked.push(query.distinct_id ?? params.id);
-      if (name === 'persons.retrieve' && byId === undefined)
+      const person = params.id === key ? byUuid : byId;
+      if (name === 'persons.retrieve' && person === undefined)
         return Promise.reject(new AppError('no person', { code: 'rejected', status: 404 }));
+      if (name === 'persons.retrieve' && person instanceof AppError) return Promise.reject(person);
       const holder = holders[query.distinct_id ?? ''];
-      const body = name === 'persons.retrieve' ? byId : { results: holder === undefined ? [] : [holder] };
+      const body = name === 'persons.retrieve' ? person : { results: holder === undefined ? [] : [holder] };
       return Promise.resolve({ status: 200, body, date: undefined });
     },
   };
@@ -57,6 +67,33 @@ describe('a person that a pass did not see', () => {
     expect(await ask(suspectWith(20_000), person(key))).toEqual({ verdict: 'alive', asked: ['9007199254740993'] });
   });
 
+  it('is alive where its integer id is of an earlier life: the uuid shows it, where the path takes one', async () => {
+    const again = { ...person(key), id: 77 };
+    const asked = ['9007199254740993', key];
+    expect(await askOf(suspectWith(1), { byId: undefined, byUuid: again })).toEqual({ verdict: 'alive', asked });
+    const other = { ...person(survivorKey), id: 9_007_199_254_740_991 };
+    const suspect = { ...suspectWith(1), id: String(other.id) };
+    expect(await askOf(suspect, { byId: other, byUuid: again })).toMatchObject({ verdict: 'alive' });
+    expect(await askOf(suspectWith(1), { byId: undefined, byUuid: undefined })).toEqual({
+      verdict: 'gone',
+      asked: [...asked, 'd0'],
+    });
+  });
+
+  it('a path that takes no uuid is learnt once for a run', async () => {
+    const paths = { takeUuids: true };
+    const asked: unknown[] = [];
+    const call: Service['call'] = (name, args = {}) => {
+      const { id } = (args as { params?: { id?: unknown } }).params ?? {};
+      asked.push(id ?? name);
+      return Promise.reject(new AppError('no person', { code: 'rejected', status: id === key ? 400 : 404 }));
+    };
+    const { signal } = new AbortController();
+    for (const id of ['5', '6'])
+      await askForRow({ requestCount: () => 0, call }, 'persons', { ...suspectWith(0), id }, signal, paths);
+    expect(asked).toEqual(['5', key, '6']);
+  });
+
   it('is not judged where the service shows somebody else, with another id', async () => {
     expect(await ask(suspectWith(3), person(survivorKey))).toMatchObject({ verdict: 'unknown' });
   });
@@ -64,21 +101,21 @@ describe('a person that a pass did not see', () => {
   it('has its id no longer where somebody else has it: its distinct ids tell the rest', async () => {
     const other = { ...person(survivorKey), id: 2 };
     const suspect = { ...suspectWith(2), id: '2' };
-    expect(await ask(suspect, other)).toEqual({ verdict: 'gone', asked: ['2', 'd0', 'd1'] });
+    expect(await ask(suspect, other)).toEqual({ verdict: 'gone', asked: ['2', key, 'd0', 'd1'] });
     expect(await ask(suspect, other, { d1: person(key) })).toMatchObject({ verdict: 'alive' });
   });
 
   it('is gone after a 404 by id and a bounded number of distinct ids that lead nowhere', async () => {
     const { verdict, asked } = await ask(suspectWith(20_000), undefined);
     expect(verdict).toBe('gone');
-    expect(asked).toHaveLength(1 + 20);
+    expect(asked).toHaveLength(2 + 20);
   });
 
   it('is merged as soon as one distinct id leads to a survivor', async () => {
     const holders = { d1: survivorWith('d1'), d2: survivorWith('d2') };
     expect(await ask(suspectWith(5), undefined, holders)).toEqual({
       verdict: 'merged',
-      asked: ['9007199254740993', 'd0', 'd1'],
+      asked: ['9007199254740993', key, 'd0', 'd1'],
     });
   });
 
@@ -96,7 +133,7 @@ describe('a person that a pass did not see', () => {
   it('is not asked for by an empty distinct id, which is no question', async () => {
     const suspect = { ...suspectWith(0), distinctIds: [''] };
     const everybody = { '': person(survivorKey) };
-    expect(await ask(suspect, undefined, everybody)).toEqual({ verdict: 'gone', asked: ['9007199254740993'] });
+    expect(await ask(suspect, undefined, everybody)).toEqual({ verdict: 'gone', asked: ['9007199254740993', key] });
   });
 
   it('is gone where its distinct ids lead only to somebody who came later', async () => {
