@@ -70,10 +70,19 @@ function askedDistinctIds(
 /** `shown`: the distinct ids of the subject's persons that are there; null where none is. */
 type AskedFor = { shown: ReadonlySet<string> | null; isSent: boolean; isEachAskedById: boolean; told?: Told };
 
-/** Whether batches have told of each person of a subject, so that none has to be asked for. */
-function isToldWhole({ person_uuid: uuids, person_id: ids }: Identity, { uuids: told }: ToldOfMany): boolean {
+/**
+ * Whether batches have told of each person of a subject, so that none has to be asked for. A batch shows some distinct ids only:
+ * before the deletion is sent, who may have more is asked for by id, which shows all.
+ */
+function isToldWhole(
+  { person_uuid: uuids, person_id: ids }: Identity,
+  { uuids: told }: ToldOfMany,
+  isSent: boolean,
+): boolean {
+  const isTold = (uuid: string): boolean =>
+    told.has(uuid) && (isSent || distinctIdsOf(told.get(uuid)).length < batchDistinctIdsMax);
   // An integer id beyond the uuids may be of a person whose uuid nobody knows.
-  return uuids.length > 0 && ids.length <= uuids.length && uuids.every((uuid) => told.has(uuid));
+  return uuids.length > 0 && ids.length <= uuids.length && uuids.every(isTold);
 }
 
 /**
@@ -114,7 +123,7 @@ export async function lookUpPerson(
     look.isAskedById = true;
     if (found !== undefined) take(found);
   };
-  const isTold = isToldWhole(identity, told);
+  const isTold = isToldWhole(identity, told, isSent);
   if (isTold) {
     look.isAskedById = true;
     for (const row of identity.person_uuid.map((uuid) => told.uuids.get(uuid))) if (row !== null) take(row);
@@ -173,7 +182,7 @@ export async function askForMany(
     return rows.length === 0 ? null : new Set(rows.flatMap(distinctIdsOf));
   };
   const distinctIds = subjects
-    .filter(({ identity }) => isToldWhole(identity, told))
+    .filter((subject) => isToldWhole(subject.identity, told, isSent(subject)))
     .flatMap((subject) =>
       askedDistinctIds(subject.identity, { shown: shownOf(subject), isSent: isSent(subject), isEachAskedById: true }),
     );
