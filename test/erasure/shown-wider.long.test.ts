@@ -26,3 +26,16 @@ it('a person is fenced with what a merge has brought while the service was down,
   expect([isFenced('survivor'), isFenced('loser')]).toEqual([true, true]);
   expect(world.living()).not.toContain(survivor);
 });
+
+it('a person with more distinct ids than a list or a batch shows is fenced with all of them', async () => {
+  const world = await openErasureWorld(5, [], { profile: 'live' });
+  const distinctIds = Array.from({ length: 1500 }, (_each, index) => `many-${index}`);
+  const uuid = world.create(distinctIds, { email: 'many@x.example' });
+  await world.sync();
+  const [added] = await world.request([{ kind: 'email', value: 'many@x.example' }]);
+  for (let round = 0; round < 3; round += 1) await world.reconcile();
+  const fenced = distinctIds.filter((value) => fencedBy(world.db(), [{ kind: 'distinct_id', value }]).length > 0);
+  expect(fenced).toHaveLength(1500);
+  expect(world.living()).not.toContain(uuid);
+  expect(added?.state).toBe('scoped');
+});
