@@ -15,6 +15,8 @@ export type Refusal = AskedWait & {
   /** The path that was asked for, and where a redirect leads. */
   path?: string;
   location?: string | undefined;
+  /** Whether it comes out of a cache: a 404 of before says nothing of now. */
+  isCached?: boolean | undefined;
   /** What to do where the key is refused. */
   keyAdvice?: string | undefined;
   /** The parameters that a setting has added to the question. */
@@ -86,14 +88,17 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       hint: status === 429 ? 'lower budget.windows: others use the same limit' : 'try again later',
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
-  const isForeign = status === 404 ? !saysNotFound(body) : typeof body === 'string';
+  const isForeign = status === 404 ? refusal.isCached || !saysNotFound(body) : typeof body === 'string';
   if (status === 404 && isForeign)
-    return new AppError(`a 404 that is not in the service's own words (${answered})`, {
-      code: 'rejected',
-      status,
-      isForeign,
-      hint: 'a proxy may stand before the service, without a route for the call; check service.baseUrl and service.pathPrefix',
-    });
+    return new AppError(
+      `a 404 that is ${refusal.isCached ? 'out of a cache' : "not in the service's own words"} (${answered})`,
+      {
+        code: 'rejected',
+        status,
+        isForeign,
+        hint: 'a proxy may stand before the service, without a route for the call; check service.baseUrl and service.pathPrefix',
+      },
+    );
   return new AppError(`the service rejects the request (${answered})`, {
     code: 'rejected',
     status,

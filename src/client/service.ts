@@ -174,7 +174,7 @@ function askedWaitMs(
 
 function readReply(
   endpoint: Endpoint,
-  { status, contentType, bytes, date, location }: TransportResponse,
+  { status, contentType, bytes, date, location, isCached }: TransportResponse,
   {
     bounds,
     readJson,
@@ -186,7 +186,7 @@ function readReply(
 ): Reply {
   const isSuccess = (status >= 200 && status < 300) || status === endpoint.status;
   const body = readBody(contentType, bytes, bounds, isSuccess ? readJson : readWhole);
-  if (!isSuccess) throw refusalError(endpoint, { ...asked, status, body, location });
+  if (!isSuccess) throw refusalError(endpoint, { ...asked, status, body, location, isCached });
   const isExpected =
     endpoint.response === null
       ? !contentType.includes('html')

@@ -42,6 +42,8 @@ export type TransportResponse = {
   location?: string | undefined;
   deprecation?: string | undefined;
   sunset?: string | undefined;
+  /** Whether a cache says (`Age`) that it gave the answer. */
+  isCached?: boolean;
   bytes: Buffer;
 };
 
@@ -76,6 +78,7 @@ export function openTransport(
           headers: {
             ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
             accept: 'application/json',
+            'cache-control': 'no-cache',
             'accept-encoding': 'gzip, deflate, br',
             'user-agent': 'analytics-mirror',
             ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -96,6 +99,7 @@ export function openTransport(
           location: header(headers['location']),
           deprecation: header(headers['deprecation']),
           sunset: header(headers['sunset']),
+          isCached: Number(header(headers['age']) ?? 0) > 0,
           bytes: await readBytes(response.body, encoding, limits.bodyBytesMax),
         };
       } catch (error) {

@@ -34,6 +34,16 @@ test.for([
   expect(error.message).toContain(`GET /persons/:id answered ${status}`);
 });
 
+test('a 404 out of a cache is none of the service', () => {
+  const body = { type: 'invalid_request', code: 'not_found', detail: 'Not found.', attr: null };
+  const asked = { status: 404, body, retryAfterMs: undefined, ...limits };
+  expect(refusalError(endpoints['persons.retrieve'], asked)).toMatchObject({ isForeign: false });
+  expect(refusalError(endpoints['persons.retrieve'], { ...asked, isCached: true })).toMatchObject({
+    isForeign: true,
+    message: expect.stringMatching(/^a 404 that is out of a cache/),
+  });
+});
+
 test('an unknown list is an unknown project', () => {
   expect(refuse('persons.list', 404)).toMatchObject({ code: 'refused', hint: expect.stringContaining('projectId') });
 });

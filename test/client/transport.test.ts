@@ -18,6 +18,7 @@ test('an answer is passed on with its status, type, text and clocks', async () =
     contentType: 'application/json; charset=utf-8',
     retryAfter: '7',
     date: 'Thu, 01 Jan 2026 00:00:00 GMT',
+    isCached: false,
     bytes: Buffer.from('{"detail":"später 😀"}'),
   });
 });
@@ -90,6 +91,7 @@ test('the key travels in its header only, a body as JSON', async () => {
   >;
   expect(read).toMatchObject({ method: 'GET', url: '/a?b=c', authorization: `Bearer ${apiKey}`, body: '' });
   expect(read['headers']).not.toHaveProperty('content-type');
+  expect(read['headers']).toMatchObject({ 'cache-control': 'no-cache' });
   expect(JSON.stringify({ ...read, authorization: '' })).not.toContain(apiKey);
   const written = await transport.send({ method: 'PATCH', path: '/', body: '{"name":"ü"}' });
   expect(JSON.parse(written.bytes.toString())).toMatchObject({
@@ -97,6 +99,19 @@ test('the key travels in its header only, a body as JSON', async () => {
     headers: { 'content-type': 'application/json' },
     body: '{"name":"ü"}',
   });
+});
+
+test.each([
+  [undefined, false],
+  ['0', false],
+  ['7', true],
+  ['x', false],
+])('an answer of the age %s comes out of a cache: %s', async (age, isCached) => {
+  const transport = await transportTo((_request, response) => {
+    if (age !== undefined) response.setHeader('age', age);
+    response.end();
+  });
+  expect((await transport.send(get)).isCached).toBe(isCached);
 });
 
 test('one connection serves one request after another', async () => {
