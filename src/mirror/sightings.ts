@@ -1,7 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { datasets, emailPlace, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { emailKey } from '../contract/email.ts';
-import { identifierKinds, nobody, type IdentifierKind, type Identity, type Sighting } from '../contract/identity.ts';
+import { identifierKinds, nobody, partsOf } from '../contract/identity.ts';
+import type { IdentifierKind, Identity, Sighting } from '../contract/identity.ts';
 import { sightingsOf } from '../contract/row-readers.ts';
 import type { Columns, ColumnValue } from '../contract/tolerant-reader.ts';
 import { prepared } from './prepared.ts';
@@ -147,15 +148,25 @@ export function* findRecordingsInParts(db: Database, identity: Identity): Genera
 /** So many are looked up in some hundredths of a second. */
 const idsAtOnce = 2_000;
 
-/** In which playlists recordings are, as far as the mirror knows. */
-export function findMemberships(db: Database, identity: Identity): { shortId: string; recordingId: string }[] {
-  const sql = /*sql*/ `SELECT short_id AS shortId, recording_id AS recordingId
-      FROM playlist_recordings
+/** What playlists show of the recordings that an identity matches, some at a time. The mirror need not have these recordings. */
+export function* findListedInParts(db: Database, identity: Identity): Generator<Sighting[]> {
+  const read = sightingsOf('recordings');
+  const sql = /*sql*/ `SELECT recording_id AS id, person_uuid, distinct_id FROM playlist_recordings
       WHERE recording_id IN (SELECT value FROM json_each(@recording_id))
-        OR person_uuid IN (SELECT value FROM json_each(@person_uuid)) ORDER BY 1, 2`;
-  return db
-    .prepare<Record<IdentifierKind, string>, { shortId: string; recordingId: string }>(sql)
-    .all(asJson(identity));
+        OR person_uuid IN (SELECT value FROM json_each(@person_uuid))
+        OR distinct_id IN (SELECT value FROM json_each(@distinct_id))`;
+  const find = db.prepare<Record<IdentifierKind, string>, Columns>(sql);
+  for (const some of partsOf(identity, idsAtOnce)) yield find.all(asJson(some)).map(read);
+}
+
+/** In which playlists recordings are, as far as the mirror knows. */
+export function findMemberships(
+  db: Database,
+  recordingIds: readonly string[],
+): { shortId: string; recordingId: string }[] {
+  const sql = /*sql*/ `SELECT short_id AS shortId, recording_id AS recordingId FROM playlist_recordings
+      WHERE recording_id IN (SELECT value FROM json_each(?)) ORDER BY 1, 2`;
+  return db.prepare<[string], { shortId: string; recordingId: string }>(sql).all(JSON.stringify(recordingIds));
 }
 
 function asJson(identity: Identity): Record<IdentifierKind, string> {

@@ -8,6 +8,7 @@ export const sideTables: readonly { table: string; column: string; kind: Identif
   { table: 'distinct_ids_lost', column: 'distinct_id', kind: 'distinct_id', key: ['person_row_key', 'distinct_id'] },
   { table: 'playlist_recordings', column: 'recording_id', kind: 'recording_id', key: ['short_id', 'recording_id'] },
   { table: 'playlist_recordings', column: 'person_uuid', kind: 'person_uuid', key: ['short_id', 'recording_id'] },
+  { table: 'playlist_recordings', column: 'distinct_id', kind: 'distinct_id', key: ['short_id', 'recording_id'] },
 ];
 
 /** SQL: the columns of a dataset's rows, and when each row last changed. */

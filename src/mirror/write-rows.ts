@@ -236,12 +236,14 @@ export function replacePlaylistRecordings(
     .pluck();
   const remove = db.prepare(/*sql*/ `DELETE FROM playlist_recordings
     WHERE short_id = ? AND recording_id NOT IN (SELECT value ->> 'id' FROM json_each(?))`);
-  const add = db.prepare(/*sql*/ `INSERT INTO playlist_recordings (short_id, recording_id, person_uuid)
+  const add = db.prepare(/*sql*/ `INSERT INTO playlist_recordings (short_id, recording_id, person_uuid, distinct_id)
     SELECT ?, value ->> 'id', coalesce(value ->> 'person_uuid',
-      (SELECT recordings.person_uuid FROM recordings WHERE recordings.id = value ->> 'id'))
+      (SELECT recordings.person_uuid FROM recordings WHERE recordings.id = value ->> 'id')), value ->> 'distinct_id'
     FROM json_each(?) WHERE true
-    ON CONFLICT DO UPDATE SET person_uuid = excluded.person_uuid
-      WHERE excluded.person_uuid IS NOT NULL AND person_uuid IS NOT excluded.person_uuid`);
+    ON CONFLICT DO UPDATE SET person_uuid = coalesce(excluded.person_uuid, person_uuid),
+        distinct_id = coalesce(excluded.distinct_id, distinct_id)
+      WHERE person_uuid IS NOT coalesce(excluded.person_uuid, person_uuid)
+        OR distinct_id IS NOT coalesce(excluded.distinct_id, distinct_id)`);
   const touch = db.prepare(/*sql*/ `UPDATE playlists SET changed_at = ? WHERE short_id = ?`);
   const appendChange = db.prepare(
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES ('playlists', ?, 'upsert', ?)`,

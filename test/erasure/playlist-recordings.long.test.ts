@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { findTexts } from './find-texts.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { readWithHyparquet } from '../snapshot/parquet-readers.ts';
@@ -70,4 +71,74 @@ test.each([
   expect(sandbox.store.playlists.members(list)).not.toContain(mine.id);
   const left = (await findTexts(world.dataDir, [mine.id])).get(mine.id) ?? [];
   expect(left.filter((place) => place.includes('playlist'))).toEqual([]);
+});
+
+/** A world whose first playlist shows entries as a live service does, and tells that there are more. */
+async function worldWithEntries(): Promise<{
+  world: ErasureWorld;
+  entries: { id: string; [field: string]: unknown }[];
+}> {
+  const world = await openErasureWorld(3);
+  const [list = ''] = world.sandbox.playlists;
+  const entries: { id: string }[] = [];
+  world.intercept(async (asked, send) => {
+    const answer = await send();
+    if (asked.method !== 'GET' || !asked.path.endsWith(`/${list}/recordings/`)) return answer;
+    const bytes = Buffer.from(JSON.stringify({ results: entries, has_next: true }));
+    return { ...answer, contentType: 'application/json', bytes };
+  });
+  return { world, entries };
+}
+
+/** The recordings that the mirror and the published files have in playlists, each once. */
+async function inPlaylists(world: ErasureWorld): Promise<string[]> {
+  const mirrored = world.db().prepare<[], string>(`SELECT recording_id FROM playlist_recordings`).pluck().all();
+  return [...new Set([...mirrored, ...(await published(world)).flat()])].toSorted();
+}
+
+const madeUp = '5c6f3c1e-0d0b-5c5e-8a39-0d2f7d6a9c11';
+
+test.each([
+  ['nobody', 'before', null],
+  ['a uuid that nobody has', 'before', { uuid: madeUp, distinct_ids: ['phone'] }],
+  ['nobody', 'after', null],
+])(
+  'a recording in a playlist alone, under a distinct id and with %s, leaves with the person who is synced %s it',
+  async (_whom, when, person) => {
+    const { world, entries } = await worldWithEntries();
+    if (when === 'after') entries.push({ id: 'mine', distinct_id: 'phone', person });
+    const other = world.create(['other']);
+    entries.push({ id: 'of another', distinct_id: 'other', person: { uuid: other } });
+    if (when === 'after') await world.syncAndPublish();
+    const uuid = world.create(['laptop', 'phone']);
+    if (when === 'before') entries.push({ id: 'mine', distinct_id: 'phone', person });
+    await world.syncAndPublish();
+    // The list shows its newest entries, and these are others by now.
+    entries.splice(0);
+    await world.syncAndPublish();
+    expect(await inPlaylists(world)).toEqual(['mine', 'of another']);
+    await world.request([{ kind: 'uuid', value: uuid }]);
+    await world.reconcile();
+    expect(await inPlaylists(world)).toEqual(['of another']);
+    const left = (await findTexts(world.dataDir, ['mine'])).get('mine') ?? [];
+    expect(left.filter((place) => place.includes('playlist'))).toEqual([]);
+    expect(listTargets(world.db(), world.onlyRequest().id)).toContainEqual(
+      expect.objectContaining({ target: 'upstream.playlists', result: 'removed', assurance: 'not_verifiable' }),
+    );
+  },
+);
+
+test('a recording in a playlist under the distinct id of one person and with another is decided by an operator', async () => {
+  const { world, entries } = await worldWithEntries();
+  const [uuid, other] = [world.create(['phone']), world.create(['other'])];
+  entries.push({ id: 'whose', distinct_id: 'phone', person: { uuid: other } });
+  await world.syncAndPublish();
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  await world.reconcile();
+  expect(world.onlyRequest().state).toBe('held');
+  expect(await inPlaylists(world)).toEqual(['whose']);
+  await world.approveHeld();
+  await world.reconcile();
+  expect(await inPlaylists(world)).toEqual([]);
+  expect(world.living()).toContain(other);
 });

@@ -440,7 +440,7 @@ describe('every identifier of the mirror is held against the fence', () => {
       recording('rec-1', { distinct_id: 'other', person: JSON.stringify(viewed) }),
       recording('rec-3', { person: '{"distinct_ids":"alone"}' }),
     ]);
-    replacePlaylistRecordings(db, '!', [{ id: 'rec-2', person_uuid: 'member', distinct_id: null }], fencedAt);
+    replacePlaylistRecordings(db, '!', [{ id: 'rec-2', person_uuid: 'member', distinct_id: 'listed' }], fencedAt);
     const everywhere: Identifier[] = [
       { kind: 'person_uuid', value: annUuid },
       { kind: 'person_uuid', value: 'member' },
@@ -449,6 +449,7 @@ describe('every identifier of the mirror is held against the fence', () => {
       { kind: 'distinct_id', value: 'embedded' },
       { kind: 'distinct_id', value: 'alone' },
       { kind: 'distinct_id', value: 'other' },
+      { kind: 'distinct_id', value: 'listed' },
       { kind: 'recording_id', value: 'rec-1' },
       { kind: 'recording_id', value: 'rec-2' },
     ];

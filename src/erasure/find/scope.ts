@@ -1,5 +1,5 @@
 import { pausing, type Pause } from '../../core/pausing.ts';
-import { identifierKinds, nobody, partsOf, unionOf, type Identity, type Sighting } from '../../contract/identity.ts';
+import { identifierKinds, nobody, unionOf, type Identity, type Sighting } from '../../contract/identity.ts';
 import { findFormerUuids, findLostDistinctIds, findMemberships, findPersons } from '../../mirror/sightings.ts';
 import { findQuarantined, prepareNames, type QuarantinedSighting } from '../../mirror/quarantine.ts';
 import type { FoundPart } from '../../snapshot/subject-rows.ts';
@@ -150,13 +150,13 @@ async function scopesOf(
     const held = found.quarantined.filter(
       ({ identifiers, sure }) => isNamed(identifiers) || (isNameless(sure) && closure.emails.has(sure.email ?? '')),
     );
-    const memberships = new Map<string, Scope['memberships'][number]>();
-    const { person_uuid, recording_id } = closure.identity;
-    for (const some of partsOf({ ...nobody, person_uuid, recording_id }, recordingsAtOnce)) {
-      for (const one of findMemberships(db, some)) memberships.set(JSON.stringify(one), one);
+    const memberships: Scope['memberships'] = [];
+    const { recording_id: ids } = closure.identity;
+    for (let first = 0; first < ids.length; first += recordingsAtOnce) {
+      memberships.push(...findMemberships(db, ids.slice(first, first + recordingsAtOnce)));
       await pause();
     }
-    scopes.set(subject.id, scopeOf(subject.identity, start, closure, held, [...memberships.values()]));
+    scopes.set(subject.id, scopeOf(subject.identity, start, closure, held, memberships));
     await pause();
   }
   return scopes;

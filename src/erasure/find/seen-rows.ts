@@ -11,7 +11,7 @@ import {
 } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { findQuarantined } from '../../mirror/quarantine.ts';
-import { findEmails, findRecordingsInParts } from '../../mirror/sightings.ts';
+import { findEmails, findListedInParts, findRecordingsInParts } from '../../mirror/sightings.ts';
 import { locateEmails } from '../../snapshot/email-rows.ts';
 import { placeOf } from '../../snapshot/published-files.ts';
 import { searchIdentity, type FoundPart } from '../../snapshot/subject-rows.ts';
@@ -28,7 +28,7 @@ export type Seen = Sighting & {
   kept?: KeptTexts;
 };
 
-type SeenPlace = 'person' | 'recording' | 'lost' | 'lead' | 'service' | FoundPart;
+type SeenPlace = 'person' | 'recording' | 'listed' | 'lost' | 'lead' | 'service' | FoundPart;
 
 /**
  * Prepares an empty record of rows of published files and of recordings, for subjects that begin with these identities. What was
@@ -55,7 +55,7 @@ export function seenRows(
     return values.filter((value) => !before.has(value));
   };
   return {
-    /** Takes every row that is about an identity or names it, of published files and of the mirror's recordings. */
+    /** Takes every row that is about an identity or names it, of published files, of the mirror's recordings and of playlists. */
     search: async (identity: Identity): Promise<void> => {
       const more = identityOf((kind) =>
         kind === 'recording_id' ? recordings.unasked(identity[kind]) : unsought(kind, identity[kind]),
@@ -74,6 +74,11 @@ export function seenRows(
       const unseen = more.recording_id.filter((id) => !recordings.isSeenAt('recording', id));
       for (const some of findRecordingsInParts(db, { ...more, recording_id: unseen })) {
         for (const row of some) take('recording', '', row);
+        await setImmediate();
+        signal.throwIfAborted();
+      }
+      for (const some of findListedInParts(db, more)) {
+        for (const row of some) take('listed', '', row);
         await setImmediate();
         signal.throwIfAborted();
       }

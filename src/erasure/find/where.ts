@@ -53,7 +53,7 @@ export async function whereIs(
     persons: readRows(db, 'persons', identity.person_uuid).map((row) => withJson('persons', row)),
     recordings: readRows(db, 'recordings', identity.recording_id).map((row) => withJson('recordings', row)),
     quarantine: findQuarantined(db, identity).map(({ dataset, values: [payload = ''] }) => ({ dataset, payload })),
-    playlists: findMemberships(db, identity),
+    playlists: findMemberships(db, identity.recording_id),
     files: located.parts.map(({ dataset, snapshotId, name, found }) => ({
       file: placeOf({ dataset, snapshotId, name }),
       rows: found.map((row) => ({

@@ -163,12 +163,13 @@ CREATE TABLE playlists (
 ) STRICT;
 CREATE UNIQUE INDEX playlists_by_short_id ON playlists (short_id);
 
--- Which recordings a playlist holds, as far as the service tells (the documented answer has no body). person_uuid: an erasure
--- reaches the row also where the mirror does not have the recording.
+-- Which recordings a playlist holds, as far as the service tells (the documented answer has no body). person_uuid, distinct_id: an
+-- erasure reaches the row also where the mirror does not have the recording.
 CREATE TABLE playlist_recordings (
   short_id TEXT NOT NULL,
   recording_id TEXT NOT NULL,
   person_uuid TEXT,
+  distinct_id TEXT,
   PRIMARY KEY (short_id, recording_id)
 ) STRICT, WITHOUT ROWID;
 

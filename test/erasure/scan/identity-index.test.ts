@@ -85,6 +85,7 @@ describe('a row is about', () => {
     ],
     ['recordings', 'person', '{"id":"1","distinct_ids":"ann"}', ['person_id 1', 'distinct_id ann']],
     ['playlist_recordings', 'recording_id', 'list', ['recording_id list']],
+    ['playlist_recordings', 'distinct_id', 'ann', ['distinct_id ann']],
   ])('whom %s.%s says', (dataset, column, value, identifiers) => {
     expect(inPlace(dataset, column, value)).toEqual(identifiers);
   });

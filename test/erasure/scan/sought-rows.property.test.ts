@@ -138,7 +138,7 @@ const columnsOf = {
   distinct_ids: ['distinct_id', 'person_uuid'],
   distinct_id_owners: ['person_row_key', 'distinct_id'],
   distinct_ids_lost: ['person_row_key', 'distinct_id'],
-  playlist_recordings: ['short_id', 'recording_id', 'person_uuid'],
+  playlist_recordings: ['short_id', 'recording_id', 'person_uuid', 'distinct_id'],
   changes: ['dataset', 'key', 'op'],
   deletions: ['dataset', 'key', 'person_uuid', 'merged_into'],
 } as const;
