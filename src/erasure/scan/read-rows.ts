@@ -23,7 +23,8 @@ export type Scan = {
   db: Database | undefined;
   /** Reads all rows, some at a time, for the text that others' rows share; null before it is needed. */
   lessons: AsyncGenerator<void> | null;
-  sums: { files: number; bytes: number; rows: number };
+  /** `read`: the files of which anything was read, by place. */
+  sums: { read: Set<string>; bytes: number; rows: number };
 };
 
 /** The identifiers of each subject. */
@@ -57,6 +58,7 @@ async function* takeRows(
 ): AsyncGenerator<void> {
   try {
     for await (const rows of batches) {
+      sums.read.add(place);
       sums.rows += rows;
       yield;
     }
@@ -99,7 +101,7 @@ const firstBatches = 10;
  */
 export async function learnSome(scan: Scan): Promise<void> {
   if (!scan.sought) return;
-  const learning = { ...learningOf(scan), sums: { ...scan.sums } };
+  const learning = { ...learningOf(scan), sums: { ...scan.sums, read: new Set<string>() } };
   // The first files of a dataset are parts, and the last can be lists of deleted rows.
   const files = parquetFiles(scan).toReversed();
   for (const file of new Map(files.map((each) => [publishedFileAt(each.place)?.dataset, each])).values()) {

@@ -62,12 +62,13 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
     reader,
     db: undefined,
     lessons: null,
-    sums: { files: 0, bytes: 0, rows: 0 },
+    sums: { read: new Set(), bytes: 0, rows: 0 },
   };
   try {
     await takeSteps(scan);
     const seconds = (performance.now() - startedAtMs) / 1000;
-    return { ...scan.sums, ...reportOf(scan, needles), seconds };
+    const { read, ...sums } = scan.sums;
+    return { files: read.size, ...sums, ...reportOf(scan, needles), seconds };
   } finally {
     await scan.lessons?.return(undefined);
     scan.db?.close();
@@ -130,7 +131,7 @@ async function searchKnownFile(scan: Scan, file: ListedFile): Promise<boolean> {
     const content = readKnownFile(file);
     isKnown = content !== undefined || isLedger(file.place);
     if (!isKnown) return;
-    sums.files += 1;
+    sums.read.add(file.place);
     sums.bytes += statSync(file.path).size;
     for (const text of content?.texts ?? []) search.part(file.place, Buffer.from(text));
     if (content) judge.takeValues(file.place, content.values);
@@ -174,7 +175,7 @@ async function searchFile({ search, findings, sums }: Scan, file: ListedFile): P
   else
     await attempt(findings, file.place, () => {
       sums.bytes += search.file(file);
-      sums.files += 1;
+      sums.read.add(file.place);
     });
 }
 
