@@ -81,7 +81,8 @@ export function scanTable({ scan: { control, verify } }: Certificate): Markup {
           kind of file.
         </p>`
       : html`<p class="late">
-          The search before the erasure did not find the person. So the empty search afterwards is weaker evidence.
+          ${control ? 'The search before the erasure did not find the person.' : 'Before the erasure, no search was made.'}
+          So the empty search afterwards is weaker evidence.
         </p>`
   }`;
 }

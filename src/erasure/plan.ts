@@ -81,7 +81,9 @@ function readThrough({ db, published }: Pick<JobContext, 'db' | 'published'>, be
  * clock, or with any request of a person that goes on now. A clock that was set back does not make them wait for longer.
  */
 export function collected(requests: readonly ErasureRequest[], nowMs: number, collectMs: number): ErasureRequest[] {
-  const unasked = requests.filter(({ origin, fencedAt }) => origin === 'upstream' && fencedAt === null);
+  const unasked = requests.filter(
+    ({ origin, state, fencedAt }) => origin === 'upstream' && state !== 'held' && fencedAt === null,
+  );
   const isDue =
     unasked.some(({ receivedAt }) => Math.abs(nowMs - Date.parse(receivedAt)) >= collectMs) ||
     requests.some(

@@ -26,7 +26,7 @@ export function readmit(context: ReceiveContext, idsOrPrefixes: readonly string[
     if (request.certifiedAt === null && request.sealedAt === null && !isListedAgain(db, request))
       throw usageError(
         `request ${id} is ${state}: only certified or sealed ones can be readmitted`,
-        'let `reconcile` finish it first',
+        ['cancelled', 'refused'].includes(state) ? 'it fences nobody' : 'let `reconcile` finish it first',
       );
   }
   const { all, others } = requestsAbout(context, named.keys());

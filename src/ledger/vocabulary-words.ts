@@ -132,7 +132,7 @@ export const evidenceWords: Readonly<Record<Evidence, { name: string; means: str
   verified: {
     name: 'Verified',
     means:
-      'A search before had found the person in one file at least. Afterwards another read all stored bytes and found nothing.',
+      'A search before had found the person: rows in the very file, where one was rewritten, or else one file at least. Afterwards another read what is stored, and found nothing.',
   },
 };
 

@@ -236,6 +236,9 @@ it('erase kit: statements that hold no key, and a file that holds it', async () 
   const inside = given.with(given.length - 1, join(workspace.dataDir, 'fence.key'));
   expect((await run('erase kit', [...inside, ...named], 2)).stderr).toContain('cannot lie in the data folder');
   expect((await run('erase kit', [...given.with(5, 'events'), ...named], 2)).stderr).toContain('--table does not say');
+  expect((await run('erase kit', [...given.slice(0, 4), ...named], 2)).stderr).toContain(
+    "'--table <table>' not specified",
+  );
 });
 
 it('erase approve: a request that touches another person is held until it is approved', async () => {

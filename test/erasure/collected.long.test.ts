@@ -46,6 +46,14 @@ describe('a deletion at the service', () => {
     for (const stays of [{ state: 'held' }, { waitsFor: 'no_service' }, { fencedAt: at, verifiedAt: at }] as const)
       expect(later(1, request({ origin: 'manual', ...stays }))).toEqual([unasked]);
   });
+
+  it('does not wait for others while it is held, and takes none along', () => {
+    const held = request({ state: 'held' });
+    expect(later(1, held)).toEqual([unasked]);
+    expect(later(1, request({ state: 'held', receivedAt: new Date(beginMs - 99 * hour).toISOString() }))).toEqual([
+      unasked,
+    ]);
+  });
 });
 
 /** A world in which the service has deleted one of those who are published, and has confirmed it. */

@@ -18,7 +18,7 @@ export function define(command: Command): CommandAction {
         .makeOptionMandatory(),
     )
     .requiredOption('--consumer <name>', 'the consumer whose tables they are, as export.fence names it')
-    .requiredOption('--table <table>', 'a table, its columns and their kinds; repeat it', readTable, [])
+    .requiredOption('--table <table>', 'a table, its columns and their kinds; repeat it', readTable)
     .option('--fence <table>', 'the table into which the dataset fence was loaded', 'mirror.fence')
     .option(
       '--key <file>',
@@ -57,7 +57,7 @@ Examples:
   };
 }
 
-function readTable(text: string, before: readonly KitTable[]): KitTable[] {
+function readTable(text: string, before: readonly KitTable[] = []): KitTable[] {
   const table = readKitTable(text);
   if (table) return [...before, table];
   throw usageError(
