@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { isJsonObject } from '../core/exact-json.ts';
+import { integerText, isJsonObject } from '../core/exact-json.ts';
 import { extraQueryOf, type ListQueries } from '../config/settings.ts';
 import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import { personParams } from '../contract/endpoints.ts';
@@ -66,7 +66,7 @@ async function isShown(
   const asked = { priority: 'deletion', signal } as const;
   const found = await bodyOrMissing(
     dataset === 'persons'
-      ? service.call('persons.retrieve', { params: personParams(String(id ?? uuid)), ...asked })
+      ? service.call('persons.retrieve', { params: personParams(integerText(id) ?? String(uuid)), ...asked })
       : service.call('recordings.retrieve', { params: { id: String(id) }, ...asked }),
   );
   return isJsonObject(found) && (dataset === 'persons' ? found['uuid'] === uuid : found['id'] === id);

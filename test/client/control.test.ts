@@ -4,12 +4,13 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import type { PagedDataset } from '../../src/contract/datasets.ts';
 import type { Service } from '../../src/client/service.ts';
 import { AppError } from '../../src/core/errors.ts';
+import { parseExactJson } from '../../src/core/exact-json.ts';
 
 const missing = (isForeign = false) => new AppError('no row', { code: 'rejected', status: 404, isForeign });
 const uuidOf = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
 /** A service that lists persons 1 to 9, and answers by id as it is told; and what it was asked. */
-function serviceThat(byId: (id: number) => unknown, listed = [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
+function serviceThat(byId: (id: number) => unknown, listed: readonly unknown[] = [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
   const asked: unknown[] = [];
   const queries: unknown[] = [];
   const service: Service = {
@@ -19,7 +20,7 @@ function serviceThat(byId: (id: number) => unknown, listed = [1, 2, 3, 4, 5, 6, 
       const { params, extraQuery } = args as { params?: { id: string }; extraQuery?: object };
       asked.push(params?.id ?? name);
       queries.push(extraQuery);
-      const results = listed.map((id) => ({ id, uuid: uuidOf(id) }));
+      const results = listed.map((id, index) => ({ id, uuid: uuidOf(index + 1) }));
       const body = params === undefined ? { next: null, results } : byId(Number(params.id));
       if (body instanceof AppError) throw body;
       return { status: 200, body, date: undefined };
@@ -36,6 +37,16 @@ it('a row of the list that answers by its id is a control, once for a run', asyn
   await Promise.all([prove(), prove()]);
   await prove();
   expect(asked).toEqual(['persons.list', '1']);
+});
+
+it.each([
+  ['with an integer beyond 2^53 by its digits', parseExactJson('9007199254740993'), '9007199254740993'],
+  ['with its uuid in the place of the integer by that', uuidOf(1), uuidOf(1)],
+  ['without an integer by its uuid', null, uuidOf(1)],
+])('a row is asked for %s', async (_what, id, ref) => {
+  const { asked, prove } = serviceThat(() => ({ uuid: uuidOf(1) }), [id]);
+  await prove();
+  expect(asked).toEqual(['persons.list', ref]);
 });
 
 it('a row that has gone in between is no reason: others are asked for', async () => {
