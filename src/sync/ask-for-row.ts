@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { isoToMicros } from '../core/time.ts';
-import { askableDistinctIds, holdsDistinctId } from '../contract/identity.ts';
+import { askableDistinctIds, hasRoute, holdsDistinctId } from '../contract/identity.ts';
 import { textListOf, type Columns, type ColumnValue, type RowReader } from '../contract/tolerant-reader.ts';
 import { askForDistinctId, type PersonBatches } from '../client/person-batches.ts';
 import { bodyOrMissing, readMissing, type Service } from '../client/service.ts';
@@ -23,9 +23,9 @@ const distinctIdsMax = 20;
 export type PersonPaths = { takeUuids: boolean };
 
 /**
- * Asks for one row. It is gone after a 404 by each of its ids, or where another person has its id now, if no distinct id leads to it. Unknown
- * where no route takes its id: such a row can only be listed. Other refusals are thrown, and so is an answer about other distinct
- * ids than the one asked for.
+ * Asks for one row. It is gone after a 404 by each of its ids, or where another person has its id now, if no distinct id leads to
+ * it. Unknown where no route takes its id: such a row can only be listed. Other refusals are thrown, and so is an answer that is not
+ * about what was asked for.
  */
 export async function askForRow(
   service: Service,
@@ -67,22 +67,22 @@ async function askForPerson(
     const results = await askForDistinctId(service, distinctId, signal);
     for (const result of results) {
       const person = rowReaders.persons(result);
-      if (!person.ok) return { verdict: 'unknown' };
+      if (!person.ok) throw otherAnswer();
       const row = person.columns;
       if (row['uuid'] === key) return { verdict: 'alive', row };
       // Where its list of distinct ids may be cut, a person counts only if it is the only one.
       const isHolder = holdsDistinctId(textListOf(row['distinct_ids']) ?? [], distinctId) ?? results.length === 1;
-      if (!isHolder) throw ignoredQuestion();
+      if (!isHolder) throw otherAnswer();
       if (mayBeSurvivor(row['created_at'], createdAt)) return { verdict: 'merged', row };
     }
   }
   return { verdict: 'gone' };
 }
 
-function ignoredQuestion(): AppError {
-  return new AppError('the service was asked for the person of one distinct id, and shows a person without it', {
+function otherAnswer(): AppError {
+  return new AppError('the service was asked for one row, and answers with something else', {
     code: 'service',
-    hint: 'a proxy may drop the query from the address; check service.baseUrl and service.pathPrefix',
+    hint: 'a proxy may drop the query from the address, or turn a 404 into another answer; check service.baseUrl and service.pathPrefix',
   });
 }
 
@@ -92,14 +92,15 @@ async function askForRecording(service: Service, { key }: Sought, signal: AbortS
     return answerOf(rowReaders.recordings(body), 'id', key);
   } catch (error) {
     const verdict = readMissing(error, key);
-    if (verdict === undefined) throw error;
+    if (verdict === undefined || (verdict === 'unknown' && hasRoute(key))) throw error;
     return { verdict };
   }
 }
 
-/** Another row under the same identifier, or one that cannot be read, says nothing about the one asked for. */
+/** Throws for another row under the same identifier, and for one that cannot be read: it says nothing of the one asked for. */
 function answerOf(read: ReturnType<RowReader>, keyColumn: string, key: string): Answer {
-  return read.ok && read.columns[keyColumn] === key ? { verdict: 'alive', row: read.columns } : { verdict: 'unknown' };
+  if (!read.ok || read.columns[keyColumn] !== key) throw otherAnswer();
+  return { verdict: 'alive', row: read.columns };
 }
 
 /** Whether a person may be a survivor: it takes the older creation time of both. One created later only took the distinct id over. */

@@ -16,6 +16,8 @@ const person = (uuid: string, createdAt = '2026-01-01T00:00:00Z', distinctIds: s
   created_at: createdAt,
 });
 
+const notFound = { type: 'invalid_request', code: 'not_found', detail: 'Not found.', attr: null };
+
 const survivorWith = (...distinctIds: string[]) => person(survivorKey, undefined, distinctIds);
 
 function suspectWith(distinctIds: number): Suspect {
@@ -94,8 +96,15 @@ describe('a person that a pass did not see', () => {
     expect(asked).toEqual(['5', key, '6']);
   });
 
-  it('is not judged where the service shows somebody else, with another id', async () => {
-    expect(await ask(suspectWith(3), person(survivorKey))).toMatchObject({ verdict: 'unknown' });
+  it.each([
+    ['somebody else, with another id', person(survivorKey)],
+    ['what is no person, as behind a proxy that makes every answer a 200', notFound],
+  ])('is not judged where the service shows %s', async (_what, byId) => {
+    await expect(ask(suspectWith(3), byId)).rejects.toMatchObject({ code: 'service' });
+  });
+
+  it('is not judged where a distinct id leads to a row that cannot be read', async () => {
+    await expect(ask(suspectWith(1), undefined, { d0: {} })).rejects.toMatchObject({ code: 'service' });
   });
 
   it('has its id no longer where somebody else has it: its distinct ids tell the rest', async () => {
@@ -171,6 +180,14 @@ describe('a recording that a pass did not see', () => {
   });
 
   it('is not judged by a 404 that a proxy may send in place of the service', async () => {
-    expect(await askFor(key, true)).toBe('unknown');
+    await expect(askFor(key, true)).rejects.toMatchObject({ code: 'rejected', isForeign: true });
+    expect(await askFor('a.b', true)).toBe('unknown');
+  });
+
+  it('is not judged where a proxy makes every answer a 200', async () => {
+    const reply = { status: 200, body: notFound, date: undefined };
+    const service: Service = { requestCount: () => 1, call: () => Promise.resolve(reply) };
+    const asked = askForRow(service, 'recordings', suspectWith(0), new AbortController().signal);
+    await expect(asked).rejects.toMatchObject({ code: 'service' });
   });
 });
