@@ -234,8 +234,8 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_123,
-  service: 1_856,
+  kernel: 5_125,
+  service: 1_864,
   ledger: 2_842,
   mirror: 7_281,
   publish: 7_728,

@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 import { isoTime } from '../core/clock.ts';
 import { httpDateMs } from '../core/time.ts';
 import { secondText } from '../core/words.ts';
-import { denialText, harmlessWords, namedScopes, saysNotFound } from '../contract/error-body.ts';
+import { denialText, harmlessWords, isInOwnWords, namedScopes, refusals } from '../contract/error-body.ts';
 import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 
 /** How long an answer asks to wait, from `nowMs` on, and the longest such wait that is obeyed after a 429. */
@@ -50,11 +50,19 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
     const [scope] = namedScopes(body);
     // A denial that names no scope has another cause, and says it in its own words.
     const said = scope === undefined ? denialText(body) : undefined;
+    const missing = missingScope(scope ?? endpoint.scope ?? endpoint.liveScope ?? null);
+    if (scope === undefined && !isInOwnWords(body))
+      return new AppError(`a 403 that is not in the service's own words (${answered})`, {
+        code: 'service',
+        status,
+        isForeign: true,
+        hint: `a firewall or proxy may stand before the service, and block the address or this machine: let it pass; else ${missing}`,
+      });
     return new AppError(`the API key may not do this (${answered}${said === undefined ? '' : `, “${said}”`})`, {
       code: 'refused',
       finding: 'scope_missing',
       status,
-      hint: said === undefined ? missingScope(scope ?? endpoint.scope ?? endpoint.liveScope ?? null) : otherCauses,
+      hint: said === undefined ? missing : otherCauses,
     });
   }
   if (status === 404 && isList)
@@ -88,7 +96,8 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       hint: status === 429 ? 'lower budget.windows: others use the same limit' : 'try again later',
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
-  const isForeign = status === 404 ? refusal.isCached || !saysNotFound(body) : typeof body === 'string';
+  const isForeign =
+    status === 404 ? refusal.isCached || !isInOwnWords(body, refusals.notFound.code) : typeof body === 'string';
   if (status === 404 && isForeign)
     return new AppError(
       `a 404 that is ${refusal.isCached ? 'out of a cache' : "not in the service's own words"} (${answered})`,

@@ -74,7 +74,7 @@ async function refusalOf(change: () => Promise<unknown>, lost: string): Promise<
     return undefined;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    if (error.status === 403)
+    if (error.status === 403 && !error.isForeign)
       throw new AppError(`${lost} (${error.message})`, { code: 'refused', status: 403, hint: error.hint });
     if (error.code !== 'rejected') throw error;
     return error;

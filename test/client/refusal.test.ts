@@ -17,7 +17,7 @@ test.for([
   [400, 'rejected', false],
   [401, 'refused', false],
   [402, 'quota', false],
-  [403, 'refused', false],
+  [403, 'service', false],
   [404, 'rejected', false],
   [405, 'rejected', false],
   [409, 'rejected', false],
@@ -57,11 +57,13 @@ test('what may be personal in the service’s words is not shown', () => {
     }
 });
 
+const denied = { type: 'authentication_error', code: 'permission_denied', detail: 'Denied.' };
+
 test('a missing scope is named, by the service and by the hint', () => {
   const error = refuse('persons.delete', 403, { detail: "API key missing required scope 'person:write'" });
   expect(error.message).toBe('the API key may not do this (DELETE /persons/:id answered 403: person:write)');
   expect(error.hint).toBe('give the key the scope person:write, and access to the project');
-  expect(refuse('persons.properties_timeline', 403).hint).toBe('give the key access to the project');
+  expect(refuse('persons.properties_timeline', 403, denied).hint).toBe('give the key access to the project');
 });
 
 test.for([
@@ -79,18 +81,28 @@ test.for([
     'Your organization … does not permit members to use personal API keys',
   ],
 ])('a denial for another reason than a scope is shown in its own words: %s', ([detail, shown]) => {
-  const { message, hint } = refuse('persons.list', 403, { code: 'permission_denied', detail });
+  const { message, hint } = refuse('persons.list', 403, { ...denied, detail });
   expect(message).toBe(`the API key may not do this (GET /persons answered 403: permission_denied, “${shown}”)`);
   expect(hint).toMatch(/^the words of the service say what is missing/);
 });
 
-test('a denial in a page or in other words is no reason to name another cause', () => {
-  for (const body of ['<h1>You do not have access to this project</h1>', { detail: 'Ada Lovelace has no access' }])
-    expect(refuse('persons.list', 403, body)).toMatchObject({
-      message: 'the API key may not do this (GET /persons answered 403)',
-      hint: 'give the key the scope person:read, and access to the project',
-    });
+test('a denial in other words is no reason to name another cause', () => {
+  expect(refuse('persons.list', 403, { ...denied, detail: 'Ada Lovelace has no access' })).toMatchObject({
+    code: 'refused',
+    message: 'the API key may not do this (GET /persons answered 403: permission_denied)',
+    hint: 'give the key the scope person:read, and access to the project',
+  });
 });
+
+test.for([['<h1>You do not have access to this project</h1>'], [undefined], [{ message: 'Forbidden' }]])(
+  'a 403 that a firewall may have written refuses no key: %j',
+  ([body]) => {
+    const error = refuse('persons.list', 403, body);
+    expect(error).toMatchObject({ code: 'service', isForeign: true, retryable: false });
+    expect(error.message).toBe("a 403 that is not in the service's own words (GET /persons answered 403)");
+    expect(error.hint).toMatch(/^a firewall or proxy .* else give the key the scope person:read/);
+  },
+);
 
 test('an answer that is no JSON is told apart: a proxy may have written it', () => {
   expect(refuse('persons.update', 404, '<h1>Not Found</h1>').isForeign).toBe(true);

@@ -332,6 +332,7 @@ test.each([
   ['a missing scope', json(403), null, 'warning', `${lost} (asked)`],
   ['a fault', json(503), null, 'failed', 'asked'],
   ['the form refused, an empty list taken as wrong', json(400), json(400), 'ok', may],
+  ['a firewall lets no change pass', html(403), null, 'warning', 'asked'],
   ['the form refused, an empty list denied', json(400), json(403), 'warning', `${lost} (asked)`],
   ['the form refused, no bulk deletion', json(400), json(404), 'warning', `${unclear} 400`],
   ['a page says that nothing is there', html(404), html(404), 'warning', `${unclear} 404${page}`],
@@ -339,7 +340,7 @@ test.each([
   ['a page says that nothing is there, an empty list is taken as wrong', html(404), json(400), 'ok', may],
 ] as const)('an empty change of no person: %s', async (_what, toChange, toDelete, state, detail) => {
   const refuse = ({ status, isForeign }: ReturnType<typeof json>, hint?: string): Promise<Reply> => {
-    const code = status === 403 ? 'refused' : status < 500 ? 'rejected' : 'service';
+    const code = status === 403 && !isForeign ? 'refused' : status < 500 && status !== 403 ? 'rejected' : 'service';
     return Promise.reject(new AppError('asked', { code, status, isForeign, ...(hint === undefined ? {} : { hint }) }));
   };
   const { service, calls } = serviceThat((name) => {

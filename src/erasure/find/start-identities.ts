@@ -194,14 +194,14 @@ async function askService(
     if (known === undefined) return [];
     const asked = { kind: mirrored?.person_id ? 'id' : 'distinct_id', value: known } as const;
     const rows = await askFor(context, service, asked);
-    const found = rows === 'rejected' ? [] : readShown(asked, rows.map(readPerson));
+    const found = rows === 'rejected' ? [] : rows && readShown(asked, rows.map(readPerson));
     return found?.filter(({ person_uuid: uuid }) => uuid === value);
   };
   for (const each of given) {
     if (each.kind === 'recording') continue;
     const rows = await askFor(context, service, each);
     // A refusal is an answer, too.
-    const found = rows === 'rejected' ? await askOtherwise(each) : readShown(each, rows.map(readPerson));
+    const found = rows === 'rejected' ? await askOtherwise(each) : rows && readShown(each, rows.map(readPerson));
     if (found) shown.push(...found);
     else isWhole = false;
   }
@@ -216,7 +216,7 @@ async function lookAt(context: AskContext, service: Service, owner: Owner): Prom
     const value = asked[kind];
     if (value === null) continue;
     const rows = await askFor(context, service, { kind, value });
-    if (rows === 'rejected') continue;
+    if (rows === 'rejected' || rows === undefined) continue;
     const person = rows.length === 0 ? null : readPerson(rows[0]);
     if (person?.person_uuid === owner.person_uuid) return person;
     if (rows.length === 0) look = 'gone';
@@ -224,12 +224,12 @@ async function lookAt(context: AskContext, service: Service, owner: Owner): Prom
   return look;
 }
 
-/** The rows that the service answers with; a 404 is an answer without any. */
+/** The rows that the service answers with; a 404 is an answer without any. Undefined where a firewall lets no such question pass. */
 async function askFor(
   { signal }: AskContext,
   service: Service,
   { kind, value }: GivenIdentifier,
-): Promise<readonly unknown[] | 'rejected'> {
+): Promise<readonly unknown[] | 'rejected' | undefined> {
   try {
     if (kind === 'distinct_id' || kind === 'email') {
       const { body } = await service.call('persons.list', { query: { [kind]: value }, priority: 'deletion', signal });
@@ -240,6 +240,7 @@ async function askFor(
     return body === undefined ? [] : [body];
   } catch (error) {
     if (error instanceof AppError && error.code === 'rejected') return 'rejected';
+    if (error instanceof AppError && error.status === 403 && error.isForeign) return undefined;
     throw error;
   }
 }

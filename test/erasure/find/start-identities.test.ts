@@ -31,8 +31,10 @@ function serviceOf(answers: Record<string, Row[] | number>): Service {
     }));
     const isMissing = name === 'persons.retrieve' && rows.length === 0;
     const status = Array.isArray(answer) ? (isMissing ? 404 : 200) : answer;
-    const code = status < 500 ? 'rejected' : 'service';
-    if (status !== 200) return Promise.reject(new AppError('no', { code, status }));
+    // A 403 is a firewall's here.
+    const isForeign = status === 403;
+    const code = status < 500 && !isForeign ? 'rejected' : 'service';
+    if (status !== 200) return Promise.reject(new AppError('no', { code, status, isForeign }));
     const body = name === 'persons.list' ? { results: rows, next: null } : rows[0];
     return Promise.resolve({ status: 200, body, date: undefined });
   };
@@ -167,4 +169,17 @@ describe('how many persons live under an address', () => {
     const identity = { ...nobody, person_uuid: [ann, bob] };
     expect(await begin(db, null, email, { identity, shown: [] })).toMatchObject({ persons: 2 });
   });
+});
+
+it('one question that a firewall lets not pass leaves its subject unasked, and no other', async () => {
+  const service = serviceOf({ device: 403, phone: [{ uuid: bob, id: 2, ids: ['phone'] }] });
+  // More than are asked for at once.
+  const values = ['device', ...Array.from({ length: 8 }, (_, index) => `nobody-${index}`), 'phone'];
+  const subjects = values.map((value): SoughtSubject => {
+    return { id: value, given: [{ kind: 'distinct_id', value }], identity: nobody, shown: null };
+  });
+  const context = { db: mirrorOf(), settings: { dataDir: '' }, service, signal: new AbortController().signal };
+  const starts = await startIdentities(context, subjects, []);
+  expect(starts.get('device')).toMatchObject({ isAsked: false, waitsFor: 'service_unusable' });
+  expect(starts.get('phone')).toMatchObject({ isAsked: true, persons: [bob] });
 });

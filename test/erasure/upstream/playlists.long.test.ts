@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { scopes, type Scope } from '../../../src/contract/endpoints.ts';
+import { refusals } from '../../../src/contract/error-body.ts';
 import { hasRoute } from '../../../src/contract/identity.ts';
 import { approveRequest } from '../../../src/erasure/receive.ts';
 import { findRequest } from '../../../src/mirror/erasure-requests.ts';
@@ -62,12 +63,14 @@ it('a refusal of an entry concerns its own request alone, and ends once the entr
   expect(new Set(store.playlists.members(shortId))).toEqual(new Set([ids[3], ids[4]]));
 });
 
+const denied = JSON.stringify({ ...refusals.permissionDenied, detail: 'Denied.' });
+
 it('a key that is refused more than the entry still ends all', async () => {
   const { world, ids, entriesOf } = await openPlaylist(2);
   const subject = world.request([world.person(0)], { memberships: entriesOf(ids[0]) });
   // The person can be looked up and deleted; by the time of the playlist, the key is refused.
   world.intercept((request, send) =>
-    /_playlists\/|persons\/\?limit=1&/.test(request.path) ? Promise.resolve(answer(403)) : send(),
+    /_playlists\/|persons\/\?limit=1&/.test(request.path) ? Promise.resolve(answer(403, denied)) : send(),
   );
   await expect(world.advance([subject])).rejects.toMatchObject({ code: 'refused', status: 403 });
   expect(world.target(subject, 'playlists').status).toBe('intended');

@@ -22,7 +22,7 @@ it('a key that loses its right ends all once those under way have ended', async 
   world.intercept(async (request, send) => {
     if (request.method !== 'DELETE') return send();
     deletes += 1;
-    return deletes === 2 ? answer(403, '{"detail":"API key missing required scope"}') : send();
+    return deletes === 2 ? answer(403, '{"detail":"API key missing required scope \'person:write\'"}') : send();
   });
   await expect(world.advance(subjects)).rejects.toMatchObject({ code: 'refused', status: 403 });
   expect(deletes).toBe(4);
@@ -114,6 +114,19 @@ it('one person at whom the service fails does not keep the others', async () => 
     { requestId: subjects[0]?.id, target: 'upstream.person', error: { code: 'service', status: 500 } },
   ]);
   expect(world.changes()).toEqual([`DELETE /persons/${well.id}/?delete_events=true`]);
+});
+
+it('one person whose distinct id a firewall lets not pass does not keep the others', async () => {
+  const world = await openUpstreamWorld();
+  const people = [world.person(0), world.person(1)];
+  const subjects = people.map((person) => world.request([person]));
+  const blocked = people[0]?.distinct_ids.map((id) => `distinct_id=${encodeURIComponent(id)}`) ?? [];
+  world.intercept(({ path }, send) =>
+    blocked.some((query) => path.includes(query)) ? Promise.resolve(answer(403, '<html>', 'text/html')) : send(),
+  );
+  const { failed } = await world.advance(subjects);
+  expect(failed).toMatchObject([{ requestId: subjects[0]?.id, error: { code: 'service', status: 403 } }]);
+  expect(world.changes()).toContain(`DELETE /persons/${people[1]?.id}/?delete_events=true`);
 });
 
 it('a service that fails at everybody is given up', async () => {
