@@ -234,12 +234,12 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_125,
-  service: 1_864,
+  kernel: 5_133,
+  service: 1_877,
   ledger: 2_842,
-  mirror: 7_281,
+  mirror: 7_287,
   publish: 7_728,
-  erasure: 10_324,
+  erasure: 10_342,
   operate: 10_794,
   anchor: 315,
   cluster: 2_946,
