@@ -100,6 +100,10 @@ function findPages(dataDir: string, { certified, words }: OnLedger, { problems, 
     const digest = sha256(bundle.certificate);
     const places = certified.get(digest);
     if (!certificate || !places) problems.push(`${where}: its certificate is not on the ledger`);
+    else if (!readKeys(dataDir).startsWith(bundle.public_keys))
+      problems.push(
+        `${where}: ledger/public-keys.txt lacks keys that it carries: an older list was put back, or they are not ours`,
+      );
     else if (!isProved(dataDir, text, bundle, lines))
       problems.push(`${where}: its entries or proofs are not those of the ledger`);
     else {
@@ -148,7 +152,10 @@ function isProved(dataDir: string, text: string, bundle: Bundle, lines: Readonly
   return (
     verifyBundle({ text }).problems.every(({ problem }) => problem === 'superseded') &&
     bundle.entries.every(isOfLedger) &&
-    (bundle.time_stamps ?? []).every((token) => tokens.has(token)) &&
-    (readRegularFile(publicKeysPath(folder)) ?? '').startsWith(bundle.public_keys)
+    (bundle.time_stamps ?? []).every((token) => tokens.has(token))
   );
+}
+
+function readKeys(dataDir: string): string {
+  return readRegularFile(publicKeysPath(ledgerFolder(dataDir))) ?? '';
 }

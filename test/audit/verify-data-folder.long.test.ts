@@ -152,7 +152,7 @@ it.each<[what: string, harm: () => void, told: string]>([
   [
     'keys in a bundle',
     () => edit(bundle, (text) => text.replace('"public_keys":"', '"public_keys":"x')),
-    `${bundle}: its entries or proofs`,
+    `${bundle}: ledger/public-keys.txt lacks keys that it carries`,
   ],
   [
     'a folder as a page',
