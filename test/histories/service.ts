@@ -201,7 +201,9 @@ function listPersons(service: Service, query: URLSearchParams): Answer {
     .filter(({ distinctIds }) => distinctId === null || distinctIds.includes(distinctId))
     .filter(({ properties }) => email === null || properties['email'] === email)
     .toSorted((a, b) => b.createdAtMs - a.createdAtMs || (a.uuid < b.uuid ? 1 : -1));
-  return page(service, query, rows, { keyOf: ({ uuid }) => uuid, toJson: personJson });
+  // The list of a live service shows the uuid as the id.
+  const toJson = (person: Person): object => ({ ...personJson(person), ...(service.isLive ? { id: person.uuid } : {}) });
+  return page(service, query, rows, { keyOf: ({ uuid }) => uuid, toJson });
 }
 
 function listRecordings(service: Service, query: URLSearchParams): Answer {
