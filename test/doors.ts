@@ -239,7 +239,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_842,
   mirror: 7_287,
   publish: 7_728,
-  erasure: 10_342,
+  erasure: 10_372,
   operate: 10_801,
   anchor: 315,
   cluster: 2_946,

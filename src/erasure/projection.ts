@@ -152,7 +152,7 @@ export function writeAgain(db: Database, history: RequestHistory, at: string): v
 
 /**
  * Whether the person of a request was fenced after the mirror was copied: it may be in the copy, and is erased from it by the
- * identifiers that the copy still has. Who was let in again since is not.
+ * identifiers that the copy still has. Of who was let in again since, only the rows leave (`replayErasures`).
  */
 export function isFencedSince(db: Database, { fence, isReadmitted }: RequestHistory): boolean {
   return fence !== null && !isReadmitted && fence.epoch > readEpoch(db);

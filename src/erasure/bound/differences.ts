@@ -10,7 +10,7 @@ import type { Database } from '../../mirror/database.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { hasBoxes } from '../../mirror/request-box.ts';
 import { listTargets } from '../../mirror/erasure-targets.ts';
-import { boxKeyName, fenceDigests, fenceKeyName } from '../../mirror/fence.ts';
+import { boxKeyName, fenceDigests, fenceKeyName, readEpoch } from '../../mirror/fence.ts';
 import { restoreKeyName } from '../../mirror/restore-key.ts';
 import { manifestName, type SnapshotName } from '../../snapshot/file-names.ts';
 import { placeOf, publishedFilesIn, type PublishedFiles } from '../../snapshot/published-files.ts';
@@ -77,8 +77,10 @@ export const boundKeyNames: Readonly<Record<BoundKey, string>> = {
 
 function keyDifferences({ db, dataDir, ledger }: BoundParts): Difference[] {
   const { keys, fences } = ledger.bound;
+  // An older copy is searched for those who were let in again, too.
+  const isSearched = fences.size > 0 || (db !== null && readEpoch(db) < ledger.epoch());
   return [...keys].flatMap(([key, recorded]): Difference[] => {
-    const isNeeded = key === 'box' ? db === null || hasBoxes(db) : fences.size > 0;
+    const isNeeded = key === 'box' ? db === null || hasBoxes(db) : isSearched;
     const check = isNeeded ? keyCheck(dataDir, boundKeyNames[key]) : recorded;
     if (check === recorded) return [];
     const place = posix.join('keys', boundKeyNames[key]);

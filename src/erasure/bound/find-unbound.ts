@@ -46,8 +46,10 @@ export async function findUnbound(context: JobContext): Promise<Found> {
   let inMirror: FencedIdentifier[] = [];
   if (isFenceBehind(db, ledger)) {
     const differing = await differingFences(db, ledger, dataDir);
-    transact(db, () => raiseFencesAgain(db, ledger, dataDir, differing));
+    const forSearch = transact(db, () => raiseFencesAgain(db, ledger, dataDir, differing));
     inMirror = await findFencedIdentifiers(db, signal);
+    // A kill before this leaves entries that the ledger does not have: the next run begins with them.
+    transact(db, () => forSearch.forEach((id) => liftFence(db, id)));
   }
   const isFirst = !ledger.bound.publications.isBegun();
   const snapshots = differences.filter(({ part }) => part === 'snapshots');
@@ -72,13 +74,20 @@ export function isFenceBehind(db: Database, ledger: LedgerReader): boolean {
 /** A fence that stands, as the ledger has it. */
 type StandingFence = { id: string; epoch: number; at: string; servedAt: string | null; entries: FenceEntry[] };
 
-/** Makes the fence as the ledger has it. What was begun and may stand stays. The ledger is read: it keeps no MACs in memory. */
-function raiseFencesAgain(db: Database, ledger: LedgerReader, dataDir: string, differing: readonly string[]): void {
+/**
+ * Makes the fence as the ledger has it. What was begun and may stand stays. The ledger is read: it keeps no MACs in memory. Fences
+ * that rose after the mirror was copied, and were lifted by a readmission since, are raised beside it: the copy has the rows that were
+ * erased then. Returns their requests: they are to be lifted once the mirror is searched. A copy that is of after such a fence has
+ * only what the service has shown since.
+ */
+function raiseFencesAgain(db: Database, ledger: LedgerReader, dataDir: string, differing: readonly string[]): string[] {
   const { fences } = ledger.bound;
+  const copied = readEpoch(db);
   const key = readKey(dataDir, restoreKeyName);
   const decrypt = key && macCipher(key, 'decrypt');
   const begun = new Map<string, StandingFence>();
   const standing = new Map<string, StandingFence>();
+  const lifted: StandingFence[] = [];
   for (const entry of ledger.entries()) {
     if (entry.type === 'fencing') {
       const { request: id, epoch, at, continued, served_at: servedAt = null } = entry;
@@ -89,12 +98,15 @@ function raiseFencesAgain(db: Database, ledger: LedgerReader, dataDir: string, d
     }
     const fence = entry.type === 'fenced' ? begun.get(entry.request) : undefined;
     if (fence) standing.set(fence.id, fence);
+    if (fence && fence.epoch > copied && !fences.has(fence.id)) lifted.push(fence);
   }
   for (const id of differing) {
     liftFence(db, id);
     const fence = fences.has(id) ? standing.get(id) : undefined;
     if (fence) addFence(db, fence, fence.entries);
   }
+  for (const fence of lifted) addFence(db, fence, fence.entries);
+  return lifted.map(({ id }) => id);
 }
 
 /**

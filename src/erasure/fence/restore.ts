@@ -1,5 +1,12 @@
 import { isoTime } from '../../core/clock.ts';
-import { identityOf, type IdentifierKind, type Identity, type Sighting } from '../../contract/identity.ts';
+import {
+  identityOf,
+  nobody,
+  unionOf,
+  type IdentifierKind,
+  type Identity,
+  type Sighting,
+} from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { LedgerReader } from '../../ledger/ledger.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
@@ -10,6 +17,7 @@ import { hasBox } from '../../mirror/request-box.ts';
 import { listTargets, restartTarget } from '../../mirror/erasure-targets.ts';
 import { renumberFeeds } from '../../mirror/feeds.ts';
 import { readEpoch, setEpoch, type FencedIdentifier } from '../../mirror/fence.ts';
+import { markPurgeOwed } from '../../mirror/purge.ts';
 import { findQuarantined } from '../../mirror/quarantine.ts';
 import { endPassesThatName, prepareEraseRows, releaseQuarantined, trimRecordings } from '../../mirror/remove-rows.ts';
 import { findPersons, findRecordings } from '../../mirror/sightings.ts';
@@ -28,8 +36,9 @@ export type ReplayResult = { requests: number; rows: number };
  * Brings mirror and published files in line with the ledger, by what was found not to be. The rows of requests that somebody has
  * edited are written again. Where the mirror is an older copy or its fence differed, every stored identifier was compared with the
  * fences. A person that was found, here or in the files, leaves the mirror and is erased again, as the next generation of the same
- * request. So is one who was fenced after the copy was made, by the identifiers that the copy still has. The manifests that stand
- * are recorded then. Returns null where nobody was erased again.
+ * request. So is one who was fenced after the copy was made, by the identifiers that the copy still has. Of one who was let in again
+ * since, the rows leave, and the request stays as it is: the next pass stores what the service has. The manifests that stand are
+ * recorded then. Returns null where nobody was erased again.
  */
 export function replayErasures(context: JobContext, { differences, inMirror, inFiles }: Found): ReplayResult | null {
   const { db, clock } = context;
@@ -52,13 +61,19 @@ export function replayErasures(context: JobContext, { differences, inMirror, inF
     const named = nameFound(db, found);
     for (const id of new Set([...named.keys(), ...fencedSince(db, ledger)])) {
       const person = named.get(id);
+      result.requests += 1;
+      if (person && histories.of(id)?.isReadmitted) {
+        result.rows += eraseRows(id, unionOf([person.identity, person.recordings]), at);
+        // No request that is open sees to that.
+        markPurgeOwed(db);
+        continue;
+      }
       if (person) {
         result.rows += eraseRows(id, person.identity, at);
         nameAgain(own, id, person.identity, person);
       }
       if (from < to) restartElsewhere(db, id, at);
       reopenRequest(own, id, 'restored');
-      result.requests += 1;
     }
     // Once for all requests: each of these reads a whole table.
     const allFound = identityOfFound(found);
@@ -127,7 +142,7 @@ function restartElsewhere(db: Database, id: string, at: string): void {
       restartTarget(db, id, target, at);
 }
 
-/** The identifiers that were found of each request, with the texts that the mirror still has of the subject. */
+/** The identifiers that were found of each request, with the recordings and the texts that the mirror still has of the subject. */
 function nameFound(db: Database, found: readonly FencedIdentifier[]) {
   const rows = new Map<string, Sighting[]>();
   const learn = (kind: IdentifierKind, value: string | null, row: Sighting): void => {
@@ -150,7 +165,8 @@ function nameFound(db: Database, found: readonly FencedIdentifier[]) {
       const about = [...new Set(own.flatMap(({ kind, value }) => rows.get(`${kind} ${value}`) ?? []))];
       const leftOut = about.reduce((sum, { left_out: left = 0 }) => sum + left, 0);
       const values = [...new Set(about.flatMap((row) => row.values))];
-      return [requestId, { identity: identityOfFound(own), values, leftOut }] as const;
+      const recordings = { ...nobody, recording_id: about.flatMap(({ recording_id: key }) => key ?? []) };
+      return [requestId, { identity: identityOfFound(own), recordings, values, leftOut }] as const;
     }),
   );
 }

@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { boxOf } from '../../../src/erasure/request/box.ts';
 import { readmit } from '../../../src/erasure/readmit.ts';
@@ -9,6 +11,7 @@ import { replayErasures } from '../../../src/erasure/fence/restore.ts';
 import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
 import { listRequests } from '../../../src/mirror/erasure-requests.ts';
 import { readFenceUse } from '../../../src/mirror/fence.ts';
+import { problemsOf } from '../bound/bound-world.ts';
 import { insert } from '../scan/canary.ts';
 import { jobContext } from '../../job/job-context.ts';
 import { openErasureWorld, openKnownWorld, type ErasureWorld } from '../erasure-world.ts';
@@ -158,6 +161,88 @@ describe('an older copy that has a request open', () => {
     expect(world.living().includes(uuid)).toBe(true);
     expect(await left(world)).toEqual([]);
   });
+});
+
+describe('an older copy of before the erasure of somebody who was let in again since', () => {
+  /** The copy shows her in a recording, too, that had left the mirror before she was erased. The service does not have her. */
+  async function worldWithOlderCopy(): Promise<{ world: ErasureWorld; uuid: string }> {
+    const { world, uuid } = await openKnownWorld(name);
+    const change = `UPDATE recordings SET id = 'left-before', distinct_id = ?, person_uuid = ?, person = ? WHERE row_key = 1`;
+    world
+      .db()
+      .prepare(change)
+      .run(name, uuid, JSON.stringify({ uuid, name, distinct_ids: [name] }));
+    insert(world.db(), 'quarantine', {
+      dataset: 'persons',
+      row_id: 'q',
+      reason: 'x',
+      payload: JSON.stringify({ uuid: 'damaged', distinct_ids: [name] }),
+      first_seen_pass: 1,
+      last_seen_pass: 1,
+      seen_at: 'x',
+    });
+    world.backUp();
+    world.db().exec(`DELETE FROM recordings WHERE id = 'left-before'`);
+    await world.request([{ kind: 'uuid', value: uuid }]);
+    await world.reconcileToTheEnd();
+    await world.erase((job) => readmit(job, [world.onlyRequest().id], 'consent, TICKET-9'));
+    expect(await left(world)).toEqual([]);
+    world.restore();
+    const places = ['table persons', 'table recordings', 'table quarantine'];
+    expect(await left(world)).toEqual(expect.arrayContaining(places));
+    return { world, uuid };
+  }
+
+  it('loses what the erasure had removed, and nobody is kept out', async () => {
+    const { world, uuid } = await worldWithOlderCopy();
+    expect(await world.reconcile()).toMatchObject({ outcome: 'done', replayed: { requests: 1, rows: 2 } });
+    expect(await left(world)).toEqual([]);
+    expect(requests(world)).toEqual([[1, 'sealed']]);
+    expect(recorded(world)).toEqual(['replayed']);
+    expect(readFenceUse(world.db(), world.onlyRequest().id).entries).toBe(0);
+    await world.syncAndPublish();
+    expect(await left(world)).toEqual([]);
+    expect(await problemsOf(world)).toEqual([]);
+    world.sandbox.act({ do: 'resurrect', uuid });
+    await world.syncAndPublish();
+    expect(await left(world)).toContain('table persons');
+  });
+
+  it('loses it also where a run ended while the copy was searched', async () => {
+    const { world } = await worldWithOlderCopy();
+    const { settings, clock } = world;
+    const context = jobContext({ db: world.db(), settings, clock }, { signal: AbortSignal.abort() });
+    await expect(findUnbound(context)).rejects.toThrow('aborted');
+    expect(readFenceUse(world.db(), world.onlyRequest().id).entries).toBeGreaterThan(0);
+    expect(await world.reconcile()).toMatchObject({ replayed: { requests: 1, rows: 2 } });
+    expect(await left(world)).toEqual([]);
+    expect(readFenceUse(world.db(), world.onlyRequest().id).entries).toBe(0);
+    expect(await problemsOf(world)).toEqual([]);
+  });
+
+  it('is refused without the restore key, although nobody is fenced', async () => {
+    const { world } = await worldWithOlderCopy();
+    rmSync(join(world.dataDir, 'restore.key'));
+    await expect(world.reconcile()).rejects.toThrow('restore.key is missing');
+  });
+});
+
+it('an older copy keeps who was let in again and mirrored anew before it was made', async () => {
+  const { world, uuid } = await openKnownWorld(name);
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  await world.reconcileToTheEnd();
+  await world.erase((job) => readmit(job, [world.onlyRequest().id], 'consent, TICKET-9'));
+  world.sandbox.act({ do: 'resurrect', uuid });
+  await world.sync();
+  world.backUp();
+  const other = world.living().find((each) => each !== uuid) ?? '';
+  await world.request([{ kind: 'uuid', value: other }]);
+  await world.reconcile();
+  world.restore();
+  expect(await world.reconcile()).toMatchObject({ replayed: { requests: 1 } });
+  const persons = world.db().prepare('SELECT uuid FROM persons').pluck().all();
+  expect(persons).toContain(uuid);
+  expect(persons).not.toContain(other);
 });
 
 test('reading a whole table for those whom an older copy brought back is done once for all of them', async () => {
