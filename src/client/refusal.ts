@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 import { isoTime } from '../core/clock.ts';
 import { httpDateMs } from '../core/time.ts';
 import { secondText } from '../core/words.ts';
-import { denialText, harmlessWords, isInOwnWords, namedScopes, refusals } from '../contract/error-body.ts';
+import { denialText, harmlessWords, namedScopes, saysNotFound } from '../contract/error-body.ts';
 import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 
 /** How long an answer asks to wait, from `nowMs` on, and the longest such wait that is obeyed after a 429. */
@@ -51,7 +51,8 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
     // A denial that names no scope has another cause, and says it in its own words.
     const said = scope === undefined ? denialText(body) : undefined;
     const missing = missingScope(scope ?? endpoint.scope ?? endpoint.liveScope ?? null);
-    if (scope === undefined && !isInOwnWords(body))
+    // A service answers in JSON, of whatever shape; a firewall with a page.
+    if (typeof body === 'string')
       return new AppError(`a 403 that is not in the service's own words (${answered})`, {
         code: 'service',
         status,
@@ -96,8 +97,7 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       hint: status === 429 ? 'lower budget.windows: others use the same limit' : 'try again later',
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
-  const isForeign =
-    status === 404 ? refusal.isCached || !isInOwnWords(body, refusals.notFound.code) : typeof body === 'string';
+  const isForeign = status === 404 ? refusal.isCached || !saysNotFound(body) : typeof body === 'string';
   if (status === 404 && isForeign)
     return new AppError(
       `a 404 that is ${refusal.isCached ? 'out of a cache' : "not in the service's own words"} (${answered})`,

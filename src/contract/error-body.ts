@@ -23,12 +23,10 @@ export const refusals = {
   serverError: { status: 500, type: 'server_error', code: 'error' },
 } as const;
 
-const OwnWords = ErrorBody.pick({ type: true, code: true, detail: true });
-
-/** Whether a body is a refusal in the service's own words, and with this code where one is given. A proxy writes another, or a page. */
-export function isInOwnWords(body: unknown, code?: string): boolean {
-  const read = OwnWords.safeParse(body);
-  return read.success && (code === undefined || read.data.code === code);
+/** Whether a body is the service's own word that nothing is there under an identifier. A proxy writes another, or a page. */
+export function saysNotFound(body: unknown): boolean {
+  const read = ErrorBody.pick({ type: true, code: true, detail: true }).safeParse(body);
+  return read.success && read.data.code === refusals.notFound.code;
 }
 
 const knownCodes: readonly string[] = Object.values(refusals).map(({ code }) => code);

@@ -17,7 +17,7 @@ test.for([
   [400, 'rejected', false],
   [401, 'refused', false],
   [402, 'quota', false],
-  [403, 'service', false],
+  [403, 'refused', false],
   [404, 'rejected', false],
   [405, 'rejected', false],
   [409, 'rejected', false],
@@ -94,15 +94,14 @@ test('a denial in other words is no reason to name another cause', () => {
   });
 });
 
-test.for([['<h1>You do not have access to this project</h1>'], [undefined], [{ message: 'Forbidden' }]])(
-  'a 403 that a firewall may have written refuses no key: %j',
-  ([body]) => {
-    const error = refuse('persons.list', 403, body);
-    expect(error).toMatchObject({ code: 'service', isForeign: true, retryable: false });
-    expect(error.message).toBe("a 403 that is not in the service's own words (GET /persons answered 403)");
-    expect(error.hint).toMatch(/^a firewall or proxy .* else give the key the scope person:read/);
-  },
-);
+test('a 403 with the page of a firewall refuses no key; one in JSON does, whatever its fields are', () => {
+  const error = refuse('persons.list', 403, '<h1>You do not have access to this project</h1>');
+  expect(error).toMatchObject({ code: 'service', isForeign: true, retryable: false });
+  expect(error.message).toBe("a 403 that is not in the service's own words (GET /persons answered 403)");
+  expect(error.hint).toMatch(/^a firewall or proxy .* else give the key the scope person:read/);
+  for (const body of [undefined, { success: false }, { message: 'Forbidden' }])
+    expect(refuse('persons.list', 403, body)).toMatchObject({ code: 'refused', isForeign: false });
+});
 
 test('an answer that is no JSON is told apart: a proxy may have written it', () => {
   expect(refuse('persons.update', 404, '<h1>Not Found</h1>').isForeign).toBe(true);

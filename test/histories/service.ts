@@ -202,7 +202,10 @@ function listPersons(service: Service, query: URLSearchParams): Answer {
     .filter(({ properties }) => email === null || properties['email'] === email)
     .toSorted((a, b) => b.createdAtMs - a.createdAtMs || (a.uuid < b.uuid ? 1 : -1));
   // The list of a live service shows the uuid as the id.
-  const toJson = (person: Person): object => ({ ...personJson(person), ...(service.isLive ? { id: person.uuid } : {}) });
+  const toJson = (person: Person): object => ({
+    ...personJson(person),
+    ...(service.isLive ? { id: person.uuid } : {}),
+  });
   return page(service, query, rows, { keyOf: ({ uuid }) => uuid, toJson });
 }
 
