@@ -24,6 +24,21 @@ export const knownLive: Readonly<Record<string, Move[]>> = {
 
 /** Histories of a service as documented that once broke a promise, by what was wrong. */
 export const known: Readonly<Record<string, Move[]>> = {
+  'an older mirror brought back what was erased of a person who was let in again': [
+    sync,
+    { do: 'back up' },
+    request(0),
+    reconcile,
+    { do: 'pass', days: 8 },
+    reconcile,
+    { do: 'readmit', nth: 0 },
+    { do: 'event', who: 0, lateHours: 0 },
+    sync,
+    { do: 'restore', part: 'mirror', nth: 0 },
+    reconcile,
+    sync,
+    reconcile,
+  ],
   'a request that stands keeps a distinct id out of a person who was let in again': [
     { do: 'split', who: 4, isOld: false },
     sync,

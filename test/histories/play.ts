@@ -246,6 +246,7 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     isVoid: false,
     isApproved: false,
     wasSealed: false,
+    erasedWords: [],
     isForgotten: false,
     atMs: world.nowMs,
   };

@@ -84,7 +84,9 @@ export function lookBefore({ machine: { dataDir } }: World): Mirrored {
 /** The promises that hold after every single command. */
 export async function checkAfter(world: World, before: Mirrored, done: Done): Promise<void> {
   const after = lookBefore(world);
-  for (const each of world.asked) each.wasSealed ||= each.ids.some((id) => after.requests.get(id)?.state === 'sealed');
+  for (const each of world.asked)
+    if (!each.wasSealed && each.ids.some((id) => after.requests.get(id)?.state === 'sealed'))
+      Object.assign(each, { wasSealed: true, erasedWords: world.words.filter(({ name }) => each.names.has(name)) });
   noDeleteUnasked(world);
   noRowLostThatLives(world, before, after);
   if (!done.isKilled) endsAreTold(world, before, after, done);
@@ -112,13 +114,29 @@ function noRowLostThatLives(world: World, before: Mirrored, after: Mirrored): vo
   const { state, away } = world.service;
   const { persons, recordings } = state;
   for (const uuid of before.persons.keys())
-    if (!after.persons.has(uuid) && persons.has(uuid) && !away.has(uuid) && !world.isAskedOut(uuid))
+    if (
+      !after.persons.has(uuid) &&
+      persons.has(uuid) &&
+      !away.has(uuid) &&
+      !world.isAskedOut(uuid) &&
+      !isOld(world, uuid)
+    )
       throw new Fault(`a living person whom nobody asks to erase has left the mirror: ${uuid}`);
   for (const id of before.recordings.keys()) {
     const recording = away.has(id) ? undefined : recordings.get(id);
-    if (!after.recordings.has(id) && recording && isOfSomebodyHere(world, recording.distinctId))
+    const isHere = recording && isOfSomebodyHere(world, recording.distinctId) && !isOld(world, recording.distinctId);
+    if (!after.recordings.has(id) && isHere)
       throw new Fault(`a recording that is there, of nobody who asked, has left the mirror: ${id}`);
   }
+}
+
+/**
+ * Whether a copy that was put back may have rows of before the erasure of somebody who was let in again since: they leave, and the next
+ * pass stores what the service has.
+ */
+function isOld({ touched, asked }: World, name: string): boolean {
+  const isPutBack = touched.some((part) => part.includes('mirror'));
+  return isPutBack && asked.some(({ isVoid, names }) => isVoid && names.has(name));
 }
 
 /** Recordings go with whom somebody asks to erase, and with whom others have deleted at the service. */
@@ -315,6 +333,12 @@ async function verifiedIsGone(world: World, { requests }: Mirrored): Promise<voi
   if (touched.some((part) => part !== 'mirror' && part !== 'snapshots')) return;
   const verified = asked.filter(({ isVoid, ids }) => !isVoid && ids.some((id) => requests.get(id)?.isVerified === 1));
   if (verified.length > 0) await nothingIsHere(world, verified, 'is verified');
+  if (touched.includes('snapshots')) return;
+  // Whoever was let in again is mirrored as the service has them now: what was erased stays erased.
+  const shown = JSON.stringify([...world.service.state.persons.values(), ...world.service.state.recordings.values()]);
+  const old = asked.filter(({ isVoid }) => isVoid).flatMap(({ erasedWords }) => erasedWords);
+  const gone = old.filter(({ text }) => !shown.includes(text));
+  if (gone.length > 0) await noneIsHere(world, gone, 'was erased before the person was let in again');
 }
 
 /** Tells the names of erased people. Where only times tell who came after them, who is shown as older than it is may be let in. */
@@ -325,9 +349,12 @@ function erasedBy(world: World, erased: readonly Asked[]): (name: string) => boo
 
 /** No text of erased people is in any file of the data folder. */
 async function nothingIsHere(world: World, erased: readonly Asked[], why: string): Promise<void> {
-  const { dataDir } = world.machine;
   const isTheirs = erasedBy(world, erased);
   const theirs = world.words.filter(({ name }) => isTheirs(name));
+  await noneIsHere(world, theirs, why);
+}
+
+async function noneIsHere({ machine: { dataDir } }: World, theirs: World['words'], why: string): Promise<void> {
   const found = await findTexts(
     dataDir,
     theirs.map(({ text }) => text),

@@ -19,6 +19,8 @@ export type Asked = {
   isApproved: boolean;
   /** Whether it has ever ended as done, and whether an older ledger, put back since, has never had it. */
   wasSealed: boolean;
+  /** What they had written by then. */
+  erasedWords: Word[];
   isForgotten: boolean;
   atMs: number;
 };
