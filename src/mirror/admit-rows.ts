@@ -54,11 +54,10 @@ function prepareAdmitRow(
 ): Admit<Readonly<Columns>> {
   const { identifiers, sortTime, embeddedPerson } = datasets[dataset];
   if (sortTime === null || identifiers.length === 0) return (row) => row;
-  // Where the persons are not mirrored, nothing could be said of any.
+  // Where the persons are not mirrored, nothing could be said of any. That none is left there says nothing.
   const isMirrored = db
-    .prepare<[string], number>(
-      /*sql*/ `SELECT EXISTS (SELECT 1 FROM persons WHERE uuid = ?) OR NOT EXISTS (SELECT 1 FROM persons)`,
-    )
+    .prepare<[string], number>(/*sql*/ `SELECT EXISTS (SELECT 1 FROM persons WHERE uuid = ?)
+        OR NOT EXISTS (SELECT 1 FROM passes WHERE dataset = 'persons' AND verdict = 'complete')`)
     .pluck();
   const withKnownPerson = (row: Readonly<Columns>): Readonly<Columns> => {
     const uuid = textOf(row['person_uuid']);

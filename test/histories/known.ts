@@ -9,6 +9,17 @@ const merge: Move = { do: 'merge', who: 0, into: 1 };
 
 /** Histories of a service like live ones that once broke a promise, by what was wrong. */
 export const knownLive: Readonly<Record<string, Move[]>> = {
+  'a person who is kept out stood in a recording, where the mirror had nobody left': [
+    { do: 'split', who: 3, isOld: true },
+    { do: 'sync', kill: { at: 'http', nth: 1, moment: 'after' } },
+    { do: 'request', who: 1, by: 'id', kill: { at: 'http', nth: 1, moment: 'after' } },
+    { do: 'request', who: 2, by: 'lower email', kill: null },
+    { do: 'reconcile', kill: { at: 'http', nth: 1, moment: 'after' } },
+    { do: 'event', who: 3, lateHours: 0 },
+    { do: 'merge', who: 4, into: 2 },
+    { do: 'record', who: 3 },
+    { do: 'request', who: 0, by: 'lower email', kill: { at: 'http', nth: 7, moment: 'after' } },
+  ],
   'somebody who had an integer id before a restore was erased with the person who has it now': [
     { do: 'keep rows' },
     { do: 'sign up' },
