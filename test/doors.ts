@@ -240,7 +240,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   mirror: 7_288,
   publish: 7_728,
   erasure: 10_372,
-  operate: 10_801,
+  operate: 10_798,
   anchor: 315,
   cluster: 2_946,
   sandbox: 4_161,

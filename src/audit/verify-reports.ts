@@ -95,12 +95,13 @@ function findPages(dataDir: string, { certified, words }: OnLedger, { problems, 
       `reports/: ${others} files show what was so when they were made, and were not checked; \`audit report\` makes a new one`,
     );
   const lines = readWantedLines(dataDir, pages);
+  const keys = readRegularFile(publicKeysPath(ledgerFolder(dataDir))) ?? '';
   for (const { where, text, bundle } of pages) {
     const certificate = readCertificate(bundle.certificate);
     const digest = sha256(bundle.certificate);
     const places = certified.get(digest);
     if (!certificate || !places) problems.push(`${where}: its certificate is not on the ledger`);
-    else if (!readKeys(dataDir).startsWith(bundle.public_keys))
+    else if (!keys.startsWith(bundle.public_keys))
       problems.push(
         `${where}: ledger/public-keys.txt lacks keys that it carries: an older list was put back, or they are not ours`,
       );
@@ -154,8 +155,4 @@ function isProved(dataDir: string, text: string, bundle: Bundle, lines: Readonly
     bundle.entries.every(isOfLedger) &&
     (bundle.time_stamps ?? []).every((token) => tokens.has(token))
   );
-}
-
-function readKeys(dataDir: string): string {
-  return readRegularFile(publicKeysPath(ledgerFolder(dataDir))) ?? '';
 }

@@ -27,6 +27,19 @@ const recorded = ({ dataDir }: ErasureWorld): string[] =>
     .filter((type) => type === 'reopened' || type === 'replayed');
 const left = async ({ dataDir }: ErasureWorld): Promise<string[]> => (await findTexts(dataDir, [name])).get(name) ?? [];
 
+/** A row that could not be read, and shows her distinct id. */
+function quarantineHer({ db }: ErasureWorld): void {
+  insert(db(), 'quarantine', {
+    dataset: 'persons',
+    row_id: 'q',
+    reason: 'x',
+    payload: JSON.stringify({ uuid: 'damaged', distinct_ids: [name] }),
+    first_seen_pass: 1,
+    last_seen_pass: 1,
+    seen_at: 'x',
+  });
+}
+
 describe('an older copy of the mirror', () => {
   it('takes part in nothing until it is brought up to date, and whoever it brought back is erased again', async () => {
     const { world, uuid } = await openKnownWorld(name);
@@ -86,19 +99,7 @@ describe('an older copy of the mirror', () => {
   });
 
   it.each<[string, (world: ErasureWorld) => void]>([
-    [
-      'in quarantine',
-      ({ db }) =>
-        void insert(db(), 'quarantine', {
-          dataset: 'persons',
-          row_id: 'q',
-          reason: 'x',
-          payload: JSON.stringify({ uuid: 'damaged', distinct_ids: [name] }),
-          first_seen_pass: 1,
-          last_seen_pass: 1,
-          seen_at: 'x',
-        }),
-    ],
+    ['in quarantine', quarantineHer],
     [
       'in what another’s recording embeds',
       ({ db }) =>
@@ -172,15 +173,7 @@ describe('an older copy of before the erasure of somebody who was let in again s
       .db()
       .prepare(change)
       .run(name, uuid, JSON.stringify({ uuid, name, distinct_ids: [name] }));
-    insert(world.db(), 'quarantine', {
-      dataset: 'persons',
-      row_id: 'q',
-      reason: 'x',
-      payload: JSON.stringify({ uuid: 'damaged', distinct_ids: [name] }),
-      first_seen_pass: 1,
-      last_seen_pass: 1,
-      seen_at: 'x',
-    });
+    quarantineHer(world);
     world.backUp();
     world.db().exec(`DELETE FROM recordings WHERE id = 'left-before'`);
     await world.request([{ kind: 'uuid', value: uuid }]);
