@@ -239,7 +239,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_842,
   mirror: 7_288,
   publish: 7_728,
-  erasure: 10_372,
+  erasure: 10_382,
   operate: 10_798,
   anchor: 315,
   cluster: 2_946,

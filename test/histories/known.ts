@@ -9,6 +9,14 @@ const merge: Move = { do: 'merge', who: 0, into: 1 };
 
 /** Histories of a service like live ones that once broke a promise, by what was wrong. */
 export const knownLive: Readonly<Record<string, Move[]>> = {
+  'an address was asked out while the service was down, which knew one more person by it than the mirror': [
+    { do: 'sync', kill: { at: 'disk', nth: 70, moment: 'before' } },
+    { do: 'delete', who: 2 },
+    { do: 'proxy', kind: 'down' },
+    { do: 'sign up again', who: 2 },
+    { do: 'request', who: 5, by: 'lower email', kill: null },
+    { do: 'reconcile', kill: { at: 'disk', nth: 64, moment: 'before' } },
+  ],
   'a person who is kept out stood in a recording, where the mirror had nobody left': [
     { do: 'split', who: 3, isOld: true },
     { do: 'sync', kill: { at: 'http', nth: 1, moment: 'after' } },

@@ -3,6 +3,7 @@ import { identifiersIn, unionOf, type Identity } from '../../contract/identity.t
 import type { JobContext } from '../../job/job-context.ts';
 import { listRequests, type ErasureRequest, updateRequest } from '../../mirror/erasure-requests.ts';
 import { scopeSubjects, type Scope, type ScopeContext, type Scopes } from '../find/scope.ts';
+import { emailsOf } from '../find/start-identities.ts';
 import { closeBox, openBoxes, type Box } from '../request/box.ts';
 import { noteWait } from '../request/waits.ts';
 import { eachTogether, record } from '../request/together.ts';
@@ -77,8 +78,7 @@ function decideAll(
       id: request.id,
       state: request.state,
       isApproved: request.approvedAt !== null,
-      // A request that was fenced before goes on, even where nothing is left of its subject.
-      isFound: scope.isFound || request.generation > 1 || (scope.isAsked ? false : null),
+      isFound: isFound(request, box, scope),
       isShared: scope.isShared,
       erasedBy: erasedBy(db, request.id, scope.start),
       personsNamed: scope.personsNamed.length,
@@ -97,6 +97,16 @@ function decideAll(
       ? [{ ...candidate, decision, isNewlyShown: isFirst || (anew.has(request.id) && scope.isAsked) }]
       : [];
   });
+}
+
+/**
+ * Whether anything is left of a subject; null where the service has to be asked first. Who has an e-mail address, and who has it beside
+ * whom the mirror shows, is the service's to say. A request that was fenced before goes on.
+ */
+function isFound({ generation }: ErasureRequest, { given }: Box, scope: Scope): boolean | null {
+  if (generation > 1) return true;
+  if (scope.isAsked) return scope.isFound;
+  return scope.isFound && emailsOf(given).length === 0 ? true : null;
 }
 
 /** The newest request that has fenced an identifier of a subject; null where none has. */

@@ -5,7 +5,7 @@ export type Candidate = {
   id: string;
   state: RequestState;
   isApproved: boolean;
-  /** Whether the mirror, a file or the service knows the subject; null where the service could not be asked. */
+  /** Whether the mirror, a file or the service knows the subject; null where the service has to be asked first. */
   isFound: boolean | null;
   isShared: boolean;
   /** The earlier request that erased the same person. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/core/errors.ts';
 import { approveRequest } from '../../../src/erasure/receive.ts';
 import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
 import { ledgerFolder } from '../../../src/ledger/entry-file.ts';
@@ -84,6 +85,22 @@ describe('an address that two people carry', () => {
     await world.reconcile();
     expect(world.living().filter((uuid) => [...uuids, third].includes(uuid))).toEqual([]);
     expect(verifyLedger({ folder: ledgerFolder(world.dataDir) }).problems).toEqual([]);
+  });
+
+  it('is fenced for nobody before the service was asked who has it', async () => {
+    const world = await openErasureWorld(5);
+    const uuids = [world.create(['canary-1'], { email: ann.value })];
+    await world.sync();
+    uuids.push(world.create(['canary-2'], { email: ann.value }));
+    world.intercept(() => Promise.reject(new AppError('no answer', { code: 'unreachable' })));
+    expect(await world.request([ann])).toMatchObject([{ state: 'received', waitsFor: 'service_unreachable' }]);
+    await world.reconcile();
+    expect(mirrored(world)).toContain(uuids[0]);
+    world.intercept((_asked, send) => send());
+    await world.sync();
+    await world.reconcile();
+    expect(listRequests(world.db(), 'all')).toMatchObject([{ state: 'held', reason: 'several_persons', persons: 2 }]);
+    expect(mirrored(world)).toEqual(expect.arrayContaining(uuids));
   });
 
   it('makes neither of them the subject of another’s request', async () => {
