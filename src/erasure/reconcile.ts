@@ -5,7 +5,7 @@ import { noteWait, waitReasonOf } from './request/waits.ts';
 import type { JobContext } from '../job/job-context.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
-import { listRequests, findRequest } from '../mirror/erasure-requests.ts';
+import { listRequests, findRequest, needsOperator } from '../mirror/erasure-requests.ts';
 import { askForTime } from './ask-service.ts';
 import { eraseBucket } from './erase-bucket.ts';
 import { eraseCopies } from './erase-copies.ts';
@@ -64,8 +64,7 @@ export async function askServiceAndFinish(
     upstreamFailed,
     ...finished,
     held: open.filter(({ state }) => state === 'held').length,
-    attention: open.filter(({ state, waitsFor }) => state === 'attention' || (waitsFor !== null && state !== 'held'))
-      .length,
+    attention: open.filter(needsOperator).length,
     waiting: countIn('received', 'scoped', 'executing', 'locally_verified', 'awaiting_upstream'),
     collected: [...later].filter(({ waitsFor }) => waitsFor === null).length,
   };

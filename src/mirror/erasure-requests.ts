@@ -160,6 +160,11 @@ export function changeRequest(db: Database, id: string, change: RequestChange): 
   prepared(db, sql).run({ ...change, id });
 }
 
+/** Whether an open request cannot go on before somebody has looked at it. One that is held waits for an approval. */
+export function needsOperator({ state, waitsFor }: Pick<ErasureRequest, 'state' | 'waitsFor'>): boolean {
+  return state === 'attention' || (waitsFor !== null && state !== 'held');
+}
+
 /** How many requests for erasure are in each state. */
 export function countRequests(db: Database): Partial<Record<RequestState, number>> {
   const sql = /*sql*/ `SELECT state, count(*) AS requests FROM erasure_requests

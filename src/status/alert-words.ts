@@ -1,4 +1,5 @@
 import { agoText, capital, codeText, countText, countedText, minuteText } from '../core/words.ts';
+import { needsOperator } from '../mirror/erasure-requests.ts';
 import { stateText } from '../ledger/vocabulary-words.ts';
 import type { OpenRequest, ProjectContent, ProjectOverview } from './overview.ts';
 
@@ -31,10 +32,7 @@ function linesOf(kind: string, { openRequests, held }: ProjectContent, at: strin
         at,
       );
     case 'attention':
-      return named(
-        openRequests.filter(({ state }) => state === 'attention'),
-        at,
-      );
+      return named(openRequests.filter(needsOperator), at);
     default:
       return [];
   }

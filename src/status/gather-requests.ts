@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RequestReason, WaitReason } from '../ledger/vocabulary.ts';
 import type { Database } from '../mirror/database.ts';
-import { countRequests, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { countRequests, listRequests, needsOperator, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
 import { countFence } from '../mirror/fence.ts';
 import { countListedAgain } from '../mirror/listed-again.ts';
@@ -45,13 +45,14 @@ function letInLast(db: Database): number {
 
 function mostUrgent(db: Database, open: readonly ErasureRequest[]): OpenRequest[] {
   const targets = Map.groupBy(listOpenTargets(db), ({ requestId }) => requestId);
-  const urgency = (state: string): number => (state === 'attention' ? 0 : state === 'held' ? 1 : 2);
+  const urgency = (request: ErasureRequest): number => (needsOperator(request) ? 0 : request.state === 'held' ? 1 : 2);
   return open
-    .toSorted((a, b) => urgency(a.state) - urgency(b.state) || (a.dueAt < b.dueAt ? -1 : 1))
+    .toSorted((a, b) => urgency(a) - urgency(b) || (a.dueAt < b.dueAt ? -1 : 1))
     .slice(0, requestsMax)
     .map(({ id, state, persons, reason, waitsFor, receivedAt, dueAt, eventsExpectedBy }) => ({
       id,
       state,
+      waitsFor,
       persons,
       reasons: [
         ...new Set([reason, waitsFor, ...(targets.get(id) ?? []).map((target) => target.reason)].filter(isCode)),

@@ -31,7 +31,10 @@ export type ListFreshness = {
 export type BudgetWindow = { lane: 'general' | 'recordings list'; requests: number; perSeconds: number; used: number };
 
 /** An open erasure request, without its subject. */
-export type OpenRequest = Pick<ErasureRequest, 'id' | 'state' | 'receivedAt' | 'dueAt' | 'eventsExpectedBy'> & {
+export type OpenRequest = Pick<
+  ErasureRequest,
+  'id' | 'state' | 'waitsFor' | 'receivedAt' | 'dueAt' | 'eventsExpectedBy'
+> & {
   /** How many persons it would erase or erases; null before they were looked for. */
   persons: number | null;
   /** The codes for which it is held or needs attention. */

@@ -10,7 +10,7 @@ import { causeOf, listJobs } from '../job/service-cause.ts';
 import type { JobState, ProjectCondition, ProjectState } from '../job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Database } from '../mirror/database.ts';
-import { countRequests, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { listRequests, needsOperator, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { readLogBytes } from '../mirror/log-size.ts';
 import { readOpenAlerts, type Alert } from '../mirror/open-alerts.ts';
 import { countNewProperties } from '../mirror/properties.ts';
@@ -88,15 +88,15 @@ export function readProjectCondition(
   { dataDir, alerts, export: { properties, promote, mask } }: Pick<Settings, 'dataDir' | 'alerts' | 'export'>,
   nowMs: number,
 ): ProjectCondition {
-  const { held = 0, attention = 0 } = countRequests(db);
+  const open = listRequests(db, 'open');
   const now = isoTime(nowMs);
   const countOverdue = (requests: readonly ErasureRequest[]): number =>
     requests.filter(({ certifiedAt, dueAt }) => certifiedAt === null && dueAt < now).length;
   return {
     heldPlans: listHeldPlans(db).length,
-    heldRequests: held,
-    attentionRequests: attention,
-    overdueRequests: countOverdue(listRequests(db, 'open')),
+    heldRequests: open.filter(({ state }) => state === 'held').length,
+    attentionRequests: open.filter(needsOperator).length,
+    overdueRequests: countOverdue(open),
     overdueAccess: countOverdue(listRequests(db, 'open', 'access')),
     newProperties:
       properties === 'listed'

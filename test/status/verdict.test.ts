@@ -97,6 +97,21 @@ test('a request that is overdue is named, with what it waits for and the command
   ]);
 });
 
+test('a request that waits for the service is named as one that needs an operator', () => {
+  const [project] = worlds.attention.projects;
+  const [request] = project?.content?.openRequests ?? [];
+  if (!project?.content || !request) throw new Error('a world without a request');
+  const waiting = { ...request, waitsFor: 'service_rejects' as const, reasons: ['service_rejects'] };
+  const openRequests = [
+    { ...waiting, state: 'received' as const },
+    { ...waiting, state: 'held' as const },
+  ];
+  const { reasons } = judgeProject({ ...project, content: { ...project.content, openRequests } }, worlds.attention.at);
+  const told = reasons.find(({ title }) => title.includes('need you'));
+  expect(told?.todo.match(/: received, service rejects/g)).toHaveLength(1);
+  expect(told?.todo).not.toContain('held');
+});
+
 test('of many projects, the sentence says how many need a person, and which', () => {
   const [well] = worlds.fresh.projects;
   const [stale] = worlds.stale.projects;

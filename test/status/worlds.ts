@@ -262,6 +262,7 @@ function request(
     id: `${(number * 2_654_435_761).toString(16).padStart(8, '0').slice(-8)}-52f1-4b7e-9a20-4f1de36a9b01`,
     state,
     persons: 1,
+    waitsFor: null,
     reasons: [],
     receivedAt: before(daysOld * dayMs),
     dueAt: later(daysLeft * dayMs),

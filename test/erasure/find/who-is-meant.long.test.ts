@@ -5,6 +5,7 @@ import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
 import { ledgerFolder } from '../../../src/ledger/entry-file.ts';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { listRequests } from '../../../src/mirror/erasure-requests.ts';
+import { readProjectCondition } from '../../../src/worker/read-project.ts';
 import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
 import { reuseDuckDb } from '../../snapshot/one-duckdb.ts';
 
@@ -96,6 +97,7 @@ describe('an address that two people carry', () => {
     expect(await world.request([ann])).toMatchObject([{ state: 'received', waitsFor: 'service_unreachable' }]);
     await world.reconcile();
     expect(mirrored(world)).toContain(uuids[0]);
+    expect(readProjectCondition(world.db(), world.settings, Date.now())).toMatchObject({ attentionRequests: 1 });
     world.intercept((_asked, send) => send());
     await world.sync();
     await world.reconcile();
