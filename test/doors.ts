@@ -240,7 +240,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   mirror: 7_291,
   publish: 7_728,
   erasure: 10_381,
-  operate: 10_800,
+  operate: 10_807,
   anchor: 315,
   cluster: 2_946,
   sandbox: 4_161,

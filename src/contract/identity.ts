@@ -52,7 +52,7 @@ export function withoutReusableId(identity: Identity): Identity {
 }
 
 /** Live services show no more distinct ids of a person in a list. */
-const listedDistinctIdsMax = 1000;
+export const listedDistinctIdsMax = 1000;
 
 /** Whether a person that a list shows with these distinct ids has one; null where the list may be cut, and cannot tell. */
 export function holdsDistinctId(distinctIds: readonly string[], distinctId: string): boolean | null {

@@ -26,7 +26,7 @@ import { checkStructure } from '../mirror/run-query.ts';
 import { keptLogText, readLogBytes } from '../mirror/log-size.ts';
 import { checkBuckets } from './bucket-check.ts';
 import type { Attempt, Check, Found } from './check.ts';
-import { checkClock, checkMaskKey, checkMoments, checkProperties, recordingsWindow } from './folder-checks.ts';
+import { checkClock, checkMaskKey, checkPasses, checkProperties, recordingsWindow } from './folder-checks.ts';
 import { examineService, type ServiceParts } from './service-checks.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { problemSentence, verifySnapshots } from '../snapshot/verify.ts';
@@ -85,7 +85,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
     ...('date_from' in settings.recordings.query
       ? []
       : [await attempt('recordings', () => recordingsWindow(hasMirror ? openReader() : null))]),
-    ...(hasMirror ? [await attempt('passes', () => checkMoments(openReader()))] : []),
+    ...(hasMirror ? [await attempt('passes', () => checkPasses(openReader()))] : []),
   ];
 }
 

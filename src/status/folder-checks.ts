@@ -3,6 +3,7 @@ import { clockFix } from '../config/alert-kinds.ts';
 import { propertyOf, type Settings } from '../config/settings.ts';
 import { pagedDatasets, publishedDatasets } from '../contract/datasets.ts';
 import type { Clock } from '../core/clock.ts';
+import { listedDistinctIdsMax } from '../contract/identity.ts';
 import { AppError } from '../core/errors.ts';
 import { presentOf } from '../core/present.ts';
 import { countedText, countText, printable } from '../core/words.ts';
@@ -46,16 +47,22 @@ export function recordingsWindow(db: Database | null): Found {
     : 'the last full pass saw recordings of more than 30 days ago';
 }
 
-/** Whether the last full passes had to trust the service with the order of rows of one moment. */
-export function checkMoments(db: Database): Found {
+/** Whether the last full passes had to trust the service with the order of rows of one moment, or with more distinct ids than it lists. */
+export function checkPasses(db: Database): Found {
   const passes = pagedDatasets.flatMap((dataset) => lastJudgedPass(db, dataset) ?? []);
   for (const pass of passes) {
     const moment = largeMomentOf(pass);
     if (moment !== null) return { state: 'warning', ...momentWords(pass, moment) };
   }
+  const sql = /*sql*/ `SELECT count(*) FROM persons WHERE json_array_length(distinct_ids) = ?`;
+  const cut = db.prepare<[number], number>(sql).pluck().get(listedDistinctIdsMax) ?? 0;
+  if (cut > 0) {
+    const detail = `${countedText(cut, 'person is', 'persons are')} listed with ${countText(listedDistinctIdsMax)} distinct ids: more are not shown, and not mirrored`;
+    return { state: 'warning', detail, fix: 'ask the service for such a person by id; an erasure does so by itself' };
+  }
   return passes.length === 0
     ? 'no full pass has ended yet; `sync` makes one'
-    : 'the last full passes showed the rows of each moment on one page';
+    : 'the last full passes showed persons whole, and the rows of each moment on one page';
 }
 
 const lookWords: Readonly<Record<Look, string>> = {

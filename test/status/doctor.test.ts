@@ -474,7 +474,7 @@ test('rows of one moment that no page shows together are a warning of the last f
   end(0, null);
   expect(await found()).toMatchObject({
     state: 'ok',
-    detail: 'the last full passes showed the rows of each moment on one page',
+    detail: 'the last full passes showed persons whole, and the rows of each moment on one page',
   });
   end(8100, null);
   const moment = '8,100 persons are of one moment, more than one page shows';

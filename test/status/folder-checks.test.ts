@@ -7,7 +7,7 @@ import type { Columns } from '../../src/contract/tolerant-reader.ts';
 import { maskKeyCheck } from '../../src/export/masks.ts';
 import { catalogueProperties } from '../../src/mirror/properties.ts';
 import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
-import { checkMaskKey, checkProperties } from '../../src/status/folder-checks.ts';
+import { checkMaskKey, checkPasses, checkProperties } from '../../src/status/folder-checks.ts';
 import { exportDataset, exportRequest } from '../export/export-fixture.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 import { personRow } from '../snapshot/rows.ts';
@@ -62,4 +62,22 @@ test('properties that look like an address, a phone number or a card are named w
   expect(
     check({ properties: 'listed', promote: ['phone', { property: 'home.street', as: 'street', type: 'string' }] }),
   ).toBe('2 properties of 5 may be published; look at phone (a phone number)');
+});
+
+test('persons with as many distinct ids as a list shows are told: they may have more', () => {
+  const { db } = openTestMirror();
+  const write = (name: string, count: number): void => {
+    const distinct_ids = JSON.stringify(Array.from({ length: count }, (_id, index) => `${name}-${index}`));
+    const row: Columns = { ...personRow(name, { distinct_ids }) };
+    db.transaction(() =>
+      prepareWriteRows(db, 'persons')({ rows: [row], quarantined: [], at: '2026-01-01T00:00:00Z' }, 1),
+    )();
+  };
+  write('p1', 999);
+  expect(checkPasses(db)).toMatch(/^no full pass/);
+  write('p2', 1000);
+  expect(checkPasses(db)).toMatchObject({
+    state: 'warning',
+    detail: '1 person is listed with 1,000 distinct ids: more are not shown, and not mirrored',
+  });
 });
