@@ -239,7 +239,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_842,
   mirror: 7_291,
   publish: 7_728,
-  erasure: 10_381,
+  erasure: 10_398,
   operate: 10_807,
   anchor: 315,
   cluster: 2_946,

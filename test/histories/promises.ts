@@ -98,9 +98,19 @@ export async function checkAfter(world: World, before: Mirrored, done: Done): Pr
   else if (done.args[0] === 'reconcile' && !done.isKilled) {
     await othersStay(world);
     await verifiedIsGone(world, after);
+    await callsAreStatusToo(world, done);
   }
   // Whoever erases changes what is published.
   else if (done.args[0] !== 'sync') world.lake.loaded = undefined;
+}
+
+/** *A page, and a `status`, that name the cause*: what reconcile leaves to an operator is a light that is on. */
+async function callsAreStatusToo({ machine }: World, done: Done): Promise<void> {
+  if (done.code !== 4) return;
+  const { erasure, absence } = jsonOf(done) as { erasure: Record<string, number>; absence: { held: unknown[] } };
+  const calls = Number(erasure['held']) + Number(erasure['attention']) + absence.held.length;
+  if (calls > 0 && (await machine.run(['status', '--check'])).code === 0)
+    throw new Fault('reconcile calls for an operator, and status says that all is well');
 }
 
 /** *No DELETE for a person whom no open request names.* */

@@ -134,7 +134,12 @@ function recordDecision(
   const { db, clock } = context;
   const { id, generation } = request;
   noteWait({ db, clock }, id, decision.decision === 'wait' ? scope.waitsFor : null);
-  if (decision.decision === 'wait') return;
+  if (decision.decision === 'wait') {
+    // Whom the rows held show now is meant, whatever becomes of these rows before the service answers.
+    const found = unionOf([box.identity, scope.identity]);
+    if (scope.isFound) updateRequest(db, id, { box: closeBox(context, id, { ...box, identity: found }) });
+    return;
+  }
   const about = { request: id, generation };
   const { personsNamed, sharedWith } = scope;
   const identity = unionOf([box.identity, scope.start]);

@@ -55,7 +55,8 @@ const atOnce = 8;
 /**
  * Asks mirror and service which person an identifier names. The named person is the subject, even if other persons had the
  * identifier before. The person that the service shows under the identifier is named, even if the mirror has another person
- * there. An e-mail address names every person that `shownEmails`, the rows held that show it, has ever shown with it.
+ * there. An e-mail address names every person that `shownEmails`, the rows held that show it, has ever shown with it, and whom it
+ * named before, while the service could not be asked.
  */
 export async function startIdentities(
   context: AskContext,
@@ -88,10 +89,15 @@ export async function startIdentities(
   });
   const ownersOf = findOwners(db, answers, rowsOf);
   const starts = await inBatches(answers, { atOnce }, async ({ id, given, identity, isOld, isAsked, ...answer }) => {
-    const owners = given.flatMap((each) => ownersOf(each).map((owner) => ({ owner, given: each })));
+    const before = isOld ? [] : identity.person_uuid;
+    const owners = given.flatMap((each) => ownersOf(each, before).map((owner) => ({ owner, given: each })));
     // What rows without a uuid show with an e-mail address.
     const nameless = unionOf(emailsOf(given).flatMap((email) => (rowsOf.get(email) ?? []).map(identityOfNameless)));
-    const others = owners.filter(({ owner }) => !identity.person_uuid.includes(owner.person_uuid));
+    const told = isOld ? identity.person_uuid : answer.shown.map(({ person_uuid: uuid }) => uuid);
+    const others = owners.filter(
+      ({ owner: { person_uuid: uuid }, given: { kind } }) =>
+        !(kind === 'email' ? told : identity.person_uuid).includes(uuid),
+    );
     const looks: MirroredOwner[] = [];
     for (const { owner, given: each } of others) {
       const look = isAsked ? await ask((...asking) => lookAt(...asking, owner)) : null;
@@ -119,7 +125,7 @@ function findOwners(
   db: Database,
   starts: readonly { given: readonly GivenIdentifier[]; identity: Identity }[],
   rowsOf: EmailRows,
-): (given: GivenIdentifier) => Owner[] {
+): (given: GivenIdentifier, before: readonly string[]) => Owner[] {
   const shownEmails = [...rowsOf.values()].flat();
   const found = new Map<string, Owner>();
   const add = (person: Sighting, isMirrored: boolean): void => {
@@ -134,14 +140,15 @@ function findOwners(
   const uuids = shownEmails.flatMap(({ person_uuid: uuid }) => uuid ?? []);
   const inRows = unionOf([{ ...nobody, person_uuid: uuids }, ...shownEmails.map(identityOfNameless)]);
   for (const person of findPersons(db, unionOf([...starts.map(({ identity }) => identity), inRows]))) add(person, true);
-  return ({ kind, value }) => {
+  return ({ kind, value }, before) => {
     if (kind !== 'email') return [found.get(`${kind} ${value}`) ?? []].flat();
     const names = (rowsOf.get(emailKey(value)) ?? []).flatMap((row) => {
       if (row.person_uuid !== null) return `uuid ${row.person_uuid}`;
       const { person_id: ids, distinct_id: distinctIds } = identityOfNameless(row);
       return ids.map((id) => `id ${id}`).concat(distinctIds.map((id) => `distinct_id ${id}`));
     });
-    return [...new Set(names.flatMap((name) => found.get(name) ?? []))];
+    const all = names.concat(before.map((uuid) => `uuid ${uuid}`));
+    return [...new Set(all.flatMap((name) => found.get(name) ?? []))];
   };
 }
 
@@ -200,8 +207,13 @@ async function askService(
   for (const each of given) {
     if (each.kind === 'recording') continue;
     const rows = await askFor(context, service, each);
-    // A refusal is an answer, too.
-    const found = rows === 'rejected' ? await askOtherwise(each) : rows && readShown(each, rows.map(readPerson));
+    // A refusal is an answer, too; but of an address, nobody else can say who has it.
+    const found =
+      rows !== 'rejected'
+        ? rows && readShown(each, rows.map(readPerson))
+        : each.kind === 'email'
+          ? undefined
+          : await askOtherwise(each);
     if (found) shown.push(...found);
     else isWhole = false;
   }

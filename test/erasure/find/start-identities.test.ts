@@ -156,6 +156,22 @@ describe('how many persons live under an address', () => {
     expect(await begin(mirrorOf(other), service, email)).toMatchObject({ meant: [ann, bob], persons: 2 });
   });
 
+  it('counts whom it named before the service could be asked, whatever their address is now', async () => {
+    const before = { identity: { ...nobody, person_uuid: [ann] } };
+    const elsewhere = { uuid: ann, id: 1, ids: ['ann'], address: 'new@x.example' };
+    const service = serviceOf({ 1: [elsewhere] });
+    expect(await begin(mirrorOf(elsewhere), service, email, before)).toMatchObject({ meant: [ann], persons: 1 });
+    const other = serviceOf({ 1: [elsewhere], [email.value]: two.slice(1) });
+    expect(await begin(mirrorOf(elsewhere), other, email, before)).toMatchObject({ meant: [ann, bob], persons: 2 });
+    const gone = await begin(mirrorOf(), serviceOf({ [email.value]: two.slice(1) }), email, before);
+    expect(gone).toMatchObject({ meant: [ann, bob], persons: 1 });
+  });
+
+  it('is not told by a service that rejects the question', async () => {
+    const db = mirrorOf(...two.slice(0, 1));
+    expect(await begin(db, serviceOf({ [email.value]: 400 }), email)).toMatchObject({ meant: [ann], isAsked: false });
+  });
+
   it('does not count those who are gone from the service', async () => {
     const service = serviceOf({ [email.value]: two.slice(0, 1) });
     const merged = { uuid: bob, id: 2, ids: [], address: 'ann@x.example' };

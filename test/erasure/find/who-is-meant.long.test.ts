@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/core/errors.ts';
+import type { TransportResponse } from '../../../src/client/transport.ts';
 import { approveRequest } from '../../../src/erasure/receive.ts';
 import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
 import { ledgerFolder } from '../../../src/ledger/entry-file.ts';
@@ -103,6 +104,42 @@ describe('an address that two people carry', () => {
     await world.reconcile();
     expect(listRequests(world.db(), 'all')).toMatchObject([{ state: 'held', reason: 'several_persons', persons: 2 }]);
     expect(mirrored(world)).toEqual(expect.arrayContaining(uuids));
+  });
+
+  it.each([
+    ['has another address', 'canary-new@x.example'],
+    ['is deleted at the service', null],
+  ])('is that of a person who %s before the service answers', async (_what, address) => {
+    const world = await openErasureWorld(5);
+    const uuid = world.create(['canary-1'], { email: ann.value });
+    await world.sync();
+    const change = async (send: () => Promise<TransportResponse>): Promise<TransportResponse> => {
+      const shown = await send();
+      return { ...shown, bytes: Buffer.from(shown.bytes.toString().replaceAll(ann.value, address ?? ann.value)) };
+    };
+    const refusal = new AppError('no answer', { code: 'unreachable' });
+    world.intercept(({ path }, send) => (path.includes('email=') ? Promise.reject(refusal) : send()));
+    const [added] = await world.request([ann]);
+    expect(added).toMatchObject({ state: 'received', persons: 1 });
+    if (address === null) world.sandbox.act({ do: 'delete', uuid });
+    world.intercept(({ path }, send) => (path.includes('email=') ? Promise.reject(refusal) : change(send)));
+    for (const _pass of [1, 2, 3]) {
+      await world.sync();
+      await world.reconcile();
+      world.pass(1);
+    }
+    expect(mirrored(world).includes(uuid)).toBe(address !== null);
+    const answerNobody = async (send: () => Promise<TransportResponse>): Promise<TransportResponse> => {
+      const body = { count: 0, next: null, previous: null, results: [] };
+      return { ...(await send()), bytes: Buffer.from(JSON.stringify(body)) };
+    };
+    world.intercept(({ path }, send) => (path.includes('email=') ? answerNobody(send) : change(send)));
+    await world.reconcileToTheEnd();
+    expect(listRequests(world.db(), 'all').find(({ id }) => id === added?.id)).toMatchObject({ state: 'sealed' });
+    expect(world.living()).not.toContain(uuid);
+    const back = world.create(['canary-1'], { email: ann.value });
+    await world.sync();
+    expect(mirrored(world)).not.toContain(back);
   });
 
   it('makes neither of them the subject of another’s request', async () => {
