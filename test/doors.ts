@@ -159,6 +159,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'erasure/receive.ts',
     'erasure/reconcile.ts',
     'erasure/request/box.ts',
+    'erasure/request/life-plan.ts',
     'erasure/request/receipt.ts',
     'erasure/request/reopen.ts',
     'erasure/request/together.ts',
@@ -234,13 +235,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_133,
+  kernel: 5_137,
   service: 1_877,
   ledger: 2_842,
-  mirror: 7_291,
+  mirror: 7_299,
   publish: 7_728,
-  erasure: 10_398,
-  operate: 10_807,
+  erasure: 10_424,
+  operate: 10_822,
   anchor: 315,
   cluster: 2_946,
   sandbox: 4_161,

@@ -53,6 +53,7 @@ const ends = {
   'upstream.person deleted': 'deleted at the service on {day}',
   'upstream.person already_absent': 'already gone at the service',
   'upstream.person still_present': 'still at the service when last asked',
+  'upstream.person not_verifiable': 'deletion of the person at the service not verifiable',
   'upstream.events kept': 'events kept, as requested',
   'upstream.events confirmed': 'events deleted, as the service says',
   'upstream.events not_verifiable': 'deletion of the events not verifiable',

@@ -20,13 +20,11 @@ export const german: LetterWords = {
       'Bei unserem Analysedienst wurde Ihr Profil gelöscht. Wir haben seither danach gefragt; es ist nicht mehr vorhanden.',
     already_absent: 'Unser Analysedienst hatte kein Profil von Ihnen mehr.',
     still_present: 'Unser Analysedienst hatte Ihr Profil noch, als wir zuletzt danach fragten. [Was weiter geschieht]',
-    not_verifiable:
-      'Wir haben unseren Analysedienst aufgefordert, Ihr Profil zu löschen. Nachprüfen können wir das nicht.',
+    not_verifiable: 'Ob unser Analysedienst Ihr Profil gelöscht hat, können wir nicht prüfen. [Was weiter geschieht]',
   },
   events: {
     confirmed: 'Unser Analysedienst gibt an, die über Sie erfassten Ereignisse gelöscht zu haben.',
-    not_verifiable:
-      'Wir haben unseren Analysedienst aufgefordert, die über Sie erfassten Ereignisse zu löschen. Nachprüfen können wir das nicht.',
+    not_verifiable: 'Ob unser Analysedienst die über Sie erfassten Ereignisse gelöscht hat, können wir nicht prüfen.',
     unconfirmed:
       'Wir haben unseren Analysedienst aufgefordert, die über Sie erfassten Ereignisse zu löschen. Er hat das nicht bestätigt.',
     partly_deleted:
@@ -46,8 +44,7 @@ export const german: LetterWords = {
       'Die Aufzeichnungen Ihrer Sitzungen waren noch bei unserem Analysedienst, als wir zuletzt danach fragten. [Was weiter geschieht]',
     deletion_requested:
       'Wir haben unseren Analysedienst aufgefordert, die Aufzeichnungen Ihrer Sitzungen zu löschen. Dass es geschehen ist, haben wir nicht gesehen.',
-    not_verifiable:
-      'Wir haben unseren Analysedienst aufgefordert, die Aufzeichnungen Ihrer Sitzungen zu löschen. Nachprüfen können wir das nicht.',
+    not_verifiable: 'Ob unser Analysedienst die Aufzeichnungen Ihrer Sitzungen gelöscht hat, können wir nicht prüfen.',
   },
   bucket: {
     locked:

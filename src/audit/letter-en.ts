@@ -18,12 +18,11 @@ export const english: LetterWords = {
     deleted: 'At our analytics provider, your profile was deleted. We have asked for it since, and it is gone.',
     already_absent: 'Our analytics provider had no profile of you any more.',
     still_present: 'Our analytics provider still had your profile when we last asked. [What happens next]',
-    not_verifiable: 'We asked our analytics provider to delete your profile. We cannot check that it has.',
+    not_verifiable: 'We cannot check whether our analytics provider has deleted your profile. [What happens next]',
   },
   events: {
     confirmed: 'Our analytics provider says that it has deleted the events recorded about you.',
-    not_verifiable:
-      'We asked our analytics provider to delete the events recorded about you. We cannot check that it has.',
+    not_verifiable: 'We cannot check whether our analytics provider has deleted the events recorded about you.',
     unconfirmed: 'We asked our analytics provider to delete the events recorded about you. It has not confirmed that.',
     partly_deleted:
       'Our analytics provider says that it has deleted a part of the events recorded about you. [What happens to the others]',
@@ -41,8 +40,7 @@ export const english: LetterWords = {
       'The recordings of your sessions were still at our analytics provider when we last asked. [What happens next]',
     deletion_requested:
       'We asked our analytics provider to delete the recordings of your sessions. We have not seen that it has.',
-    not_verifiable:
-      'We asked our analytics provider to delete the recordings of your sessions. We cannot check that it has.',
+    not_verifiable: 'We cannot check whether our analytics provider has deleted the recordings of your sessions.',
   },
   bucket: { locked: 'A lock on our storage keeps older versions of the data until [date]. They are deleted then.' },
   copies: 'A copy on the disk of a machine that is gone cannot be checked. [What happened to the disk]',

@@ -20,12 +20,13 @@ export const spanish: LetterWords = {
     already_absent: 'Nuestro proveedor de análisis ya no tenía ningún perfil suyo.',
     still_present:
       'Nuestro proveedor de análisis todavía tenía su perfil cuando preguntamos por última vez. [Qué ocurrirá ahora]',
-    not_verifiable: 'Pedimos a nuestro proveedor de análisis que eliminara su perfil. No podemos comprobarlo.',
+    not_verifiable:
+      'No podemos comprobar si nuestro proveedor de análisis ha eliminado su perfil. [Qué ocurrirá ahora]',
   },
   events: {
     confirmed: 'Nuestro proveedor de análisis declara que ha eliminado los eventos registrados sobre usted.',
     not_verifiable:
-      'Pedimos a nuestro proveedor de análisis que eliminara los eventos registrados sobre usted. No podemos comprobarlo.',
+      'No podemos comprobar si nuestro proveedor de análisis ha eliminado los eventos registrados sobre usted.',
     unconfirmed:
       'Pedimos a nuestro proveedor de análisis que eliminara los eventos registrados sobre usted. No lo ha confirmado.',
     partly_deleted:
@@ -46,7 +47,7 @@ export const spanish: LetterWords = {
     deletion_requested:
       'Pedimos a nuestro proveedor de análisis que eliminara las grabaciones de sus sesiones. No hemos visto que lo haya hecho.',
     not_verifiable:
-      'Pedimos a nuestro proveedor de análisis que eliminara las grabaciones de sus sesiones. No podemos comprobarlo.',
+      'No podemos comprobar si nuestro proveedor de análisis ha eliminado las grabaciones de sus sesiones.',
   },
   bucket: {
     locked:

@@ -22,12 +22,12 @@ export const french: LetterWords = {
     still_present:
       'Notre prestataire d’analyse avait encore votre profil lors de notre dernière demande. [La suite donnée]',
     not_verifiable:
-      'Nous avons demandé à notre prestataire d’analyse de supprimer votre profil. Nous ne pouvons pas le vérifier.',
+      'Nous ne pouvons pas vérifier que notre prestataire d’analyse a supprimé votre profil. [La suite donnée]',
   },
   events: {
     confirmed: 'Notre prestataire d’analyse déclare avoir supprimé les événements enregistrés à votre sujet.',
     not_verifiable:
-      'Nous avons demandé à notre prestataire d’analyse de supprimer les événements enregistrés à votre sujet. Nous ne pouvons pas le vérifier.',
+      'Nous ne pouvons pas vérifier que notre prestataire d’analyse a supprimé les événements enregistrés à votre sujet.',
     unconfirmed:
       'Nous avons demandé à notre prestataire d’analyse de supprimer les événements enregistrés à votre sujet. Il ne l’a pas confirmé.',
     partly_deleted:
@@ -48,7 +48,7 @@ export const french: LetterWords = {
     deletion_requested:
       'Nous avons demandé à notre prestataire d’analyse de supprimer les enregistrements de vos sessions. Nous n’avons pas constaté qu’il l’a fait.',
     not_verifiable:
-      'Nous avons demandé à notre prestataire d’analyse de supprimer les enregistrements de vos sessions. Nous ne pouvons pas le vérifier.',
+      'Nous ne pouvons pas vérifier que notre prestataire d’analyse a supprimé les enregistrements de vos sessions.',
   },
   bucket: {
     locked:

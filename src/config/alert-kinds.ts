@@ -105,6 +105,12 @@ export const alertTable = {
     section: 'requests',
     todo: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what a request waits for.',
   },
+  given_up: {
+    severity: 'critical',
+    title: 'Erasure requests were given up',
+    section: 'requests',
+    todo: 'See `analytics-mirror erase list --all`: what ended in the last days by its age. Add these persons again with `analytics-mirror erase add`. The alert ends a week after.',
+  },
   access_overdue: {
     severity: 'critical',
     title: 'Requests for access are past their due date',

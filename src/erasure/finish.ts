@@ -2,16 +2,15 @@ import { assertNever } from '../core/errors.ts';
 import { isAgreed, presentOf } from '../core/present.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { expireDeletionFeed } from '../mirror/feeds.ts';
-import { destroyWords, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { destroyWords, findRequest, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { hasBox } from '../mirror/request-box.ts';
-import { isUpstream } from '../ledger/target.ts';
 import { listOpenTargets, listTargets } from '../mirror/erasure-targets.ts';
 import { purgeOwed } from '../mirror/purge.ts';
 import { transact } from '../mirror/transact.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
 import { feedEnd } from './plan.ts';
 import { issueCertificate } from './proof/certificate-file.ts';
-import { lateResults, lifeEndsAtMs, planLife } from './request/life-plan.ts';
+import { isGivenUp, planLife } from './request/life-plan.ts';
 import { callAttention, settle } from './request/target-journal.ts';
 import { eachTogether, record } from './request/together.ts';
 
@@ -33,7 +32,7 @@ export type FinishResult = {
  * clock agrees with this machine's. Deletions that have been in the feeds long enough leave them.
  */
 export async function finishRequests(context: JobContext): Promise<FinishResult> {
-  const { db, published, clock, signal } = context;
+  const { db, published, clock, settings, signal } = context;
   const result: FinishResult = { certified: 0, sealed: 0, cancelled: 0, unreached: 0, feedExpired: 0 };
   const open = listRequests(db, 'open');
   const ends = await eachTogether(context, open, endLongLife);
@@ -55,20 +54,15 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
     );
     result.sealed = sealing.length;
     // Not before: a run that is killed in between has told nobody.
-    result.unreached = sealing.filter((request) => unproved.has(request.id) || isUnreached(context, request)).length;
+    const isUnreached = ({ id }: ErasureRequest): boolean => {
+      const ended = findRequest(db, id);
+      return ended !== undefined && isGivenUp(ended, listTargets(db, id), settings.erasure.maxRequestDays);
+    };
+    result.unreached = sealing.filter((request) => unproved.has(request.id) || isUnreached(request)).length;
   }
   // Last, so that a published file which cannot be read does not keep identifiers from being destroyed.
   await expireDeletions(published, expired, { epoch: context.ledger().epoch(), signal });
   return result;
-}
-
-/** Whether a request has ended by its age, and the service has not said that it reached all there. */
-function isUnreached(context: JobContext, request: ErasureRequest): boolean {
-  const endsAtMs = lifeEndsAtMs(request, context.settings.erasure.maxRequestDays);
-  if (presentOf(context).latestMs < endsAtMs) return false;
-  return listTargets(context.db, request.id).some(
-    ({ target, result }) => isUpstream(target) && lateResults.includes(result),
-  );
 }
 
 function certify(context: JobContext, { id, generation, verifiedAt, certifiedAt }: ErasureRequest): boolean {

@@ -42,6 +42,8 @@ export const ProjectCondition = z.object({
   /** Erasure requests that call for a person's attention, and open ones whose due date is past. */
   attentionRequests: z.number(),
   overdueRequests: z.number(),
+  /** Erasure requests that have ended by their age in the last days, with something that was not reached or not proved. */
+  givenUpRequests: z.number(),
   /** Open requests for access whose due date is past. */
   overdueAccess: z.number(),
   /** Properties that appeared in the last days and are not published, since nobody has listed them. */

@@ -110,6 +110,13 @@ export function findRequest(db: Database, idOrPrefix: string): ErasureRequest | 
   return found.length === 1 && found[0] ? requestOf(found[0]) : undefined;
 }
 
+/** The requests for erasure that have ended without a refusal since a time (ISO 8601 UTC). */
+export function listEnded(db: Database, since: string): ErasureRequest[] {
+  const sql = /*sql*/ `SELECT ${columns} FROM erasure_requests WHERE NOT is_access AND state IN ('cancelled', 'sealed')
+    AND coalesce(cancelled_at, sealed_at) >= ?`;
+  return prepared<[string], RequestRow>(db, sql).all(since).map(requestOf);
+}
+
 /** A request that has ended with a certificate. */
 export type CertifiedRequest = Pick<ErasureRequest, 'id' | 'generation' | 'receivedAt'> & { certifiedAt: string };
 
@@ -259,9 +266,10 @@ export function updateRequest(db: Database, id: string, change: RequestChange): 
   });
 }
 
-/** Destroys the box of a request and the operator's own words, where there are any. */
+/** Destroys the box of a request and the operator's own words, where there are any. It waits for nobody any more. */
 export function destroyWords(db: Database, id: string): void {
   const request = findRequest(db, id);
   if (!request || !(hasBox(db, id) || request.authorisedBy !== null || readHolders(db, id))) return;
-  changeRequest(db, id, { box: null, holders: null, authorisedBy: null, basis: basisCode(request.basis) });
+  const basis = basisCode(request.basis);
+  changeRequest(db, id, { box: null, holders: null, authorisedBy: null, basis, waitsFor: null, waitsSince: null });
 }

@@ -97,7 +97,7 @@ export function alertOf(kind: AlertKind, message: string, job: ScheduledJob | nu
 }
 
 function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Alert[] {
-  const { heldPlans, heldRequests, attentionRequests, overdueRequests, overdueAccess } = condition;
+  const { heldPlans, heldRequests, attentionRequests, overdueRequests, givenUpRequests, overdueAccess } = condition;
   const { newProperties, isLedgerWritable, diskFreeBytes, diskFreeBytesMin, logBytes, clock } = condition;
   const found = (kind: AlertKind, message: string | null): Alert[] =>
     message === null ? [] : [alertOf(kind, message)];
@@ -115,6 +115,11 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
       overdueRequests > 0,
       'overdue',
       `${countedText(overdueRequests, 'erasure request is', 'erasure requests are')} past the due date`,
+    ),
+    ...only(
+      givenUpRequests > 0,
+      'given_up',
+      `${countedText(givenUpRequests, 'erasure request has', 'erasure requests have')} ended by age, and not all was reached`,
     ),
     ...only(
       overdueAccess > 0,

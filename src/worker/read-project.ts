@@ -4,13 +4,15 @@ import { propertyOf, scheduleOf, type ScheduledJob, type Settings } from '../con
 import { isoTime } from '../core/clock.ts';
 import { codeText, minuteText } from '../core/words.ts';
 import { freeBytesAt, isWritable } from '../core/folder.ts';
+import { isGivenUp } from '../erasure/request/life-plan.ts';
 import { readClockStanding } from '../job/clock-standing.ts';
 import { runsUnderWay } from '../job/lease.ts';
 import { causeOf, listJobs } from '../job/service-cause.ts';
 import type { JobState, ProjectCondition, ProjectState } from '../job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Database } from '../mirror/database.ts';
-import { listRequests, needsOperator, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { listEnded, listRequests, needsOperator, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { listTargets } from '../mirror/erasure-targets.ts';
 import { readLogBytes } from '../mirror/log-size.ts';
 import { readOpenAlerts, type Alert } from '../mirror/open-alerts.ts';
 import { countNewProperties } from '../mirror/properties.ts';
@@ -19,7 +21,7 @@ import { listHeldPlans } from '../mirror/suspects.ts';
 import { alertOf, alertsOf } from './alerts.ts';
 import { historyOf, jobStateOf, runsLookedAt, type JobHistory } from './schedule-plan.ts';
 
-/** A property is new for so many days, unless it is listed or masked before. */
+/** A property is new, and a request just given up, for so many days. */
 const newDays = 7;
 const dayMs = 86_400_000;
 
@@ -85,11 +87,17 @@ function readJobStates(db: Database, settings: Settings, nowMs: number): JobStat
 /** Reads the condition of a project from its data folder. Throws the system's error when that fails. */
 export function readProjectCondition(
   db: Database,
-  { dataDir, alerts, export: { properties, promote, mask } }: Pick<Settings, 'dataDir' | 'alerts' | 'export'>,
+  {
+    dataDir,
+    alerts,
+    erasure,
+    export: { properties, promote, mask },
+  }: Pick<Settings, 'dataDir' | 'alerts' | 'erasure' | 'export'>,
   nowMs: number,
 ): ProjectCondition {
   const open = listRequests(db, 'open');
   const now = isoTime(nowMs);
+  const lately = isoTime(nowMs - newDays * dayMs);
   const countOverdue = (requests: readonly ErasureRequest[]): number =>
     requests.filter(({ certifiedAt, dueAt }) => certifiedAt === null && dueAt < now).length;
   return {
@@ -97,11 +105,11 @@ export function readProjectCondition(
     heldRequests: open.filter(({ state }) => state === 'held').length,
     attentionRequests: open.filter(needsOperator).length,
     overdueRequests: countOverdue(open),
+    givenUpRequests: listEnded(db, lately).filter((request) =>
+      isGivenUp(request, listTargets(db, request.id), erasure.maxRequestDays),
+    ).length,
     overdueAccess: countOverdue(listRequests(db, 'open', 'access')),
-    newProperties:
-      properties === 'listed'
-        ? countNewProperties(db, isoTime(nowMs - newDays * dayMs), [...promote, ...mask].map(propertyOf))
-        : 0,
+    newProperties: properties === 'listed' ? countNewProperties(db, lately, [...promote, ...mask].map(propertyOf)) : 0,
     diskFreeBytes: freeBytesAt(dataDir),
     diskFreeBytesMin: alerts.diskFreeBytesMin,
     logBytes: readLogBytes(dataDir),

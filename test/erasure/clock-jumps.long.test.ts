@@ -3,6 +3,8 @@ import { readClockStanding } from '../../src/job/clock-standing.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { readDeletionFeed } from '../../src/mirror/feeds.ts';
+import { readProjectCondition } from '../../src/worker/read-project.ts';
+import { answer } from './upstream/upstream-world.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 
 async function openWorld(
@@ -22,6 +24,8 @@ async function openWorld(
 }
 
 const requests = (world: ErasureWorld) => listRequests(world.db(), 'all');
+const givenUp = (world: ErasureWorld): number =>
+  readProjectCondition(world.db(), world.settings, world.clock.now()).givenUpRequests;
 const isHere = (world: ErasureWorld, uuid: string): boolean =>
   world.db().prepare(`SELECT 1 FROM persons WHERE uuid = ?`).get(uuid) !== undefined;
 
@@ -96,4 +100,28 @@ it('a request that waits for approval until its time is over is cancelled, and n
   expect(await world.reconcile()).toMatchObject({ outcome: 'held', erasure: { held: 0, attention: 0, cancelled: 2 } });
   expect(isHere(world, uuid)).toBe(true);
   expect(await world.reconcile()).toMatchObject({ outcome: 'done', erasure: { cancelled: 0 } });
+  expect(givenUp(world)).toBe(2);
+  world.pass(8);
+  expect(givenUp(world)).toBe(0);
 });
+
+it.each([['the question what it can do'], ['the deletion']])(
+  'a request is called given up whose time is over while the service refuses %s',
+  async (what) => {
+    const { world, uuid } = await openWorld();
+    world.intercept(({ method, path }, send) => {
+      const isRefused = what === 'the deletion' ? method === 'DELETE' : path.includes('bulk_delete');
+      return isRefused ? Promise.resolve(answer(what === 'the deletion' ? 500 : 403)) : send();
+    });
+    await world.request([{ kind: 'uuid', value: uuid }]);
+    await world.reconcile().catch(() => undefined);
+    world.pass(60);
+    expect(givenUp(world)).toBe(0);
+    await world.reconcile().catch(() => undefined);
+    const [{ id, state } = { id: '', state: null }] = requests(world);
+    expect(state).toBe('sealed');
+    const person = { target: 'upstream.person', result: 'still_present' };
+    expect(listTargets(world.db(), id)).toContainEqual(expect.objectContaining(person));
+    expect(givenUp(world)).toBe(1);
+  },
+);

@@ -275,6 +275,7 @@ const condition: ProjectCondition = {
   heldPlans: 0,
   heldRequests: 0,
   attentionRequests: 0,
+  givenUpRequests: 0,
   overdueRequests: 0,
   overdueAccess: 0,
   newProperties: 0,

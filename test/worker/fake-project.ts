@@ -29,6 +29,7 @@ export function fakeProject(
     heldPlans: 0,
     heldRequests: 0,
     attentionRequests: 0,
+    givenUpRequests: 0,
     overdueRequests: 0,
     overdueAccess: 0,
     newProperties: 0,

@@ -49,7 +49,21 @@ export function planLife(
 }
 
 /** How targets at the service end by age. */
-export const lateResults: readonly (TargetResult | null)[] = ['not_queued', 'not_verifiable', 'still_present'];
+const lateResults: readonly (TargetResult | null)[] = ['not_queued', 'not_verifiable', 'still_present'];
+
+/** Whether a request has ended by its age, with something that was not done, not proved here, or not answered by the service. */
+export function isGivenUp(
+  request: Pick<ErasureRequest, 'lifeFrom' | 'cancelledAt' | 'certifiedAt' | 'sealedAt'>,
+  targets: readonly Pick<ErasureTarget, 'target' | 'result'>[],
+  daysMax: number,
+): boolean {
+  const { cancelledAt, certifiedAt, sealedAt } = request;
+  const endedAt = cancelledAt ?? certifiedAt ?? sealedAt;
+  if (endedAt === null || Date.parse(endedAt) < lifeEndsAtMs(request, daysMax)) return false;
+  return (
+    certifiedAt === null || targets.some(({ target, result }) => isUpstream(target) && lateResults.includes(result))
+  );
+}
 
 /** Where the service showed the person when it was last asked, or no deletion of the events, the result says so. */
 function settledEnd({ target, seenAt, reason }: Pick<ErasureTarget, 'target' | 'seenAt' | 'reason'>): SettledTarget {
