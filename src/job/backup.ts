@@ -1,10 +1,21 @@
-import { chmodSync, cpSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  cpSync,
+  existsSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { draftLivesMs, makeRequestedFolder, syncToDisk } from '../core/atomic-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError, usageError } from '../core/errors.ts';
 import { isWithin, namesIn } from '../core/folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
+import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { readTakenEntries } from '../mirror/erasure-requests.ts';
@@ -29,8 +40,8 @@ const backupName = /^\d{8}T\d{6}Z$/;
 const unfinished = '.unfinished';
 
 /**
- * Copies what a data folder has to `to`, into a folder that is named after the time, and looks at the copy. `keep`: so many of these stay;
- * older ones are removed. A kill leaves a folder that says that it is unfinished, which a later call removes. Throws `usage` for a
+ * Copies what a data folder has to `to`, into a folder that is named after the time, and looks at the copy. `keep`: so many of this mirror
+ * stay; older ones are removed. A kill leaves a folder that says that it is unfinished, which a later call removes. Throws `usage` for a
  * place that cannot be written, or in the data folder, where scans would find the copied people, and `storage` where the copy cannot be made or read.
  */
 export function backUp(
@@ -61,7 +72,7 @@ export function backUp(
     renameSync(draft, folder);
     syncToDisk(to);
     const bytes = files.reduce((sum, file) => sum + statSync(file.replace(draft, folder)).size, 0);
-    return { folder, bytes, entries, removed: removeOlder(to, keep) };
+    return { folder, bytes, entries, removed: removeOlder(to, name, keep) };
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
     throw explainStorageError(error, to) ?? error;
@@ -90,13 +101,36 @@ function removeUnfinished(to: string, beforeMs: number): void {
       rmSync(join(to, name), { recursive: true, force: true });
 }
 
-function removeOlder(to: string, keep: number): number {
+/**
+ * Keeps the copy just made and the newest others of this mirror. Names tell the times of a clock that may have been wrong: the longer ledger is
+ * the newer one, then the later name, and a name later than that of the copy just made tells nothing.
+ */
+function removeOlder(to: string, made: string, keep: number): number {
+  const own = ledgerOf(join(to, made));
   const older = namesIn(to)
-    .filter((name) => backupName.test(name))
-    .toSorted()
-    .slice(0, -keep);
-  for (const name of older) rmSync(join(to, name), { recursive: true, force: true });
+    .filter((name) => backupName.test(name) && name !== made)
+    .flatMap((name) => {
+      const ledger = ledgerOf(join(to, name));
+      return ledger && (ledger.first === '' || ledger.first === own?.first)
+        ? [{ name, isLater: name > made, bytes: ledger.bytes }]
+        : [];
+    })
+    .toSorted((a, b) => b.bytes - a.bytes || Number(a.isLater) - Number(b.isLater) || (a.name < b.name ? 1 : -1))
+    .slice(keep - 1);
+  for (const { name } of older) rmSync(join(to, name), { recursive: true, force: true });
   return older.length;
+}
+
+/** The first entry of the ledger in a copy, by which ledgers are told apart, and how far it goes; undefined where the copy cannot be read. */
+function ledgerOf(copy: string): { first: string; bytes: number } | undefined {
+  const path = entriesPath(ledgerFolder(copy));
+  try {
+    accessSync(databasePath(copy), constants.R_OK);
+    const [first = ''] = readLines(path);
+    return { first: first.toString(), bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0 };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Gives all below a folder to its owner alone. Returns the files. */
