@@ -34,3 +34,8 @@ export function newestTime(times: readonly (string | null | undefined)[]): strin
 
 /** A clock cuts off fractions of a millisecond: what ends at a time that it tells may end so much later. */
 export const clockStepMs = 1;
+
+/** Whether a time (milliseconds since 1970) is further from now than a limit: it is too old, or a wrong clock has told it. */
+export function isOutdated(timeMs: number, { nowMs, limitMs }: { nowMs: number; limitMs: number }): boolean {
+  return Math.abs(nowMs - timeMs) > limitMs;
+}

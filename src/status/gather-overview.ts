@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { budgetStanding, type BudgetStanding } from '../client/budget-standing.ts';
 import { readPace } from '../client/pace.ts';
 import type { Settings } from '../config/settings.ts';
-import { isoTime, newestTime } from '../core/clock.ts';
+import { isOutdated, isoTime, newestTime } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 import { presentHolder, runsUnderWay } from '../job/lease.ts';
@@ -65,7 +65,7 @@ const groupsMax = 240;
 const heldShown = 20;
 const certifiedShown = 6;
 
-/** A list is stale when its last complete pass is older than two periods of the job that walks it. */
+/** A list is stale when its last complete pass is further from now than two periods of the job that walks it. */
 const freshPeriods = 2;
 
 /** Gathers the present state of all projects. A project that cannot be read has no content, and its `problem` says why. */
@@ -212,7 +212,8 @@ function gatherLists(
     const limitMs = job ? job.periodMs * freshPeriods : null;
     const judged = lastJudgedPass(db, dataset);
     const lookedAt = newestTime([judged, ...own].map((pass) => pass?.finishedAt));
-    const isStale = completeAsOf !== null && limitMs !== null && atMs - Date.parse(completeAsOf) > limitMs;
+    const isStale =
+      completeAsOf !== null && limitMs !== null && isOutdated(Date.parse(completeAsOf), { nowMs: atMs, limitMs });
     const unseen = judged === undefined ? 'never' : 'incomplete';
     const state = completeAsOf === null ? unseen : isStale ? 'stale' : 'fresh';
     return [{ dataset, rows: rows[dataset], completeAsOf, lookedAt, limitMs, state }];

@@ -31,7 +31,7 @@ function card(
   const first =
     completeAsOf === null ? passes.find((pass) => pass.dataset === dataset && pass.verdict === 'running') : undefined;
   const ageMs = completeAsOf === null ? null : Date.parse(now) - Date.parse(completeAsOf);
-  const used = ageMs !== null && limitMs !== null ? ageMs / limitMs : undefined;
+  const used = ageMs !== null && ageMs >= 0 && limitMs !== null ? ageMs / limitMs : undefined;
   return html`<p class="name">${dataset} ${badge(stateMarks[state], state === 'never' ? 'not yet' : state)}</p>
     <p class="big">${countText(rows)} <small>rows</small></p>
     ${

@@ -1,6 +1,7 @@
 import { alertKinds, alertTable, configuredKey, type AlertKind } from '../config/alert-kinds.ts';
 import type { ScheduledJob } from '../config/settings.ts';
 import { stateDiffers } from '../erasure/bound/compare.ts';
+import { isOutdated } from '../core/clock.ts';
 import { bytesText, codeText, countedText, minuteText } from '../core/words.ts';
 import { causeOf, serviceCauses } from '../job/service-cause.ts';
 import type { ProjectState } from '../job/worker-state.ts';
@@ -65,10 +66,12 @@ export function alertsOf(
     })),
     ...jobs.flatMap(({ job, periodMs, lastSuccessAt, consecutiveFailures, failing }): Alert[] => [
       // A job that has never succeeded has as much time from the worker's start, unless it was stale before that start.
-      ...(nowMs - (lastSuccessAt === null ? startedAtMs : Date.parse(lastSuccessAt)) >
-        Math.max(freshPeriods * periodMs, freshMsMin) ||
+      ...(isOutdated(lastSuccessAt === null ? startedAtMs : Date.parse(lastSuccessAt), {
+        nowMs,
+        limitMs: Math.max(freshPeriods * periodMs, freshMsMin),
+      }) ||
       (lastSuccessAt === null && standing.some((alert) => alert.kind === 'stale' && alert.job === job))
-        ? [alertOf('stale', `${job} has not succeeded for two of its periods`, job)]
+        ? [alertOf('stale', `${job} shows no success of its last two periods`, job)]
         : []),
       ...(consecutiveFailures >= failuresMin && !causeOf(failing?.reason ?? '')
         ? [

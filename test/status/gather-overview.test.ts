@@ -129,6 +129,9 @@ test('a list is as fresh as the beginning of its last complete pass, whatever ca
     lookedAt: before(9 * hourMs),
     state: 'fresh',
   });
+  // A clock that was ahead has told it.
+  makePass(-50 * hourMs, null);
+  expect((await contentOf(mirror)).lists[0]).toMatchObject({ completeAsOf: before(-50 * hourMs), state: 'stale' });
 });
 
 test('a list that was looked at, but never as a whole, says so, also while the next pass runs', async () => {

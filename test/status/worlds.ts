@@ -329,7 +329,7 @@ const stale = changed(
     ],
   },
   [
-    alertOf('stale', 'full has not succeeded for two of its periods', 'full'),
+    alertOf('stale', 'full shows no success of its last two periods', 'full'),
     alertOf('failing', 'head has failed 9 times in a row (oversize)', 'head'),
   ],
   {
@@ -422,7 +422,7 @@ const down: ProjectOverview = {
   jobs: failingJobs(['full', 'recordings', 'head', 'playlists', 'reconcile'], 'unreachable', 3 * hourMs),
   alerts: [
     alertOf('unreachable', 'the service does not answer since 2026-11-20 09:04 UTC: full, recordings, head'),
-    alertOf('stale', 'head has not succeeded for two of its periods', 'head'),
+    alertOf('stale', 'head shows no success of its last two periods', 'head'),
     ...held.alerts,
   ],
 };

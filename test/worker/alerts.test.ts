@@ -66,6 +66,8 @@ it.each([
   ['an unusable folder', { problem: 'storage' }, ['unopened']],
   ['no success for two periods', { jobs: { lastSuccessAt: ago(49 * hour) } }, ['stale']],
   ['no success for nearly two periods', { jobs: { lastSuccessAt: ago(47 * hour) } }, []],
+  ['a success that a clock ahead has dated', { jobs: { lastSuccessAt: ago(-49 * hour) } }, ['stale']],
+  ['a success of a clock that is a little ahead', { jobs: { lastSuccessAt: ago(-hour) } }, []],
   ['no success ever, in a young worker', { jobs: { lastSuccessAt: null } }, []],
   [
     'no success ever, in a young worker after one that found it stale',
