@@ -22,23 +22,24 @@ export function waitingForPerson({
 
 /** The answer of a report, in one sentence: whether all was done in time, and if not, what was not. */
 export function reportAnswer(
-  report: Pick<AuditReport, 'totals' | 'access' | 'fence' | 'differences' | 'earlierOpen'>,
+  report: Pick<AuditReport, 'totals' | 'access' | 'fence' | 'differences' | 'earlierOpen' | 'datedAheadOpen'>,
 ): { says: string; isGood: boolean } {
   const { received, complete, open, overdue, late, reopened, refused, cancelled, unproved } = report.totals;
   const waiting = waitingForPerson(report);
-  const { access } = report;
+  const { access, earlierOpen, datedAheadOpen } = report;
   const wrong = [
     ...(overdue > 0 ? [`${countText(overdue)} overdue`] : []),
     ...(access.overdue > 0 ? [`${countedText(access.overdue, 'request')} for access overdue`] : []),
     ...(unproved > 0 ? [`${countText(unproved)} ended by age and unproved`] : []),
     ...(late > 0 ? [`${countText(late)} completed late`] : []),
     ...(reopened > 0 ? [`${countText(reopened)} opened again`] : []),
-    ...(report.earlierOpen > 0 ? [`${countText(report.earlierOpen)} from before this period still open`] : []),
+    ...(earlierOpen > 0 ? [`${countText(earlierOpen)} from before this period still open`] : []),
+    ...(datedAheadOpen > 0 ? [`${countText(datedAheadOpen)} still open, dated later than this report`] : []),
   ];
   const waits = waiting.length > 0 ? `a person is needed: ${waiting.join(', ')}` : '';
   if (wrong.length > 0 || waits !== '')
     return {
-      says: `${overdue + access.overdue > 0 || waits !== '' ? 'Not all is done' : 'Not all went as it should'}: ${[wrong.join(', '), waits].filter(Boolean).join('; ')}.`,
+      says: `${overdue + access.overdue + datedAheadOpen > 0 || waits !== '' ? 'Not all is done' : 'Not all went as it should'}: ${[wrong.join(', '), waits].filter(Boolean).join('; ')}.`,
       isGood: false,
     };
   if (received === 0) return { says: 'No request to erase a person was received in this period.', isGood: true };

@@ -1,6 +1,7 @@
 import { stringifyExactJson } from '../core/exact-json.ts';
 import { requestDifferences } from '../erasure/bound/differences.ts';
 import type { Settings } from '../config/settings.ts';
+import { isDatedAhead } from '../core/present.ts';
 import { readTarget } from '../ledger/target.ts';
 import { kindOfTarget, type TargetKind } from '../ledger/vocabulary-words.ts';
 import type { BoundPart, Evidence, RequestState, TargetResult } from '../ledger/vocabulary.ts';
@@ -10,6 +11,7 @@ import type { LedgerEntry } from '../ledger/entry.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import type { Database } from '../mirror/database.ts';
+import { isOverdue } from '../mirror/erasure-requests.ts';
 import { readDeletionFeed, type DeletionFeed } from '../mirror/feeds.ts';
 import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
@@ -62,6 +64,8 @@ export type AuditReport = {
   access: { received: number; answered: number; cancelled: number; open: number; overdue: number; late: number };
   /** Requests from before the period that are still open. */
   earlierOpen: number;
+  /** Requests whose receipt a clock that was ahead has dated after the period, and later than now, and that are still open. */
+  datedAheadOpen: number;
   times: { here: Spread; complete: Spread };
   distribution: { here: DurationClass[]; complete: DurationClass[] };
   progress: ProgressOverTime;
@@ -115,7 +119,7 @@ export function gatherReport(
   const histories = [...ledger.histories.all()].toSorted((a, b) => a.received.entry - b.received.entry);
   const to = period.to ?? madeAt.slice(0, 10);
   const access = [...ledger.histories.access()];
-  const [first = madeAt] = [...histories, ...access].map(({ received }) => received.at).toSorted();
+  const [first = madeAt] = [madeAt, ...[...histories, ...access].map(({ received }) => received.at)].toSorted();
   const from = period.from ?? first.slice(0, 10);
   const all = histories.map((history) => reportRequest(db, history, { madeAt, consumers: settings.export.consumers }));
   const requests = all.filter(({ receivedAt }) => isWithin(receivedAt, from, to));
@@ -137,6 +141,10 @@ export function gatherReport(
       madeAt,
     ),
     earlierOpen: all.filter((request) => request.receivedAt.slice(0, 10) < from && isOpen(request)).length,
+    datedAheadOpen: all.filter(
+      (request) =>
+        request.receivedAt.slice(0, 10) > to && isDatedAhead(Date.parse(request.receivedAt), nowMs) && isOpen(request),
+    ).length,
     times: { here: spreadOf(hereMs), complete: spreadOf(completeMs) },
     distribution: { here: distributionOf(hereMs), complete: distributionOf(completeMs) },
     progress: progressOf(requests, { from, to }),
@@ -170,7 +178,9 @@ function accessOf(histories: readonly RequestHistory[], at: string): AuditReport
     answered: count(({ sealed }) => sealed !== null),
     cancelled: count(({ state }) => state === 'cancelled'),
     open: count(isOpen),
-    overdue: count((history) => isOpen(history) && history.dueAt < at),
+    overdue: count(
+      (history) => isOpen(history) && isOverdue({ receivedAt: history.received.at, dueAt: history.dueAt }, at),
+    ),
     late: count(({ sealed, dueAt }) => sealed !== null && sealed.at > dueAt),
   };
 }

@@ -11,6 +11,7 @@ import {
   type TargetStatus,
 } from '../ledger/vocabulary.ts';
 import type { Database } from '../mirror/database.ts';
+import { isOverdue } from '../mirror/erasure-requests.ts';
 import { readFenceUse, type FenceUse } from '../mirror/fence.ts';
 
 /** A target of a request: its result, or its status while it is open. */
@@ -45,7 +46,7 @@ export type ReportedRequest = {
   /** Milliseconds from receipt until the person was proved gone from here, and until every target was reached. */
   hereMs: number | null;
   completeMs: number | null;
-  /** Late: completed after it was due. Overdue: due before now and not completed. */
+  /** Late: completed after it was due. Overdue: not completed, and due before now or received later than now. */
   isLate: boolean;
   isOverdue: boolean;
   /** Null while a target is open, and where there is none. */
@@ -99,7 +100,7 @@ export function reportRequest(
     hereMs: since(verifiedAt),
     completeMs: since(completedAt),
     isLate: completedAt !== null && completedAt > dueAt,
-    isOverdue: !isDone && dueAt < madeAt,
+    isOverdue: !isDone && isOverdue({ receivedAt: received.at, dueAt }, madeAt),
     weakestEvidence: targets[0]?.evidence ?? null,
     targets,
     fence: readFenceUse(db, request),

@@ -101,7 +101,7 @@ export const alertTable = {
   },
   overdue: {
     severity: 'critical',
-    title: 'Erasure requests are past their due date',
+    title: 'Erasure requests are overdue',
     section: 'requests',
     todo: 'See `analytics-mirror erase list`; `analytics-mirror erase show ID` says what a request waits for.',
   },
@@ -113,7 +113,7 @@ export const alertTable = {
   },
   access_overdue: {
     severity: 'critical',
-    title: 'Requests for access are past their due date',
+    title: 'Requests for access are overdue',
     section: 'requests',
     todo: 'See `analytics-mirror access list`; `analytics-mirror where --request ID --page FILE` writes what is held; then `analytics-mirror access answer ID`.',
   },

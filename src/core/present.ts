@@ -26,6 +26,11 @@ export type Present = {
 /** Clocks that are no farther apart agree. Only then does anything end for good because of a time. */
 export const apartMaxMs = 120_000;
 
+/** Whether a time was told by a clock that was ahead, by what this machine's clock says now. Both in milliseconds since 1970. */
+export function isDatedAhead(timeMs: number, nowMs: number): boolean {
+  return timeMs > nowMs + apartMaxMs;
+}
+
 /** A `Date` has whole seconds, cut. */
 const dateStepMs = 1000;
 

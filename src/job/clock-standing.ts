@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoTime, newestTime } from '../core/clock.ts';
-import { apartMaxMs, isAgreed } from '../core/present.ts';
+import { isAgreed, isDatedAhead } from '../core/present.ts';
 import { durationText, secondText } from '../core/words.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
@@ -38,6 +38,6 @@ function recordedTime(db: Database, dataDir: string): string | null {
 }
 
 function setBackText(newest: string | null, nowMs: number): string | null {
-  if (newest === null || nowMs >= Date.parse(newest) - apartMaxMs) return null;
+  if (newest === null || !isDatedAhead(Date.parse(newest), nowMs)) return null;
   return `this machine's clock says ${secondText(isoTime(nowMs))}, earlier than ${secondText(newest)}, which was recorded here: it was set back, or was ahead then`;
 }

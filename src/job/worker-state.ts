@@ -39,12 +39,12 @@ export const ProjectCondition = z.object({
   /** Deletion plans that wait for approval, and erasure requests that are held. */
   heldPlans: z.number(),
   heldRequests: z.number(),
-  /** Erasure requests that call for a person's attention, and open ones whose due date is past. */
+  /** Erasure requests that call for a person's attention, and open ones that are overdue. */
   attentionRequests: z.number(),
   overdueRequests: z.number(),
   /** Erasure requests that have ended by their age in the last days, with something that was not reached or not proved. */
   givenUpRequests: z.number(),
-  /** Open requests for access whose due date is past. */
+  /** Open requests for access that are overdue. */
   overdueAccess: z.number(),
   /** Properties that appeared in the last days and are not published, since nobody has listed them. */
   newProperties: z.number(),

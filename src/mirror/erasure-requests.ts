@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { isDatedAhead } from '../core/present.ts';
 import { isHere, type ElsewhereTarget } from '../ledger/target.ts';
 import {
   basisCode,
@@ -170,6 +171,14 @@ export function changeRequest(db: Database, id: string, change: RequestChange): 
 /** Whether an open request cannot go on before somebody has looked at it. One that is held waits for an approval. */
 export function needsOperator({ state, waitsFor }: Pick<ErasureRequest, 'state' | 'waitsFor'>): boolean {
   return state === 'attention' || (waitsFor !== null && state !== 'held');
+}
+
+/**
+ * Whether a request that is not done is overdue at a time (ISO 8601 UTC). Nobody knows when one is due whose receipt a clock that was
+ * ahead has dated: it is overdue.
+ */
+export function isOverdue({ receivedAt, dueAt }: Pick<ErasureRequest, 'receivedAt' | 'dueAt'>, at: string): boolean {
+  return dueAt < at || isDatedAhead(Date.parse(receivedAt), Date.parse(at));
 }
 
 /** How many requests for erasure are in each state. */

@@ -1,5 +1,6 @@
+import { isDatedAhead } from '../core/present.ts';
 import { agoText, capital, codeText, countText, countedText, minuteText } from '../core/words.ts';
-import { needsOperator } from '../mirror/erasure-requests.ts';
+import { isOverdue, needsOperator } from '../mirror/erasure-requests.ts';
 import { stateText } from '../ledger/vocabulary-words.ts';
 import type { OpenRequest, ProjectContent, ProjectOverview } from './overview.ts';
 
@@ -28,7 +29,7 @@ function linesOf(kind: string, { openRequests, held }: ProjectContent, at: strin
       return [...requestChoice(waiting), ...held.flatMap(planChoice), ...restOf(waiting.slice(1))];
     case 'overdue':
       return named(
-        openRequests.filter(({ dueAt }) => dueAt < at),
+        openRequests.filter((request) => isOverdue(request, at)),
         at,
       );
     case 'attention':
@@ -65,13 +66,15 @@ function planChoice({ plan, dataset, rows, rowsTotal }: ProjectContent['held'][n
 /** Requests by id: since when they are due, how far they are and what they wait for, and the command that says what to do. */
 function named(requests: readonly OpenRequest[], at: string): string[] {
   const shown = requests.slice(0, namedMax).map((request) => {
-    const { state, reasons, dueAt, eventsExpectedBy } = request;
+    const { state, reasons, receivedAt, dueAt, eventsExpectedBy } = request;
     const facts = [
       stateText(state),
       ...reasons.map(codeText),
       ...(eventsExpectedBy === null ? [] : [`the service deletes the events by ${minuteText(eventsExpectedBy)}`]),
     ];
-    const due = `${dueAt < at ? 'was due' : 'is due'} ${agoText(dueAt, at)}`;
+    const due = isDatedAhead(Date.parse(receivedAt), Date.parse(at))
+      ? `is overdue, as its receipt is dated ${minuteText(receivedAt)}`
+      : `${dueAt < at ? 'was due' : 'is due'} ${agoText(dueAt, at)}`;
     const id = shortId(request);
     return `Request ${id} ${due}: ${facts.join(', ')}. What to do: ${command(`erase show ${id}`)}`;
   });

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import type { RequestReason, WaitReason } from '../ledger/vocabulary.ts';
 import type { Database } from '../mirror/database.ts';
-import { countRequests, listRequests, needsOperator, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import {
+  countRequests,
+  isOverdue,
+  listRequests,
+  needsOperator,
+  type ErasureRequest,
+} from '../mirror/erasure-requests.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
 import { countFence } from '../mirror/fence.ts';
 import { countListedAgain } from '../mirror/listed-again.ts';
@@ -21,18 +27,18 @@ export function gatherRequests(db: Database, now: string): { erasure: ErasureRep
   const erasure = {
     states: countRequests(db),
     open: open.length,
-    overdue: awaited.filter(({ dueAt }) => dueAt < now).length,
+    overdue: awaited.filter((request) => isOverdue(request, now)).length,
     nextDueAt: times('dueAt').at(0) ?? null,
     eventsExpectedBy: times('eventsExpectedBy').at(-1) ?? null,
     fence: countFence(db),
     access: {
       open: access.length,
-      overdue: access.filter(({ dueAt }) => dueAt < now).length,
+      overdue: access.filter((request) => isOverdue(request, now)).length,
       nextDueAt: access.map(({ dueAt }) => dueAt).toSorted()[0] ?? null,
     },
     listedAgain: { letIn: letInLast(db), out: countListedAgain(db) },
   };
-  return { erasure, openRequests: mostUrgent(db, open) };
+  return { erasure, openRequests: mostUrgent(db, open, now) };
 }
 
 /** How many rows that were listed again the newest reconciliation has let in. */
@@ -43,11 +49,16 @@ function letInLast(db: Database): number {
   return letIn;
 }
 
-function mostUrgent(db: Database, open: readonly ErasureRequest[]): OpenRequest[] {
+function mostUrgent(db: Database, open: readonly ErasureRequest[], now: string): OpenRequest[] {
   const targets = Map.groupBy(listOpenTargets(db), ({ requestId }) => requestId);
   const urgency = (request: ErasureRequest): number => (needsOperator(request) ? 0 : request.state === 'held' ? 1 : 2);
   return open
-    .toSorted((a, b) => urgency(a) - urgency(b) || (a.dueAt < b.dueAt ? -1 : 1))
+    .toSorted(
+      (a, b) =>
+        urgency(a) - urgency(b) ||
+        Number(isOverdue(b, now)) - Number(isOverdue(a, now)) ||
+        (a.dueAt < b.dueAt ? -1 : 1),
+    )
     .slice(0, requestsMax)
     .map(({ id, state, persons, reason, waitsFor, receivedAt, dueAt, eventsExpectedBy }) => ({
       id,

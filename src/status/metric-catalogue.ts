@@ -213,7 +213,7 @@ export const metricCatalogue: readonly Metric[] = [
         ({ erasure }) => erasure.open,
       ],
       analytics_mirror_erasure_requests_overdue: [
-        'Open erasure requests past their due date.',
+        'Open erasure requests that are overdue.',
         ({ erasure }) => erasure.overdue,
       ],
       analytics_mirror_erasure_next_due_timestamp_seconds: [

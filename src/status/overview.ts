@@ -46,14 +46,14 @@ export type ErasureReport = {
   states: Partial<Record<RequestState, number>>;
   /** Requests that are neither complete nor refused nor cancelled. */
   open: number;
-  /** Open erasure requests whose due date is past. */
+  /** Open erasure requests that are overdue. */
   overdue: number;
   /** The first due date of an open request, and the time by which the service's last awaited batch should have run. */
   nextDueAt: string | null;
   eventsExpectedBy: string | null;
   /** The entries of the fence, and how many rows they have kept out. */
   fence: { entries: number; hits: number; recreated: number };
-  /** Open requests for access, those past their due date, and the first due date. */
+  /** Open requests for access, those that are overdue, and the first due date. */
   access: { open: number; overdue: number; nextDueAt: string | null };
   listedAgain: ListedAgain;
 };

@@ -6,6 +6,7 @@ import type { OpenRequest, ProjectContent } from './overview.ts';
 import { listedAgainTexts } from './listed-again.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, code, figures, meter, when, withCode, type Mark } from './page-parts.ts';
+import { isDatedAhead } from '../core/present.ts';
 import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
 
 const stateMarks: Readonly<Record<RequestState, Mark>> = {
@@ -39,7 +40,7 @@ export function requestsPart(content: ProjectContent, project: string, now: stri
         ${figures([
           ['The service’s next weekly batch', html`${when(nextBatch, now)}`],
           overdue > 0
-            ? ['Past their due date', html`<span class="t-broken">${countText(overdue)}</span>`]
+            ? ['Overdue', html`<span class="t-broken">${countText(overdue)}</span>`]
             : ['First due date', nextDueAt === null ? 'none open' : when(nextDueAt, now)],
           ['Rows of erased people kept out', countText(fence.hits)],
         ])}
@@ -101,7 +102,8 @@ function certificates(certified: ProjectContent['certified'], project: string, n
 function requestRow({ id, state, reasons, receivedAt, dueAt, eventsExpectedBy }: OpenRequest, now: string): Markup {
   const lengthMs = Date.parse(dueAt) - Date.parse(receivedAt);
   const share = (Date.parse(now) - Date.parse(receivedAt)) / Math.max(1, lengthMs);
-  const isOverdue = dueAt < now;
+  const isAhead = isDatedAhead(Date.parse(receivedAt), Date.parse(now));
+  const isLate = isAhead || dueAt < now;
   return html`<code>${id.slice(0, 8)}</code>
     <div>
       ${badge(stateMarks[state], stateText(state))}
@@ -114,7 +116,9 @@ function requestRow({ id, state, reasons, receivedAt, dueAt, eventsExpectedBy }:
       }
     </div>
     <div>
-      <span class="${isOverdue ? 't-broken' : ''}">${isOverdue ? 'was due' : 'due'} ${when(dueAt, now)}</span>
-      ${meter(share, isOverdue ? 'broken' : share > 0.75 ? 'attention' : 'new', `${Math.round(share * 100)} % of its time has passed`)}
+      <span class="${isLate ? 't-broken' : ''}"
+        >${isAhead ? html`overdue, as its receipt is dated ${minuteText(receivedAt)}` : html`${isLate ? 'was due' : 'due'} ${when(dueAt, now)}`}</span
+      >
+      ${isAhead ? '' : meter(share, isLate ? 'broken' : share > 0.75 ? 'attention' : 'new', `${Math.round(share * 100)} % of its time has passed`)}
     </div>`;
 }

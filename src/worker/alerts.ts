@@ -117,7 +117,7 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
     ...only(
       overdueRequests > 0,
       'overdue',
-      `${countedText(overdueRequests, 'erasure request is', 'erasure requests are')} past the due date`,
+      countedText(overdueRequests, 'erasure request is overdue', 'erasure requests are overdue'),
     ),
     ...only(
       givenUpRequests > 0,
@@ -127,7 +127,7 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
     ...only(
       overdueAccess > 0,
       'access_overdue',
-      `${countedText(overdueAccess, 'request for access is', 'requests for access are')} past the due date`,
+      countedText(overdueAccess, 'request for access is overdue', 'requests for access are overdue'),
     ),
     ...only(
       attentionRequests > 0,

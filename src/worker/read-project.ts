@@ -11,7 +11,7 @@ import { causeOf, listJobs } from '../job/service-cause.ts';
 import type { JobState, ProjectCondition, ProjectState } from '../job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Database } from '../mirror/database.ts';
-import { listEnded, listRequests, needsOperator, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { isOverdue, listEnded, listRequests, needsOperator, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { readLogBytes } from '../mirror/log-size.ts';
 import { readOpenAlerts, type Alert } from '../mirror/open-alerts.ts';
@@ -99,7 +99,7 @@ export function readProjectCondition(
   const now = isoTime(nowMs);
   const lately = isoTime(nowMs - newDays * dayMs);
   const countOverdue = (requests: readonly ErasureRequest[]): number =>
-    requests.filter(({ certifiedAt, dueAt }) => certifiedAt === null && dueAt < now).length;
+    requests.filter((request) => request.certifiedAt === null && isOverdue(request, now)).length;
   return {
     heldPlans: listHeldPlans(db).length,
     heldRequests: open.filter(({ state }) => state === 'held').length,

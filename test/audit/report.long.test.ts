@@ -32,8 +32,8 @@ function archiveOf(count: number): Archive {
 
 type Period = Parameters<typeof gatherReport>[1];
 
-function reportOf(archive: Archive, period?: Period): AuditReport {
-  const parts = { ...archive, nowMs: archiveNowMs } as unknown as Parameters<typeof gatherReport>[0];
+function reportOf(archive: Archive, period?: Period, nowMs = archiveNowMs): AuditReport {
+  const parts = { ...archive, nowMs } as unknown as Parameters<typeof gatherReport>[0];
   return gatherReport(parts, period);
 }
 
@@ -175,6 +175,18 @@ describe('a report', () => {
       expect(august.totals.received).toBe(days.filter((day) => day >= first && day <= last).length);
       expect(august.byMonth.map(({ month }) => month)).toEqual(['2026-08']);
       expect(august.earlierOpen).toBe(1);
+      expect(august.datedAheadOpen).toBe(0);
+    });
+
+    it('counts those as open that a clock ahead has dated later than the report, and as overdue in its period', () => {
+      const nowMs = Date.parse('2026-08-31T12:00:00.000Z');
+      const open = report.requests.filter(({ completedAt, endedAt }) => completedAt === null && endedAt === null);
+      const { length } = open.filter(({ receivedAt }) => receivedAt > '2026-09');
+      expect(length).toBeGreaterThan(0);
+      const inAugust = reportOf(archive, {}, nowMs);
+      expect(inAugust.datedAheadOpen).toBe(length);
+      const whole = reportOf(archive, { to: '2026-12-31' }, nowMs);
+      expect([whole.datedAheadOpen, whole.totals.overdue - inAugust.totals.overdue]).toEqual([0, length]);
     });
   });
 });
@@ -187,6 +199,7 @@ describe('the answer of a report', () => {
     fence: { entries: 0, hits: 0, recreated: 0, lastHitAt: null },
     differences: [] as string[],
     earlierOpen: 0,
+    datedAheadOpen: 0,
   };
   const totals = (more: Partial<typeof good.totals>) => ({ ...good, totals: { ...good.totals, ...more } });
 
@@ -208,6 +221,7 @@ describe('the answer of a report', () => {
     ],
     ['Not all is done: 2 requests for access overdue.', { ...good, access: { ...good.access, overdue: 2 } }],
     ['Not all went as it should: 4 from before this period still open.', { ...good, earlierOpen: 4 }],
+    ['Not all is done: 1 still open, dated later than this report.', { ...good, datedAheadOpen: 1 }],
   ])('is: %s', (says, report) => {
     expect(reportAnswer(report)).toMatchObject({
       says,

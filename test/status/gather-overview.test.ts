@@ -15,10 +15,12 @@ import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { openRequestTimes } from '../../src/mirror/request-times.ts';
 import { finishRun, listRuns, startRun, type RunOutcome } from '../../src/mirror/runs.ts';
 import { currentPath } from '../snapshot/paths.ts';
+import { alertWords } from '../../src/status/alert-words.ts';
 import { gatherOverview } from '../../src/status/gather-overview.ts';
 import type { ProjectContent } from '../../src/status/overview.ts';
 import { exportCount } from '../export/export-fixture.ts';
 import { acquireLease } from '../job/take-lease.ts';
+import { alertOf } from '../../src/worker/alerts.ts';
 import { freshFolder, openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 import { virtualClock } from '../core/virtual-clock.ts';
 import type { Lane } from '../../src/contract/datasets.ts';
@@ -325,6 +327,31 @@ test('open requests stand by urgency, without a word that somebody wrote', async
     ['1', []],
   ]);
   expect(JSON.stringify(content)).not.toMatch(/ann|Ann/);
+});
+
+test('a request whose receipt a clock ahead has dated is overdue, and before those that are not', async () => {
+  const mirror = openTestMirror();
+  const add = (id: string, receivedAgoMs: number): void => {
+    const times = { receivedAt: before(receivedAgoMs), dueAt: before(receivedAgoMs - 720 * hourMs) };
+    const who = { basis: 'objection', authorisedBy: 'dpo', deleteEvents: true, box: Buffer.from('x') };
+    for (const isAccess of [false, true])
+      insertRequest(mirror.db, {
+        id: `${id}${Number(isAccess)}`,
+        generation: 1,
+        isAccess,
+        origin: 'manual',
+        ...who,
+        ...times,
+      });
+  };
+  add('ahead', -hourMs);
+  add('own', -1000);
+  const content = await contentOf(mirror);
+  const { erasure, openRequests } = content;
+  const dated = 'is overdue, as its receipt is dated 2026-01-01 01:00 UTC: received';
+  expect(alertWords(alertOf('overdue', ''), content, before(0)).todo).toMatch(`Request ahead0 ${dated}`);
+  expect(erasure).toMatchObject({ open: 2, overdue: 1, access: { open: 2, overdue: 1 } });
+  expect(openRequests.map(({ id }) => id)).toEqual(['ahead0', 'own0']);
 });
 
 test('ended requests are named, the newest first, where the file of their certificate is here', async () => {

@@ -18,7 +18,7 @@ test.each([
   ],
   ['stale', 'attention', 'The data are getting old. 1 more thing needs you'],
   ['held', 'attention', 'Your approval is needed: 2 erasure requests, 1 plan of deletions'],
-  ['attention', 'broken', '1 erasure request is past the due date. 1 more thing needs you'],
+  ['attention', 'broken', '1 erasure request is overdue. 1 more thing needs you'],
   ['broken', 'broken', 'The ledger cannot be written. 3 more things need you'],
   ['empty', 'new', 'Nothing is mirrored yet'],
   ['no project', 'new', 'Nothing is mirrored yet'],
@@ -85,7 +85,7 @@ test('a request that is overdue is named, with what it waits for and the command
   const { reasons } = judge(worlds.attention);
   const [overdue, attention] = reasons.map(({ message, todo }) => [message].concat(todo.split('\n')));
   expect(overdue).toEqual([
-    '1 erasure request is past the due date',
+    '1 erasure request is overdue',
     expect.stringMatching(
       /^Request (\w{8}) was due 3 days ago: needs attention, events unconfirmed\. What to do: `analytics-mirror --project production erase show \1`$/,
     ),

@@ -379,7 +379,7 @@ const attention = changed(
       ...freshContent.openRequests,
     ],
   },
-  [alertOf('overdue', '1 erasure request is past the due date'), alertOf('attention', '2 erasure requests need you')],
+  [alertOf('overdue', '1 erasure request is overdue'), alertOf('attention', '2 erasure requests need you')],
 );
 
 const empty: ProjectOverview = {

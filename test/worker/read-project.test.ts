@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import { databasePath } from '../../src/mirror/database.ts';
+import { insertRequest } from '../../src/mirror/erasure-requests.ts';
 import { replaceOpenAlerts } from '../../src/mirror/open-alerts.ts';
 import { finishRun, startRun } from '../../src/mirror/runs.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
@@ -79,6 +80,19 @@ test('a job that waits is late where a worker has said so, and not where command
   expect(state().alerts).toEqual([]);
   replaceOpenAlerts(db, [alertOf('stale', 'so it was', 'export')]);
   expect(state().alerts).toMatchObject([{ kind: 'stale', job: 'export' }]);
+});
+
+test('a request that a clock ahead has dated is overdue', () => {
+  const { db, state } = openProject();
+  const add = (id: string, inMs: number): void => {
+    const times = { receivedAt: isoTime(nowMs + inMs), dueAt: isoTime(nowMs + inMs + 30 * 86_400_000) };
+    const who = { origin: 'manual', basis: 'objection', authorisedBy: 'dpo', deleteEvents: true } as const;
+    insertRequest(db, { id, generation: 1, isAccess: false, ...who, ...times, box: Buffer.from('x') });
+  };
+  add('a little ahead', 60_000);
+  expect(state().alerts).toEqual([]);
+  add('far ahead', 3_600_000);
+  expect(state().alerts).toMatchObject([{ kind: 'overdue', message: '1 erasure request is overdue' }]);
 });
 
 test('a sync that failed last is told, such as one that cron runs, until a list has been read since', () => {

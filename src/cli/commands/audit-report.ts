@@ -73,7 +73,7 @@ function readDay(text: string): string {
 }
 
 function summary(report: AuditReport): string {
-  const { from, to, totals, access, times, earlierOpen } = report;
+  const { from, to, totals, access, times, earlierOpen, datedAheadOpen } = report;
   const table = formatTable(
     [`${from} to ${to}`, 'requests'],
     [
@@ -89,6 +89,7 @@ function summary(report: AuditReport): string {
       ['cancelled', totals.cancelled],
       ['ended by age and unproved', totals.unproved],
       ['open from before', earlierOpen],
+      ['open, dated later than today', datedAheadOpen],
       ...(access.received === 0
         ? []
         : [
