@@ -235,15 +235,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_137,
+  kernel: 5_147,
   service: 1_877,
   ledger: 2_842,
-  mirror: 7_299,
+  mirror: 7_308,
   publish: 7_728,
   erasure: 10_424,
-  operate: 10_822,
+  operate: 10_892,
   anchor: 315,
   cluster: 2_946,
   sandbox: 4_161,
-  program: 5_973,
+  program: 5_974,
 };

@@ -31,7 +31,7 @@ export function reportAnswer(
     ...(overdue > 0 ? [`${countText(overdue)} overdue`] : []),
     ...(access.overdue > 0 ? [`${countedText(access.overdue, 'request')} for access overdue`] : []),
     ...(unproved > 0 ? [`${countText(unproved)} ended by age and unproved`] : []),
-    ...(late > 0 ? [`${countText(late)} completed late`] : []),
+    ...(late > 0 ? [`${countText(late)} ended late`] : []),
     ...(reopened > 0 ? [`${countText(reopened)} opened again`] : []),
     ...(earlierOpen > 0 ? [`${countText(earlierOpen)} from before this period still open`] : []),
     ...(datedAheadOpen > 0 ? [`${countText(datedAheadOpen)} still open, dated later than this report`] : []),

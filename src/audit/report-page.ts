@@ -35,7 +35,7 @@ function figures({ totals, times }: AuditReport): Markup {
     [countText(totals.complete), 'complete'],
     [countText(totals.open), 'still open'],
     [countText(totals.overdue), 'overdue', totals.overdue > 0],
-    [countText(totals.late), 'completed late', totals.late > 0],
+    [countText(totals.late), 'ended late', totals.late > 0],
     [countText(totals.reopened), 'opened again', totals.reopened > 0],
     [durationText(times.here.medianMs), 'median until erased here'],
     [durationText(times.complete.medianMs), 'median until complete'],

@@ -46,7 +46,7 @@ export type ReportedRequest = {
   /** Milliseconds from receipt until the person was proved gone from here, and until every target was reached. */
   hereMs: number | null;
   completeMs: number | null;
-  /** Late: completed after it was due. Overdue: not completed, and due before now or received later than now. */
+  /** Late: completed, or cancelled, after it was due. Overdue: not completed, and due before now or received later than now. */
   isLate: boolean;
   isOverdue: boolean;
   /** Null while a target is open, and where there is none. */
@@ -99,7 +99,7 @@ export function reportRequest(
     eventsExpectedBy: history.eventsExpectedBy,
     hereMs: since(verifiedAt),
     completeMs: since(completedAt),
-    isLate: completedAt !== null && completedAt > dueAt,
+    isLate: (completedAt ?? (history.state === 'cancelled' ? history.endedAt : null) ?? '') > dueAt,
     isOverdue: !isDone && isOverdue({ receivedAt: received.at, dueAt }, madeAt),
     weakestEvidence: targets[0]?.evidence ?? null,
     targets,

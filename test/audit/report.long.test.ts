@@ -209,7 +209,7 @@ describe('the answer of a report', () => {
     ['All is done in time: 2 of 3 requests complete, 1 refused.', totals({ complete: 2, refused: 1 })],
     ['Not all went as it should: 1 ended by age and unproved.', totals({ complete: 2, unproved: 1 })],
     ['No request to erase a person was received in this period.', totals({ received: 0, complete: 0 })],
-    ['Not all went as it should: 1 completed late, 2 opened again.', totals({ late: 1, reopened: 2 })],
+    ['Not all went as it should: 1 ended late, 2 opened again.', totals({ late: 1, reopened: 2 })],
     ['Not all is done: 1 overdue; a person is needed: 1 request held for approval.', totals({ overdue: 1, held: 1 })],
     [
       'Not all is done: a person is needed: 2 rows of erased people that the service has again.',

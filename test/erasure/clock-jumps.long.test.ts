@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { gatherReport } from '../../src/audit/report-data.ts';
 import { readClockStanding } from '../../src/job/clock-standing.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
@@ -26,6 +27,8 @@ async function openWorld(
 const requests = (world: ErasureWorld) => listRequests(world.db(), 'all');
 const givenUp = (world: ErasureWorld): number =>
   readProjectCondition(world.db(), world.settings, world.clock.now()).givenUpRequests;
+const reported = (world: ErasureWorld) =>
+  gatherReport({ db: world.db(), settings: world.settings, nowMs: world.clock.now() }).totals;
 const isHere = (world: ErasureWorld, uuid: string): boolean =>
   world.db().prepare(`SELECT 1 FROM persons WHERE uuid = ?`).get(uuid) !== undefined;
 
@@ -101,6 +104,7 @@ it('a request that waits for approval until its time is over is cancelled, and n
   expect(isHere(world, uuid)).toBe(true);
   expect(await world.reconcile()).toMatchObject({ outcome: 'done', erasure: { cancelled: 0 } });
   expect(givenUp(world)).toBe(2);
+  expect(reported(world)).toMatchObject({ cancelled: 2, late: 2, complete: 0 });
   world.pass(8);
   expect(givenUp(world)).toBe(0);
 });
@@ -123,5 +127,6 @@ it.each([['the question what it can do'], ['the deletion']])(
     const person = { target: 'upstream.person', result: 'still_present' };
     expect(listTargets(world.db(), id)).toContainEqual(expect.objectContaining(person));
     expect(givenUp(world)).toBe(1);
+    expect(reported(world)).toMatchObject({ complete: 0, unproved: 1 });
   },
 );

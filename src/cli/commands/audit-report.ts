@@ -81,7 +81,7 @@ function summary(report: AuditReport): string {
       ['complete', totals.complete],
       ['open', totals.open],
       ['overdue', totals.overdue],
-      ['completed late', totals.late],
+      ['ended late', totals.late],
       ['opened again', totals.reopened],
       ['held for approval', totals.held],
       ['in need of attention', totals.attention],
