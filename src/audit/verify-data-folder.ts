@@ -25,6 +25,8 @@ export type FolderVerdict = {
   ledger: LedgerVerdict;
   certificates: number;
   files: { files: number; bytes: number };
+  /** Whether the tables of mirror.db were held against the ledger. */
+  hasReadMirror: boolean;
   /** Each in one sentence. */
   problems: string[];
   /** Remarks that are no problem. */
@@ -64,9 +66,8 @@ export async function verifyDataFolder(
   const files = await attempt(unread, { files: 0, bytes: 0, problems: [] }, () =>
     verifySnapshots(publishedFilesIn(dataDir), signal),
   );
-  const state = ledger.ok
-    ? await attempt(unread, { sentences: [], notes: [] }, () => findStateIn(dataDir, signers))
-    : { sentences: [], notes: [] };
+  const unseen = { hasReadMirror: false, sentences: [], notes: [] };
+  const state = ledger.ok ? await attempt(unread, unseen, () => findStateIn(dataDir, signers)) : unseen;
   const problems = [
     ...new Set(unread),
     ...state.sentences,
@@ -82,6 +83,7 @@ export async function verifyDataFolder(
     ledger,
     certificates: certificates.checked,
     files: { files: files.files, bytes: files.bytes },
+    hasReadMirror: state.hasReadMirror,
     problems,
     notes: [
       ...state.notes,
@@ -116,31 +118,37 @@ async function attempt<T>(problems: string[], otherwise: T, act: () => T | Promi
   }
 }
 
-/** What is not as the ledger says. The mirror is opened for reading; where it cannot be, its tables are not looked at. */
+/** What is not as the ledger says. The mirror is opened for reading; where it cannot be, that is said, and its tables are not looked at. */
 async function findStateIn(
   dataDir: string,
   signers: readonly OutsideSigner[],
-): Promise<{ sentences: string[]; notes: string[] }> {
+): Promise<Pick<FolderVerdict, 'hasReadMirror' | 'notes'> & { sentences: string[] }> {
   const notes: string[] = [];
+  const unread: string[] = [];
   const ledger = readLedger(dataDir);
   refuseLostLedger(dataDir, ledger);
   const hasKey = signers.length > 0 || existsSync(keyPath(dataDir, signingKeyName));
   if (hasKey) refuseOtherKey(dataDir, ledger.rotations(), signers);
   else notes.push(`keys/${signingKeyName}: it is not here, so nothing could be added to the ledger`);
-  using db = openMirror(dataDir, notes);
-  return { sentences: (await findDifferencesIn(dataDir, db, ledger)).map(({ sentence }) => sentence), notes };
+  const isHere = existsSync(databasePath(dataDir));
+  if (!isHere) notes.push('mirror.db: it is missing, so its tables were not held against the ledger');
+  using db = isHere ? openMirror(dataDir, { unread, notes }) : null;
+  const found = await findDifferencesIn(dataDir, db, ledger);
+  return { hasReadMirror: db !== null, sentences: [...unread, ...found.map(({ sentence }) => sentence)], notes };
 }
 
-function openMirror(dataDir: string, notes: string[]): (Database & Disposable) | null {
-  if (!existsSync(databasePath(dataDir))) {
-    notes.push('mirror.db: it is missing, so its tables were not held against the ledger');
-    return null;
-  }
+/** Null where it cannot be opened: a mirror that this user is refused, as of a copy that others may read too, is only noted. */
+function openMirror(
+  dataDir: string,
+  { unread, notes }: Record<'unread' | 'notes', string[]>,
+): (Database & Disposable) | null {
   try {
     return openDatabaseReadOnly(dataDir);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    notes.push(`mirror.db: its tables were not held against the ledger: ${error.message}`);
+    const { code, message, hint } = error;
+    const sentence = `mirror.db: its tables were not held against the ledger: ${message}; ${hint}`;
+    (code === 'storage' ? unread : notes).push(sentence);
     return null;
   }
 }

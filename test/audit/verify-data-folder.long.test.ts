@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -77,10 +78,32 @@ it('a folder as the program leaves it is whole, later checkpoints or not, with a
     { type: 'replayed', epoch_from: 0, epoch_to: 0, rows: 0 },
   ]);
   openLedger(dataDir, tickingClock(Date.UTC(2027, 0, 3))).checkpoint();
-  const { problems, notes } = await verifyDataFolder(dataDir, {}, signal);
+  const { problems, notes, hasReadMirror } = await verifyDataFolder(dataDir, {}, signal);
   expect(problems).toEqual([]);
   expect(notes.join('\n')).toContain('reports/: 1 files show what was so when they were made, and were not checked');
   expect(notes).toContain('mirror.db: it is missing, so its tables were not held against the ledger');
+  expect(hasReadMirror).toBe(false);
+});
+
+it('a mirror that is no database is a problem, and a copy that others may read too is noted', async () => {
+  copy();
+  writeFileSync(databasePath(dataDir), 'x'.repeat(120_000));
+  const open = await verifyDataFolder(dataDir, {}, signal);
+  expect(open).toMatchObject({ ok: true, hasReadMirror: false });
+  expect(open.notes.join('\n')).toContain(
+    'mirror.db: its tables were not held against the ledger: other users may read',
+  );
+  for (const place of ['', 'keys']) chmodSync(path(place), 0o700);
+  for (const name of readdirSync(path('keys'))) chmodSync(path(`keys/${name}`), 0o600);
+  const { ok, problems } = await verifyDataFolder(dataDir, {}, signal);
+  expect([ok, problems]).toEqual([
+    false,
+    [
+      expect.stringMatching(
+        /^mirror\.db: .*SQLITE_NOTADB.*; restore it from a backup, or move it away and sync again$/,
+      ),
+    ],
+  ]);
 });
 
 const oldVersion = (text: string): string =>

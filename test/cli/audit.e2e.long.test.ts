@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sha256 } from '../../src/core/digest.ts';
@@ -119,6 +119,16 @@ it('everything verifies against a kept checkpoint, until something is changed', 
   expect(changed.code).toBe(1);
   expect(changed.stdout).toContain(`WRONG  certificate ${request}-g1.json: it is not the one on the ledger\n`);
   writeFileSync(path, bytes);
+  const [mirror, away] = [join(workspace.dataDir, 'mirror.db'), join(workspace.folder, 'mirror.db')];
+  renameSync(mirror, away);
+  const without = await workspace.run(verify);
+  expect([without.code, without.stdout.split('\n').at(-2)]).toEqual([
+    0,
+    'all that was checked is as it should be; the tables of mirror.db were not',
+  ]);
+  writeFileSync(mirror, 'x'.repeat(120_000), { mode: 0o600 });
+  expect((await workspace.run(verify)).code).toBe(1);
+  renameSync(away, mirror);
 });
 
 it('no text of the person stands in ledger, certificates, reports or receipts', () => {

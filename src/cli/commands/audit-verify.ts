@@ -54,11 +54,14 @@ function readKept(file: string | undefined): string | undefined {
   }
 }
 
-function verdictText({ ok, ledger, certificates, files, problems, notes }: FolderVerdict): string {
+function verdictText({ ok, ledger, certificates, files, hasReadMirror, problems, notes }: FolderVerdict): string {
+  const well = hasReadMirror
+    ? 'all is as it should be'
+    : 'all that was checked is as it should be; the tables of mirror.db were not';
   return [
     `checked ${countedText(ledger.size, 'entry', 'entries')}, ${countedText(ledger.checkpoints, 'checkpoint')}, ${countedText(certificates, 'certificate')}, and ${countedText(files.files, 'published file')} (${bytesText(files.bytes)})\n`,
     ...problems.map((problem) => `WRONG  ${problem}\n`),
     ...notes.map((note) => `note   ${note}\n`),
-    ok ? 'all is as it should be\n' : `${countedText(problems.length, 'problem')}\n`,
+    `${ok ? well : countedText(problems.length, 'problem')}\n`,
   ].join('');
 }
