@@ -59,7 +59,7 @@ export type ReconcileJobResult = JobResult & {
   replayed: ReplayResult | null;
   /** What was not as the ledger says, each in one sentence; it is brought in line with the ledger. */
   mended: string[];
-  /** Erasure requests that an older mirror no longer has: they are ended, and have to be added again. */
+  /** Erasure requests whose persons the mirror does not name, as it is older or was not written: they are ended, and have to be added again. */
   lost: string[];
   erasure: ErasureResult;
   absence: AbsenceResult;
@@ -141,7 +141,7 @@ function doneBefore(
     ...(replayed === null ? [] : [`${countedText(replayed.rows, 'row')} of an older copy erased again`]),
     ...(lost.length === 0
       ? []
-      : [`requests that only the lost mirror named ended, to be added again: ${lost.join(' ')}`]),
+      : [`requests whose persons mirror.db does not name ended, to be added again: ${lost.join(' ')}`]),
     ...since('fencedAt', 'fenced and taken out of the mirror'),
     ...since('verifiedAt', 'proved gone from here'),
     ...since('certifiedAt', 'certified'),

@@ -13,16 +13,25 @@ it('a mirror that is lost comes back from a backup of before an erasure, as the 
     return jsonOf(ended) as object;
   };
   await done(['sync']);
-  const { rows } = (await done(['query', 'SELECT uuid FROM persons ORDER BY 1 LIMIT 1'])) as { rows: [[string]] };
-  const [[uuid]] = rows;
+  const { rows } = (await done(['query', 'SELECT uuid FROM persons ORDER BY 1 LIMIT 2'])) as {
+    rows: [[string], [string]];
+  };
+  const [[uuid], [other]] = rows;
   const { folder: copy } = (await done(['backup', '--to', join(folder, 'backups')])) as { folder: string };
   await done(['erase', 'add', '--uuid', uuid, '--basis', 'objection', '--by', 'dpo']);
   await done(['reconcile']);
+  const add = ['erase', 'add', '--uuid', other, '--basis', 'objection', '--by', 'dpo'];
+  const { requests } = (await done(add)) as { requests: [{ id: string }] };
   // Lost: the mirror. The ledger is the newest that there is.
   for (const suffix of ['', '-wal', '-shm']) rmSync(join(dataDir, `mirror.db${suffix}`), { force: true });
   cpSync(join(copy, 'mirror.db'), join(dataDir, 'mirror.db'));
   expect(await done(['doctor'], 1)).toMatchObject({ ok: false });
-  await done(['reconcile']);
+  const ended = await run(['reconcile', ...unlimited]);
+  expect(ended.code).toBe(4);
+  expect(ended.stdout).toMatch(
+    /^LOST: .* it is older, or was not written when they were received\. Add them again:\n {2}[\da-f-]{36}$/m,
+  );
+  expect(ended.stdout).toContain(`  ${requests[0].id}\n`);
   await done(['sync']);
   await done(['export']);
   expect(await done(['doctor'])).toMatchObject({ ok: true });
