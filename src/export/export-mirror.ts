@@ -3,6 +3,8 @@ import { AppError } from '../core/errors.ts';
 import { shrinkHeap } from '../core/heap.ts';
 import { isMirrored, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 import { hasChange, newestNumber, noteFeedPublished, renumberFeeds } from '../mirror/feeds.ts';
+import type { Database } from '../mirror/database.ts';
+import { hasNumberedFields } from '../mirror/field-ids.ts';
 import { readEpoch, whileEpoch } from '../mirror/fence.ts';
 import { fenceDigest } from '../mirror/fence-entries.ts';
 import { agreedMs } from '../mirror/service-clock.ts';
@@ -42,9 +44,10 @@ export async function exportMirror(context: ExportContext, task: MirrorExportTas
 
 /**
  * Where the mirror lacks the newest change that is published, it is an older copy: it has given numbers again that readers know,
- * or will. Then all of its changes and deletions get numbers above the published ones.
+ * or will. So it may be where nothing is published any more. Then all of its changes and deletions get numbers above the published
+ * ones.
  */
-function passPublishedNumbers({ db, published }: ExportContext): void {
+function passPublishedNumbers({ db, published, clock }: ExportContext): void {
   const current = published.readCurrent();
   const [newest] = publishedDatasets
     .flatMap((dataset) =>
@@ -54,9 +57,13 @@ function passPublishedNumbers({ db, published }: ExportContext): void {
     )
     .flatMap((snapshot) => readIfSound(published, snapshot) ?? [])
     .toSorted((a, b) => b.seq - a.seq);
-  if (!newest) return;
-  const isKnown = newest.changes ? hasChange(db, newest.changes) : newest.seq <= newestNumber(db);
-  if (!isKnown) renumberFeeds(db, newest.seq);
+  if (!hasAll(db, newest)) renumberFeeds(db, Math.max(clock.now(), newest?.seq ?? 0));
+}
+
+/** Whether the mirror has all changes up to the newest that is published; undefined where none is. */
+function hasAll(db: Database, newest: Manifest | undefined): boolean {
+  if (!newest) return !hasNumberedFields(db);
+  return newest.changes ? hasChange(db, newest.changes) : newest.seq <= newestNumber(db);
 }
 
 async function exportMoment(context: ExportContext, task: MirrorExportTask): Promise<MirrorExport[] | 'outdated'> {

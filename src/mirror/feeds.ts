@@ -17,12 +17,16 @@ export function newestNumber(db: Database): number {
 }
 
 /**
- * Gives every change and every deletion a number that is greater by `by`. For an older copy of the mirror: it would give
- * numbers again that readers know from what was published since.
+ * Gives every change and every deletion a number above `above`, in the same order. For an older copy of the mirror: it would give
+ * numbers again that readers know from what was published since. Where it is not known how far they were given, the time in
+ * milliseconds is above them: no mirror has a thousand changes a second.
  */
-export function renumberFeeds(db: Database, by: number): void {
+export function renumberFeeds(db: Database, above: number): void {
   transact(db, () => {
     const newest = newestNumber(db);
+    const first = /*sql*/ `SELECT min(seq) FROM (SELECT seq FROM changes UNION ALL SELECT seq FROM deletions)`;
+    const oldest = db.prepare<[], number | null>(first).pluck().get() ?? newest + 1;
+    const by = Math.max(0, above - oldest + 1);
     for (const feed of ['changes', 'deletions']) {
       // In two steps: in one, a number could still be taken.
       db.prepare(/*sql*/ `UPDATE ${feed} SET seq = -seq - ?`).run(by);

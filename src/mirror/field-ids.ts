@@ -48,3 +48,8 @@ export function numberFields<Type extends string>(
   });
   return numbered;
 }
+
+/** Whether columns were ever numbered, which an export does first: if not, this mirror has published nothing. */
+export function hasNumberedFields(db: Database): boolean {
+  return db.prepare(/*sql*/ `SELECT 1 FROM published_fields LIMIT 1`).get() !== undefined;
+}

@@ -68,6 +68,30 @@ test.for<[string, (world: World) => Settings]>([
   expect(partsOf(world.dataDir, 'persons')).toHaveLength(1);
 });
 
+test('where an older mirror was put back and nothing is published any more, numbers go on above the published ones, once', async () => {
+  const world = openWorld();
+  const seqOf = async (): Promise<number> => {
+    await publish(world, 'full');
+    return Math.max(...listPublishedSnapshots(publishedFilesIn(world.dataDir)).map(({ manifest }) => manifest.seq));
+  };
+  show(world, ann);
+  expect(await seqOf()).toBe(1);
+  perform(world, { do: 'copy' });
+  for (const name of ['b', 'c', 'd'])
+    show(world, { do: 'show persons', persons: [{ number: 2, name, distinctIds: [] }] });
+  const published = await seqOf();
+  perform(world, { do: 'restore' });
+  rmSync(snapshotsFolder(world.dataDir), { recursive: true });
+  const passed = await seqOf();
+  expect(passed).toBeGreaterThan(published);
+  show(world, bob);
+  expect(await seqOf()).toBe(passed + 1);
+  // The same copy is put back once more.
+  perform(world, { do: 'restore' });
+  rmSync(snapshotsFolder(world.dataDir), { recursive: true });
+  expect(await seqOf()).toBeGreaterThan(passed + 1);
+});
+
 test('a delta without its manifest is damage, and no remnant to be cleared away', async () => {
   const world = openWorld();
   show(world, ann);

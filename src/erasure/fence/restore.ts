@@ -81,8 +81,8 @@ export function replayErasures(context: JobContext, { differences, inMirror, inF
     for (const _some of trimRecordings(db, allFound.distinct_id, at));
     endPassesThatName(db, allFound, at);
     setEpoch(db, to);
-    if (differences.some(({ part, isDamaged }) => part === 'snapshots' && isDamaged !== true))
-      renumberFeeds(db, numbersPassedOver);
+    // What was published last may be lost, and the mirror an older copy.
+    if (differences.some(({ part }) => part === 'snapshots')) renumberFeeds(db, clock.now());
     if (isFenceMended || result.requests > 0)
       own.ledger().append([{ type: 'replayed', epoch_from: from, epoch_to: to, rows: result.rows }]);
   });
@@ -90,12 +90,6 @@ export function replayErasures(context: JobContext, { differences, inMirror, inF
   ledger.append(mended);
   return from < to || result.requests > 0 ? result : null;
 }
-
-/**
- * So many numbers of the feeds are left out where published files are older copies: it is not known any more how far they were
- * given. No mirror has so many changes between two copies.
- */
-const numbersPassedOver = 1_000_000_000;
 
 /** The requests whose person was fenced after the mirror was copied, and whose identifiers the copy has. */
 function fencedSince(db: Database, { histories }: Pick<LedgerReader, 'histories'>): string[] {
