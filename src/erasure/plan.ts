@@ -5,7 +5,7 @@ import type { JobContext } from '../job/job-context.ts';
 import { isFile, isUpstream, spellTarget, type Target } from '../ledger/target.ts';
 import { fullsWithDeltas } from '../snapshot/current-snapshots.ts';
 import { currentIds } from '../snapshot/manifest.ts';
-import { countExpiredDeletions, publishedBefore, type FeedEnd } from '../mirror/feeds.ts';
+import { beforeOpenRequests, countExpiredDeletions, publishedBefore, type FeedEnd } from '../mirror/feeds.ts';
 import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { agreedMs } from '../mirror/service-clock.ts';
 import { listOpenTargets } from '../mirror/erasure-targets.ts';
@@ -54,8 +54,9 @@ export function feedBegin({ db, settings }: Pick<JobContext, 'db' | 'settings'>)
 
 /**
  * Which deletions leave the feeds now. Those that a published delta may need stay: without them, readers would have rows again
- * that have left since its full snapshot. So do those that have been published for less than the time that they stay: exports may have
- * failed since. Where nothing is published, nobody reads them.
+ * that have left since its full snapshot. So do those that have been published everywhere for less than the time that they stay: exports
+ * may have failed since, or a bucket been away. So do those from the first of an open request on. Where nothing is published, nobody
+ * reads them.
  */
 export function feedEnd(context: Pick<JobContext, 'db' | 'settings' | 'published'>): FeedEnd {
   const before = feedBegin(context);
@@ -68,7 +69,7 @@ function readThrough({ db, published }: Pick<JobContext, 'db' | 'published'>, be
     const current = published.readCurrent();
     const isPublished = publishedDatasets.some((dataset) => currentIds(current, dataset).length > 0);
     const read = isPublished ? publishedBefore(db, before) : Infinity;
-    return Math.min(read, ...fullsWithDeltas(published).map(({ seq }) => seq));
+    return Math.min(read, beforeOpenRequests(db), ...fullsWithDeltas(published).map(({ seq }) => seq));
   } catch (error) {
     if (error instanceof AppError) return 0;
     throw error;

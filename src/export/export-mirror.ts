@@ -86,7 +86,6 @@ async function exportMoment(context: ExportContext, task: MirrorExportTask): Pro
     staging(),
   );
   if (done === 'refused') return 'outdated';
-  noteFeed(context);
   const staged = new Map(done.map((one) => [one.finished.manifest.dataset, one]));
   return task.datasets.flatMap((dataset) => {
     const one = staged.get(dataset);
@@ -96,8 +95,11 @@ async function exportMoment(context: ExportContext, task: MirrorExportTask): Pro
   });
 }
 
-/** Notes up to where the feed of deletions is published. A clock that was set back does not make it older than it is. */
-function noteFeed({ db, published, clock }: ExportContext): void {
+/**
+ * Notes up to where the feed of deletions is published: call it once everywhere has what the folder has. A clock that was set back does
+ * not make it older than it is.
+ */
+export function noteFeed({ db, published, clock }: Pick<ExportContext, 'db' | 'published' | 'clock'>): void {
   const [snapshotId] = currentIds(published.readCurrent(), 'deletions');
   if (snapshotId === undefined) return;
   const atMs = Math.max(clock.now(), agreedMs(db));

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { datasets, pagedDatasets } from '../contract/datasets.ts';
 import { transact } from './transact.ts';
+import { listRequests } from './erasure-requests.ts';
 import { markPurgeOwed } from './purge.ts';
 
 /** A place in the feed of changes: a change's number, and its time (ISO 8601 UTC). */
@@ -68,6 +69,14 @@ export function noteFeedPublished(db: Database, seq: number, at: string): void {
 export function publishedBefore(db: Database, before: string): number {
   const sql = /*sql*/ `SELECT max(seq) FROM feed_publications WHERE at < ?`;
   return db.prepare<[string], number | null>(sql).pluck().get(before) ?? 0;
+}
+
+/** Up to which number no deletion is of a request for erasure that is open. */
+export function beforeOpenRequests(db: Database): number {
+  const sql = /*sql*/ `SELECT min(seq) FROM deletions WHERE request_id IN (SELECT value FROM json_each(?))`;
+  const open = listRequests(db, 'open').map(({ id }) => id);
+  const first = db.prepare<[string], number | null>(sql).pluck().get(JSON.stringify(open));
+  return (first ?? Infinity) - 1;
 }
 
 /**

@@ -4,7 +4,7 @@ import { isoTime } from '../core/clock.ts';
 import { feedBegin } from '../erasure/plan.ts';
 import { datasets as table, isMirrored, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
-import { exportMirror } from '../export/export-mirror.ts';
+import { exportMirror, noteFeed } from '../export/export-mirror.ts';
 import type { MirrorExport } from '../export/mirror-export.ts';
 import type { JobContext, OnProgress } from '../job/job-context.ts';
 import { aboveDiskFloor } from '../job/disk-floor.ts';
@@ -73,6 +73,8 @@ export function runExportJob(
       const neverComplete = datasets.filter((dataset) => !isSeenWhole(dataset));
       const isProved = neverComplete.length === 0 && snapshots.every(({ verdict }) => verdict === 'complete');
       const bucket = await keepBuckets(own);
+      // A bucket that the settings name no more delays no deletion.
+      if (settings.export.destination === null || bucket?.followed) noteFeed(own);
       const catalog = await tellCatalog(own, bucket);
       const result = { counts: { ...counts, ...bucketCounts(bucket) }, snapshots, neverComplete, bucket, catalog };
       const reason = behindReason(bucket, catalog);

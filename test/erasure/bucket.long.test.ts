@@ -9,12 +9,19 @@ import { readCertificate, type Certificate } from '../../src/erasure/proof/certi
 import { planBucket } from '../../src/bucket/keep.ts';
 import { checkBucket } from '../../src/status/bucket-check.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { isoTime } from '../../src/core/clock.ts';
+import { newestNumber, noteFeedPublished } from '../../src/mirror/feeds.ts';
+import { prepareRemoveRow, type DeletionReason } from '../../src/mirror/remove-rows.ts';
 import { listDestinations, readStandings } from '../../src/mirror/destinations.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { isFile } from '../../src/ledger/target.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { publishedDatasets } from '../../src/contract/datasets.ts';
 import { findRequest } from '../../src/mirror/erasure-requests.ts';
+import { transact } from '../../src/mirror/transact.ts';
+import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import type { ServiceContext } from '../../src/job/job-context.ts';
+import { runExportJob } from '../../src/worker/export-job.ts';
 import { runReconcileJob } from '../../src/worker/reconcile-job.ts';
 import { startCatalog } from '../bucket/catalog-model.ts';
 import { expectEqual, freshModel, setCredentials } from '../bucket/follow-world.ts';
@@ -55,6 +62,12 @@ function copy(from: string, to: string): void {
 
 function bucketOf({ world, id }: Scene) {
   return listTargets(world.db(), id).find(({ target }) => target === 'bucket');
+}
+
+/** What a job works with once the settings name no bucket any more. */
+function withoutBucket(context: ServiceContext): ServiceContext {
+  const { settings } = context;
+  return { ...context, settings: { ...settings, export: { ...settings.export, destination: null } } };
 }
 
 /** The certificate of the request, which the verifier alone must hold good. */
@@ -137,6 +150,73 @@ describe('an erasure with a bucket', () => {
     await certificateOf(scene);
     const entries = readFileSync(join(world.dataDir, 'ledger', 'entries.jsonl'), 'utf8');
     expect(entries.match(/"bucket_unreachable"/g)).toHaveLength(1);
+  });
+
+  describe('a deletion stays in the feed', () => {
+    /** A person leaves the mirror, and the feed tells of it. */
+    const letLeave = ({ world }: Scene): void => {
+      const db = world.db();
+      const rowKey = db.prepare<[], number>(`SELECT min(row_key) FROM persons`).pluck().get() ?? 0;
+      transact(db, () => prepareRemoveRow(db, 'persons')(rowKey, 'merged', isoTime(world.clock.now())));
+    };
+    const isTold = ({ world }: Scene, reason: DeletionReason): boolean =>
+      world.db().prepare(`SELECT 1 FROM deletions WHERE reason = ?`).get(reason) !== undefined;
+
+    it('until the bucket has had it for as long as rows stay', async () => {
+      const scene = await openScene();
+      const { world, model } = scene;
+      await world.reconcile();
+      await world.publish();
+      model.fault = () => 'cut before';
+      letLeave(scene);
+      await world.publish();
+      world.pass(31);
+      await world.publish();
+      await world.reconcile();
+      expect(isTold(scene, 'merged')).toBe(true);
+      model.fault = () => undefined;
+      await world.publish();
+      world.pass(29);
+      await world.reconcile();
+      expect(isTold(scene, 'merged')).toBe(true);
+      world.pass(2);
+      await world.reconcile();
+      expect(isTold(scene, 'merged')).toBe(false);
+    });
+
+    it('for no bucket that the settings name no more', async () => {
+      const scene = await openScene();
+      const { world } = scene;
+      await world.reconcile();
+      letLeave(scene);
+      await world.look((context) => {
+        const task = {
+          datasets: publishedDatasets,
+          kind: 'full',
+          source: openDatabaseReadOnly(world.dataDir),
+        } as const;
+        return runExportJob(withoutBucket(context), task).finally(() => task.source.close());
+      });
+      world.pass(31);
+      const result = await world.look((context) => runReconcileJob(withoutBucket(context), undefined));
+      expect(result.bucket?.error).toMatchObject({ finding: 'bucket_left' });
+      expect(isTold(scene, 'merged')).toBe(false);
+    });
+
+    it('while its request is open', async () => {
+      const scene = await openScene();
+      const { world, model } = scene;
+      model.fault = () => 'cut before';
+      await world.reconcile();
+      noteFeedPublished(world.db(), newestNumber(world.db()), isoTime(world.clock.now()));
+      world.pass(31);
+      await world.reconcile();
+      expect(isTold(scene, 'erased')).toBe(true);
+      model.fault = () => undefined;
+      await world.reconcile();
+      await world.reconcile();
+      expect(isTold(scene, 'erased')).toBe(false);
+    });
   });
 
   it('is certified where a catalog cannot be told: the run says so, the certificate names no catalog, and the next run tells it', async () => {
@@ -285,14 +365,7 @@ describe('an erasure with a bucket', () => {
   it('is not done while an earlier bucket still holds files, which the settings name no more', async () => {
     const scene = await openScene();
     const { world, model } = scene;
-    const reconcile = () =>
-      world.look((context) => {
-        const { settings } = context;
-        return runReconcileJob(
-          { ...context, settings: { ...settings, export: { ...settings.export, destination: null } } },
-          undefined,
-        );
-      });
+    const reconcile = () => world.look((context) => runReconcileJob(withoutBucket(context), undefined));
     expect((await reconcile()).bucket?.error).toMatchObject({ finding: 'bucket_left' });
     expect(bucketOf(scene)).toMatchObject({ status: 'attention', reason: 'bucket_refuses' });
     model.versions.clear();

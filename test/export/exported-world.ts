@@ -4,7 +4,7 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import { isoTime, type Clock } from '../../src/core/clock.ts';
 import type { PublishedDataset } from '../../src/contract/datasets.ts';
-import { exportMirror } from '../../src/export/export-mirror.ts';
+import { exportMirror, noteFeed } from '../../src/export/export-mirror.ts';
 import type { MirrorExport } from '../../src/export/mirror-export.ts';
 import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { prepareRemoveRow } from '../../src/mirror/remove-rows.ts';
@@ -130,7 +130,9 @@ export async function exportAll(
   const source = openDatabaseReadOnly(dataDir);
   const context = { db, published: publishedFilesIn(dataDir), settings, clock, signal: new AbortController().signal };
   try {
-    return await exportMirror(context, { source, datasets, kind, onProgress: () => undefined });
+    const exports = await exportMirror(context, { source, datasets, kind, onProgress: () => undefined });
+    noteFeed(context);
+    return exports;
   } finally {
     source.close();
   }
