@@ -2,7 +2,7 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { shrinkHeap } from '../core/heap.ts';
 import { isMirrored, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
-import { hasChange, newestNumber, noteFeedPublished, renumberFeeds } from '../mirror/feeds.ts';
+import { aboveAllNumbers, hasChange, newestNumber, noteFeedPublished, renumberFeeds } from '../mirror/feeds.ts';
 import type { Database } from '../mirror/database.ts';
 import { hasNumberedFields } from '../mirror/field-ids.ts';
 import { readEpoch, whileEpoch } from '../mirror/fence.ts';
@@ -57,7 +57,7 @@ function passPublishedNumbers({ db, published, clock }: ExportContext): void {
     )
     .flatMap((snapshot) => readIfSound(published, snapshot) ?? [])
     .toSorted((a, b) => b.seq - a.seq);
-  if (!hasAll(db, newest)) renumberFeeds(db, Math.max(clock.now(), newest?.seq ?? 0));
+  if (!hasAll(db, newest)) renumberFeeds(db, Math.max(aboveAllNumbers(db, clock.now()), newest?.seq ?? 0));
 }
 
 /** Whether the mirror has all changes up to the newest that is published; undefined where none is. */

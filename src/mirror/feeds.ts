@@ -18,9 +18,16 @@ export function newestNumber(db: Database): number {
 }
 
 /**
+ * A number above all that were ever given, where that is not known: the mirror is an older copy, perhaps not for the first time. No
+ * mirror has a thousand million changes between two copies, nor a million changes a second.
+ */
+export function aboveAllNumbers(db: Database, nowMs: number): number {
+  return Math.max(newestNumber(db) + 1_000_000_000, nowMs * 1000);
+}
+
+/**
  * Gives every change and every deletion a number above `above`, in the same order. For an older copy of the mirror: it would give
- * numbers again that readers know from what was published since. Where it is not known how far they were given, the time in
- * milliseconds is above them: no mirror has a thousand changes a second.
+ * numbers again that readers know from what was published since.
  */
 export function renumberFeeds(db: Database, above: number): void {
   transact(db, () => {

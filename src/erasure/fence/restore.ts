@@ -15,7 +15,7 @@ import type { Database } from '../../mirror/database.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { hasBox } from '../../mirror/request-box.ts';
 import { listTargets, restartTarget } from '../../mirror/erasure-targets.ts';
-import { renumberFeeds } from '../../mirror/feeds.ts';
+import { aboveAllNumbers, renumberFeeds } from '../../mirror/feeds.ts';
 import { readEpoch, setEpoch, type FencedIdentifier } from '../../mirror/fence.ts';
 import { markPurgeOwed } from '../../mirror/purge.ts';
 import { findQuarantined } from '../../mirror/quarantine.ts';
@@ -82,7 +82,7 @@ export function replayErasures(context: JobContext, { differences, inMirror, inF
     endPassesThatName(db, allFound, at);
     setEpoch(db, to);
     // What was published last may be lost, and the mirror an older copy.
-    if (differences.some(({ part }) => part === 'snapshots')) renumberFeeds(db, clock.now());
+    if (differences.some(({ part }) => part === 'snapshots')) renumberFeeds(db, aboveAllNumbers(db, clock.now()));
     if (isFenceMended || result.requests > 0)
       own.ledger().append([{ type: 'replayed', epoch_from: from, epoch_to: to, rows: result.rows }]);
   });
