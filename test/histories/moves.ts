@@ -13,7 +13,10 @@ type Named = 'uuid' | 'id' | 'distinct_id' | 'email' | 'lower email';
 export type Move =
   // at the service
   | { do: 'sign up' }
-  | { do: 'sign up again' | 'record' | 'change' | 'delete' | 'move person' | 'move recording'; who: number }
+  | {
+      do: 'sign up again' | 'record' | 'change' | 'change address' | 'delete' | 'move person' | 'move recording';
+      who: number;
+    }
   | { do: 'hide person' | 'hide recording'; who: number; isCounted: boolean }
   | { do: 'split'; who: number; isOld: boolean }
   | { do: 'merge' | 'log in'; who: number; into: number }
@@ -61,7 +64,7 @@ const requestBy = (...by: Named[]) =>
 const lost = (...some: Part[]) => fc.record({ do: fc.constant('lose' as const), part: fc.constantFrom(...some) });
 const moves = {
   signUp: one('sign up'),
-  toSomebody: toOne('sign up again', 'record', 'change', 'delete'),
+  toSomebody: toOne('sign up again', 'record', 'change', 'change address', 'delete'),
   record: toOne('record'),
   hide: fc.record({ do: fc.constantFrom('hide person', 'hide recording'), who, isCounted: fc.boolean() }),
   away: toOne('move person', 'move recording'),
@@ -71,7 +74,7 @@ const moves = {
   event: fc.record({ do: fc.constant('event' as const), who, lateHours: fc.constantFrom(0, 0, 48) }),
   proxy: fc.record({
     do: fc.constant('proxy' as const),
-    kind: fc.constantFrom('page', 'route', 'empty', 'down', 'lost', 'none'),
+    kind: fc.constantFrom('page', 'route', 'empty', 'down', 'lost', 'search', 'none'),
   }),
   rows: one('show all', 'keep rows'),
   restoreRows: nthOf('restore rows'),

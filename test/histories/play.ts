@@ -119,6 +119,10 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
     const person = pick(world, who);
     if (person) person.properties['bio'] = newWord(world, person.uuid);
   },
+  'change address': (world, { who }) => {
+    const person = pick(world, who);
+    if (person) person.properties['email'] = `${newWord(world, person.uuid)}@x.example`;
+  },
   delete: (world, { who }) => {
     const person = pick(world, who);
     if (person) depart(world, person);
@@ -242,6 +246,7 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     people: [uuid],
     email: by.endsWith('email') ? lower : undefined,
     id: by === 'id' ? id : undefined,
+    known: [],
     names: new Set(),
     isVoid: false,
     isApproved: false,
@@ -251,6 +256,7 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     atMs: world.nowMs,
   };
   meanAll(world, asked);
+  asked.known = asked.people.filter((each) => lookBefore(world).persons.has(each));
   // While it is being received it may be believed. How the command ends tells whether it was.
   const { persons } = lookBefore(world);
   const meant = asked.people.flatMap((each) => world.service.state.persons.get(each) ?? []);

@@ -290,6 +290,11 @@ export async function checkAtEnd(world: World, run: Run, tally: Tally): Promise<
   tally.withoutLights += 1;
   const mirrored = lookBefore(world);
   everybodyIsThere(world, mirrored);
+  for (const { isVoid, ids, known } of world.asked)
+    if (!isVoid && ids.length > 0 && ids.every((id) => mirrored.requests.get(id)?.state === 'refused'))
+      for (const uuid of known)
+        if (mirrored.persons.has(uuid))
+          throw new Fault(`who was known when asked out was refused, and is here: ${uuid}`);
   for (const { state } of openIn(mirrored)) throw new Fault(`a request is ${state} for weeks, and no light is on`);
   const ended = world.asked.filter(({ isVoid, isForgotten, wasSealed }) => !isVoid && !isForgotten && wasSealed);
   const isGone = (id: string): boolean => goneWords.includes(mirrored.requests.get(id)?.atService);

@@ -20,9 +20,10 @@ type State = { persons: Map<string, Person>; recordings: Map<string, Recording>;
 
 /**
  * What stands before the service: it answers in its own words for paths that end with an id, for all paths where the service is
- * `down`, and instead of the service where an answer to a change is `lost`.
+ * `down`, for lists of who has an address or a distinct id where the `search` is down, and instead of the service where an answer to a
+ * change is `lost`.
  */
-export type Proxy = 'none' | 'page' | 'route' | 'empty' | 'down' | 'lost';
+export type Proxy = 'none' | 'page' | 'route' | 'empty' | 'down' | 'lost' | 'search';
 
 /** What a deletion of a person was, at the moment at which the service made it. */
 export type Deletion = { person: Person; atMs: number };
@@ -112,6 +113,7 @@ const proxied: Record<Exclude<Proxy, 'none'>, Answer> = {
   empty: { status: 404 },
   down: { status: 503 },
   lost: { status: 502 },
+  search: { status: 503 },
 };
 
 function answer(
@@ -197,6 +199,7 @@ function deletionJson({ uuid, createdAtMs }: { uuid: string; createdAtMs: number
 function listPersons(service: Service, query: URLSearchParams): Answer {
   const distinctId = query.get('distinct_id');
   const email = query.get('email');
+  if (service.proxy === 'search' && (distinctId ?? email) !== null) return proxied.search;
   const rows = [...service.state.persons.values()]
     .filter(({ distinctIds }) => distinctId === null || distinctIds.includes(distinctId))
     .filter(({ properties }) => email === null || properties['email'] === email)

@@ -8,6 +8,8 @@ export type Asked = {
   ids: string[];
   /** The people whom it means, by uuid. Who signs up with its address while it is open is meant, too. */
   people: string[];
+  /** Those of them whom the mirror had when they asked. */
+  known: string[];
   /** The address that it names, in lower case. */
   email: string | undefined;
   /** The integer id that it names. A service that was restored may give it to somebody else: then an operator decides. */
