@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { textLeaves } from '../core/exact-json.ts';
 import { datasets, keyKind, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { withoutDistinctIds } from '../contract/embedded-person.ts';
-import { identifierKinds, type Identity } from '../contract/identity.ts';
+import { identifierKinds, type IdentifierKind, type Identity } from '../contract/identity.ts';
 import { prepareForgetNames } from './properties.ts';
 import type { QuarantinedSighting } from './quarantine.ts';
 import { forgetSeen, seenRows } from './seen.ts';
@@ -15,18 +15,27 @@ export type DeletionReason = 'deleted' | 'merged' | 'expired' | 'erased';
 /** What a row left for: the erasure request, or the person (by uuid) that it was merged into. */
 type DeletionGround = { requestId: string } | { mergedInto: string };
 
-/** Prepares what removes a row with all that hangs on it and tells the feeds. Call it inside a transaction. */
+/**
+ * Prepares what removes a row with all that hangs on it and tells the feeds. Call it inside a transaction. A row that shows no person
+ * is told of the one who holds its distinct id then, unless another shows that id too: an erasure of that person tells of it again.
+ */
 export function prepareRemoveRow(
   db: Database,
   dataset: PagedDataset,
 ): (rowKey: number, reason: DeletionReason, at: string, ground?: DeletionGround) => void {
   const { key, identifiers, heldIds } = datasets[dataset];
-  const personUuid = identifiers.find(({ role }) => role === 'person_uuid')?.name ?? 'NULL';
+  const columnOf = (kind: IdentifierKind): string => {
+    const name = identifiers.find(({ role }) => role === kind)?.name;
+    return name === undefined ? 'NULL' : `${dataset}.${name}`;
+  };
   const remove = db.prepare<
     [number],
     { key: string; personUuid: string | null; firstSeenPass: number }
   >(/*sql*/ `DELETE FROM ${dataset} WHERE row_key = ?
-      RETURNING ${key} AS key, ${personUuid} AS personUuid, first_seen_pass AS firstSeenPass`);
+      RETURNING ${key} AS key, first_seen_pass AS firstSeenPass,
+        coalesce(${columnOf('person_uuid')}, (SELECT person_uuid FROM person_distinct_ids AS held
+          WHERE held.distinct_id = ${columnOf('distinct_id')} AND NOT EXISTS (SELECT 1 FROM distinct_ids_lost AS lost
+            WHERE lost.distinct_id = held.distinct_id AND shown_pass IS NOT NULL))) AS personUuid`);
   const dependents = [
     ...forgetSeen(dataset),
     /*sql*/ `DELETE FROM suspects WHERE dataset = '${dataset}' AND row_key = @rowKey`,

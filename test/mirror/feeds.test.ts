@@ -125,3 +125,25 @@ test('an erasure is told of all that its subject ever was here, under new number
   ]);
   expect(db.prepare(`SELECT count(*) FROM deletions WHERE key IN ('a', 'b', 'r')`).pluck().get()).toBe(3);
 });
+
+test.each([
+  ['the person who holds its distinct id', '', 'ann'],
+  ['nobody, where another person shows that id too', "INSERT INTO distinct_ids_lost VALUES (2, 'd1', 1)", null],
+  ['that person, where another held the id once', "INSERT INTO distinct_ids_lost VALUES (2, 'd1', NULL)", 'ann'],
+  ['nobody, where nobody holds that id', 'DELETE FROM distinct_id_owners', null],
+])('a recording that shows no person leaves as one of %s; an erasure tells of it again', (_whose, change, person) => {
+  const { db } = openTestMirror();
+  db.exec(`INSERT INTO persons (row_key, uuid, first_seen_pass, changed_at) VALUES (1, 'ann', 1, ''), (2, 'bob', 1, '');
+    INSERT INTO distinct_id_owners VALUES (1, 'd1');
+    INSERT INTO recordings (row_key, id, distinct_id, person_uuid, first_seen_pass, changed_at)
+      VALUES (1, 'r1', 'd1', NULL, 1, ''), (2, 'r2', 'd1', 'bob', 1, '');
+    ${change}`);
+  for (const rowKey of [1, 2]) prepareRemoveRow(db, 'recordings')(rowKey, 'expired', dayOf(1));
+  const told = (): unknown => db.prepare(`SELECT key, person_uuid, request_id FROM deletions ORDER BY key`).raw().all();
+  expect(told()).toEqual([
+    ['r1', person, null],
+    ['r2', 'bob', null],
+  ]);
+  db.transaction(() => prepareEraseRows(db)('q', { ...nobody, person_uuid: ['ann'] }, dayOf(2)))();
+  expect(told()).toContainEqual(['r1', person, person && 'q']);
+});
