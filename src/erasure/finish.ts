@@ -56,7 +56,7 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
     // Not before: a run that is killed in between has told nobody.
     const isUnreached = ({ id }: ErasureRequest): boolean => {
       const ended = findRequest(db, id);
-      return ended !== undefined && isGivenUp(ended, listTargets(db, id), settings.erasure.maxRequestDays);
+      return ended !== undefined && isGivenUp(ended, () => listTargets(db, id), settings.erasure.maxRequestDays);
     };
     result.unreached = sealing.filter((request) => unproved.has(request.id) || isUnreached(request)).length;
   }

@@ -106,7 +106,7 @@ export function readProjectCondition(
     attentionRequests: open.filter(needsOperator).length,
     overdueRequests: countOverdue(open),
     givenUpRequests: listEnded(db, lately).filter((request) =>
-      isGivenUp(request, listTargets(db, request.id), erasure.maxRequestDays),
+      isGivenUp(request, () => listTargets(db, request.id), erasure.maxRequestDays),
     ).length,
     overdueAccess: countOverdue(listRequests(db, 'open', 'access')),
     newProperties: properties === 'listed' ? countNewProperties(db, lately, [...promote, ...mask].map(propertyOf)) : 0,
