@@ -1,21 +1,10 @@
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  cpSync,
-  existsSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, cpSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { draftLivesMs, makeRequestedFolder, syncToDisk } from '../core/atomic-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError, usageError } from '../core/errors.ts';
 import { isWithin, namesIn } from '../core/folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { readTakenEntries } from '../mirror/erasure-requests.ts';
@@ -102,35 +91,16 @@ function removeUnfinished(to: string, beforeMs: number): void {
 }
 
 /**
- * Keeps the copy just made and the newest others of this mirror. Names tell the times of a clock that may have been wrong: the longer ledger is
- * the newer one, then the later name, and a name later than that of the copy just made tells nothing.
+ * Keeps the copy just made and the newest others. Names tell the times of a clock that may have been wrong: a name later than that of the copy
+ * just made is no proof of a newer one.
  */
 function removeOlder(to: string, made: string, keep: number): number {
-  const own = ledgerOf(join(to, made));
   const older = namesIn(to)
     .filter((name) => backupName.test(name) && name !== made)
-    .flatMap((name) => {
-      const ledger = ledgerOf(join(to, name));
-      return ledger && (ledger.first === '' || ledger.first === own?.first)
-        ? [{ name, isLater: name > made, bytes: ledger.bytes }]
-        : [];
-    })
-    .toSorted((a, b) => b.bytes - a.bytes || Number(a.isLater) - Number(b.isLater) || (a.name < b.name ? 1 : -1))
+    .toSorted((a, b) => Number(a > made) - Number(b > made) || (a < b ? 1 : -1))
     .slice(keep - 1);
-  for (const { name } of older) rmSync(join(to, name), { recursive: true, force: true });
+  for (const name of older) rmSync(join(to, name), { recursive: true, force: true });
   return older.length;
-}
-
-/** The first entry of the ledger in a copy, by which ledgers are told apart, and how far it goes; undefined where the copy cannot be read. */
-function ledgerOf(copy: string): { first: string; bytes: number } | undefined {
-  const path = entriesPath(ledgerFolder(copy));
-  try {
-    accessSync(databasePath(copy), constants.R_OK);
-    const [first = ''] = readLines(path);
-    return { first: first.toString(), bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0 };
-  } catch {
-    return undefined;
-  }
 }
 
 /** Gives all below a folder to its owner alone. Returns the files. */

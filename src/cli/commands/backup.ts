@@ -8,7 +8,7 @@ import type { CommandAction } from '../command.ts';
 export function define(command: Command): CommandAction {
   command
     .requiredOption('--to <folder>', 'where the copy goes, into a folder that is named after the time')
-    .option('--keep <count>', 'so many copies of this mirror stay there; older ones are removed', '7');
+    .option('--keep <count>', 'so many copies stay there; older ones are removed', '7');
   return {
     help: `
 Jobs may go on meanwhile. Published files are left out: \`export\` writes new ones.

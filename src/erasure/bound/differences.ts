@@ -19,9 +19,16 @@ import { historiesTaken, isAsRecorded, isUnrecorded, type Source } from '../proj
 
 /**
  * A thing on disk or in the mirror that is not as the ledger says, in one sentence. `id`: the request or the snapshot.
- * `isDamaged`: a snapshot that is not whole by its own manifest either. `remedy`: where `reconcile` cannot mend it.
+ * `isDamaged`: a snapshot that is not whole by its own manifest either; `isMissing`: one without it. `remedy`: where `reconcile` cannot mend it.
  */
-export type Difference = { part: BoundPart; id: string; sentence: string; isDamaged?: boolean; remedy?: string };
+export type Difference = {
+  part: BoundPart;
+  id: string;
+  sentence: string;
+  isDamaged?: boolean;
+  isMissing?: boolean;
+  remedy?: string;
+};
 
 /** What is held against the ledger; `db` is null where there is no mirror. `onRead`: of each snapshot that was read, and whole. */
 type BoundParts = {
@@ -188,6 +195,7 @@ async function snapshotDifferences({ published, ledger: { bound }, onRead }: Bou
       id,
       sentence: isRecorded && problem ? problemSentence(problem) : isOther,
       isDamaged: problem !== undefined,
+      isMissing: digest === null,
     });
   }
   return differences;

@@ -1,5 +1,5 @@
 import { assertNever } from '../../core/errors.ts';
-import { identifiersIn, unionOf, type Identity } from '../../contract/identity.ts';
+import { identifiersIn, nobody, unionOf, type Identity } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { listRequests, type ErasureRequest, updateRequest } from '../../mirror/erasure-requests.ts';
 import { scopeSubjects, type Scope, type ScopeContext, type Scopes } from '../find/scope.ts';
@@ -135,8 +135,8 @@ function recordDecision(
   const { id, generation } = request;
   noteWait({ db, clock }, id, decision.decision === 'wait' ? scope.waitsFor : null);
   if (decision.decision === 'wait') {
-    // Whom the rows held show now is meant, whatever becomes of these rows before the service answers.
-    const found = unionOf([box.identity, scope.identity]);
+    // Whom the rows held show now is meant, whatever becomes of these rows before the service answers. The distinct ids may be others' then.
+    const found = unionOf([box.identity, scope.start, { ...nobody, person_id: scope.identity.person_id }]);
     if (scope.isFound) updateRequest(db, id, { box: closeBox(context, id, { ...box, identity: found }) });
     return;
   }

@@ -82,7 +82,8 @@ export function replayErasures(context: JobContext, { differences, inMirror, inF
     endPassesThatName(db, allFound, at);
     setEpoch(db, to);
     // What was published last may be lost, and the mirror an older copy.
-    if (differences.some(({ part }) => part === 'snapshots')) renumberFeeds(db, aboveAllNumbers(db, clock.now()));
+    if (differences.some(({ part, isDamaged, isMissing }) => part === 'snapshots' && (isMissing || !isDamaged)))
+      renumberFeeds(db, aboveAllNumbers(db, clock.now()));
     if (isFenceMended || result.requests > 0)
       own.ledger().append([{ type: 'replayed', epoch_from: from, epoch_to: to, rows: result.rows }]);
   });

@@ -85,7 +85,8 @@ export async function startIdentities(
     const shown = before ?? answer?.shown ?? [];
     const identity = unionOf([known, identityOfGiven(given), ...shown.map(personOf)]);
     const isOld = before !== null;
-    return { id, given, identity, shown, isOld, isAsked: isOld || answer?.isWhole === true };
+    const waitsFor = isOld ? null : answer ? answer.waitsFor : failure;
+    return { id, given, identity, shown, isOld, isAsked: waitsFor === null, waitsFor };
   });
   const ownersOf = findOwners(db, answers, rowsOf);
   const starts = await inBatches(answers, { atOnce }, async ({ id, given, identity, isOld, isAsked, ...answer }) => {
@@ -108,7 +109,7 @@ export async function startIdentities(
     const known = shown.length > 0 ? shown : owners.flatMap(({ owner }) => (owner.isMirrored ? owner : []));
     const uuids = new Set([...known.map(({ person_uuid: uuid }) => uuid), ...living]);
     const persons = whole.person_uuid.filter((uuid) => uuids.has(uuid));
-    const waitsFor = isAsked ? null : failure;
+    const { waitsFor } = answer;
     return [id, { identity: whole, shown, isOld, isAsked, waitsFor, isDoubted, persons }] as const;
   });
   return new Map(starts);
@@ -147,9 +148,14 @@ function findOwners(
       const { person_id: ids, distinct_id: distinctIds } = identityOfNameless(row);
       return ids.map((id) => `id ${id}`).concat(distinctIds.map((id) => `distinct_id ${id}`));
     });
-    const all = names.concat(before.map((uuid) => `uuid ${uuid}`));
-    return [...new Set(all.flatMap((name) => found.get(name) ?? []))];
+    const earlier = before.map((uuid) => found.get(`uuid ${uuid}`) ?? lostOwner(uuid));
+    return [...new Set([...names.flatMap((name) => found.get(name) ?? []), ...earlier])];
   };
+}
+
+/** A person whom an address named before, and who is in no row held any more. */
+function lostOwner(uuid: string): Owner {
+  return { person_uuid: uuid, person_id: null, distinct_ids: [], recording_id: null, values: [], isMirrored: false };
 }
 
 /** The e-mail addresses among given identifiers, as `emailKey` spells them. */
@@ -181,15 +187,16 @@ function questionsOf(given: readonly GivenIdentifier[], rowsOf: EmailRows): Give
   });
 }
 
-/** The persons that the service shows under the given identifiers, and whether each of its answers can be used. */
+/** The persons that the service shows under the given identifiers, and why not each of its answers can be used. */
 async function askService(
   context: AskContext,
   service: Service,
   given: readonly GivenIdentifier[],
   toldOf: ReadonlyMap<string, string>,
-): Promise<{ shown: Sighting[]; isWhole: boolean }> {
+): Promise<{ shown: Sighting[]; waitsFor: WaitReason | null }> {
   const shown: Sighting[] = [];
-  let isWhole = true;
+  let waitsFor: WaitReason | null = null;
+  let rejected = 0;
   /**
    * As documented, a person's path takes no uuid. Then the person is asked for by the integer id that the mirror has, or by the
    * distinct id because of which another request names it.
@@ -207,17 +214,15 @@ async function askService(
   for (const each of given) {
     if (each.kind === 'recording') continue;
     const rows = await askFor(context, service, each);
-    // A refusal is an answer, too; but of an address, nobody else can say who has it.
-    const found =
-      rows !== 'rejected'
-        ? rows && readShown(each, rows.map(readPerson))
-        : each.kind === 'email'
-          ? undefined
-          : await askOtherwise(each);
+    if (rows === 'rejected') rejected += 1;
+    // A refusal is an answer, too.
+    const found = rows === 'rejected' ? await askOtherwise(each) : rows && readShown(each, rows.map(readPerson));
     if (found) shown.push(...found);
-    else isWhole = false;
+    else waitsFor = 'service_unusable';
   }
-  return { shown, isWhole };
+  // But where no spelling of an address may be asked for, nobody has said who has it.
+  if (rejected === given.length && given.some(({ kind }) => kind === 'email')) waitsFor = 'service_rejects';
+  return { shown, waitsFor };
 }
 
 /** What the service says of a person of the mirror. A person that came back has the same uuid and another integer id. */

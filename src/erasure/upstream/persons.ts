@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { AppError, assertNever } from '../../core/errors.ts';
+import { assertNever, type AppError } from '../../core/errors.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
 import { noteHolders } from '../../mirror/request-box.ts';
 import { note, settle } from '../request/target-journal.ts';
@@ -13,14 +13,13 @@ import {
   confirm,
   confirmPause,
   eachSubject,
-  eachSubjectTogether,
   isDue,
   openTarget,
   raise,
   waitOf,
   type UpstreamContext,
 } from './context.ts';
-import { askForMany, lookUpPerson, type PersonLook, type ToldOfMany } from './look-up-person.ts';
+import { askForMany, lookUpPerson, type ToldOfMany } from './look-up-person.ts';
 import { isLater, latestOf, planPerson, type PersonStep } from './person-plan.ts';
 
 const target = 'upstream.person';
@@ -59,10 +58,7 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
     );
     if (due.length === 0) return;
     // Where the service has bulk deletion, it is the way for one person, too: the call for one is deprecated there.
-    const { bulkDelete } = await probeCapabilities(service, signal).catch(async (error: unknown) => {
-      if (error instanceof AppError && error.code === 'refused') await lookOnly(context, due);
-      throw error;
-    });
+    const { bulkDelete } = await probeCapabilities(service, signal);
     // Without it, a few subjects are looked up and deleted before the next: no look-up is old when it is used.
     const atOnce = bulkDelete ? bulkDeleteIdsMax : budget.concurrency;
     for (let first = 0; first < due.length; first += atOnce) {
@@ -105,21 +101,6 @@ function deletedWithEvents(context: UpstreamContext, subjects: readonly Subject[
     (subject) => subject.deleteEvents && openTarget(context, subject, target) !== undefined,
   );
   return new Set(going.flatMap(({ identity }) => identity.person_uuid));
-}
-
-/** Who may not delete may still look: should its time end so, a certificate says who was there. */
-async function lookOnly(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
-  const told = { uuids: new Map(), distinctIds: new Map() };
-  await eachSubjectTogether(context, subjects, target, async (subject) => {
-    const look = await lookUpPerson(context, subject.identity, { isSent: isSent(context, subject), told });
-    return (own) => noteSeen(own, subject, look);
-  });
-}
-
-/** Notes that the service shows a person of a subject, or none. */
-function noteSeen(context: UpstreamContext, subject: Subject, { living }: PersonLook): void {
-  const seenAt = living.size > 0 ? isoTime(context.clock.now()) : null;
-  if (seenAt !== (openTarget(context, subject, target)?.seenAt ?? null)) note(context, subject, target, { seenAt });
 }
 
 /** Looks a subject up. Where its person is gone without a trace, its events are doubted. */
@@ -169,7 +150,8 @@ function takeStep(
   // The service may have told its time only with this answer.
   if (!person || !isDue(context, person)) return [];
   const { length: persons } = subject.identity.person_uuid;
-  noteSeen(context, subject, look);
+  const seenAt = look.living.size > 0 ? isoTime(context.clock.now()) : null;
+  if (seenAt !== person.seenAt) note(context, subject, target, { seenAt });
   const learned = person.attempts === 0 ? learnedIds(subject, look) : [];
   if (learned.length > 0) {
     context.wider.push({ requestId: subject.id, distinctIds: learned });

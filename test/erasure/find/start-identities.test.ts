@@ -64,7 +64,9 @@ async function begin(
   given: GivenIdentifier,
   before: Partial<SoughtSubject> = {},
   more: readonly Sighting[] = [],
-): Promise<{ meant: readonly string[]; persons: number } & Pick<Start, 'isAsked' | 'isDoubted' | 'shown'>> {
+): Promise<
+  { meant: readonly string[]; persons: number } & Pick<Start, 'isAsked' | 'waitsFor' | 'isDoubted' | 'shown'>
+> {
   const subject = { id: 'x', given: [given], identity: nobody, shown: null, ...before };
   const signal = new AbortController().signal;
   const emails = new Set(given.kind === 'email' ? [emailKey(given.value)] : []);
@@ -73,8 +75,8 @@ async function begin(
     'x',
   );
   if (!start) throw new Error('no start');
-  const { identity, isAsked, isDoubted, persons, shown } = start;
-  return { meant: identity.person_uuid.toSorted(), isAsked, isDoubted, persons: persons.length, shown };
+  const { identity, isAsked, waitsFor, isDoubted, persons, shown } = start;
+  return { meant: identity.person_uuid.toSorted(), isAsked, waitsFor, isDoubted, persons: persons.length, shown };
 }
 
 describe('whom the mirror has under a distinct id that the service shows with another', () => {
@@ -165,11 +167,18 @@ describe('how many persons live under an address', () => {
     expect(await begin(mirrorOf(elsewhere), other, email, before)).toMatchObject({ meant: [ann, bob], persons: 2 });
     const gone = await begin(mirrorOf(), serviceOf({ [email.value]: two.slice(1) }), email, before);
     expect(gone).toMatchObject({ meant: [ann, bob], persons: 1 });
+    // Nothing that is held shows the person any more, and the service has it again.
+    const back = serviceOf({ [ann]: [elsewhere], [email.value]: two.slice(1) });
+    expect(await begin(mirrorOf(), back, email, before)).toMatchObject({ meant: [ann, bob], persons: 2 });
   });
 
   it('is not told by a service that rejects the question', async () => {
     const db = mirrorOf(...two.slice(0, 1));
-    expect(await begin(db, serviceOf({ [email.value]: 400 }), email)).toMatchObject({ meant: [ann], isAsked: false });
+    const all = { [email.value]: 400 };
+    expect(await begin(db, serviceOf(all), email)).toMatchObject({ isAsked: false, waitsFor: 'service_rejects' });
+    const padded = { ...two[0], uuid: ann, id: 1, ids: ['ann'], address: ' ann@x.example' };
+    const some = serviceOf({ [padded.address]: 400, 1: [padded] });
+    expect(await begin(mirrorOf(padded), some, email)).toMatchObject({ meant: [ann], isAsked: true, persons: 1 });
   });
 
   it('does not count those who are gone from the service', async () => {
