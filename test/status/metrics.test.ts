@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { alertTable } from '../../src/config/alert-kinds.ts';
 import { metricCatalogue } from '../../src/status/metric-catalogue.ts';
 import { metricsText, processMetrics } from '../../src/status/metrics.ts';
 import { worlds } from './worlds.ts';
@@ -103,6 +104,11 @@ test('the rules are whole: a name once, an expression, a severity, and what it m
     expect(['critical', 'warning']).toContain(labels.severity);
     expect(Object.keys(annotations)).toEqual(['summary', 'description']);
   }
+  // Requests that are overdue have a metric of their own.
+  const told = rules.flatMap(({ expr }) =>
+    [...expr.matchAll(/kind=~?"([a-z_|]+)"/g)].flatMap(([, kinds]) => kinds?.split('|')),
+  );
+  expect(new Set([...told, 'overdue'])).toEqual(new Set(Object.keys(alertTable)));
 });
 
 test('the dashboard has no panel without a query, and none upon another', () => {
