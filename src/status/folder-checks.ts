@@ -47,12 +47,21 @@ export function recordingsWindow(db: Database | null): Found {
     : 'the last full pass saw recordings of more than 30 days ago';
 }
 
-/** Whether the last full passes had to trust the service with the order of rows of one moment, or with more distinct ids than it lists. */
+/**
+ * Whether the last full passes had to trust the service with the order of rows of one moment, met rows that cannot be read, or persons with
+ * more distinct ids than a list shows.
+ */
 export function checkPasses(db: Database): Found {
   const passes = pagedDatasets.flatMap((dataset) => lastJudgedPass(db, dataset) ?? []);
   for (const pass of passes) {
     const moment = largeMomentOf(pass);
     if (moment !== null) return { state: 'warning', ...momentWords(pass, moment) };
+  }
+  for (const { dataset, rowsQuarantined } of passes) {
+    if (rowsQuarantined === 0) continue;
+    const detail = `the last full pass of ${dataset} could not read ${countedText(rowsQuarantined, 'row')}: as before, or missing`;
+    const fix = 'see why: `analytics-mirror query "SELECT reason, count(*) FROM quarantine GROUP BY 1"`';
+    return { state: 'warning', detail, fix };
   }
   const sql = /*sql*/ `SELECT count(*) FROM persons WHERE json_array_length(distinct_ids) = ?`;
   const cut = db.prepare<[number], number>(sql).pluck().get(listedDistinctIdsMax) ?? 0;

@@ -5,6 +5,9 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import type { Columns } from '../../src/contract/tolerant-reader.ts';
 import { maskKeyCheck } from '../../src/export/masks.ts';
+import { finishPass, noEvidence, startPass } from '../../src/mirror/passes.ts';
+import type { QuarantinedRow } from '../../src/mirror/quarantine.ts';
+import { preparePageCommit } from '../mirror/commit-page.ts';
 import { catalogueProperties } from '../../src/mirror/properties.ts';
 import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
 import { checkMaskKey, checkPasses, checkProperties } from '../../src/status/folder-checks.ts';
@@ -80,4 +83,20 @@ test('persons with as many distinct ids as a list shows are told: they may have 
     state: 'warning',
     detail: '1 person is listed with 1,000 distinct ids: more are not shown, and not mirrored',
   });
+});
+
+test('rows that the last full pass could not read are told: they are as before, or missing', () => {
+  const { db } = openTestMirror();
+  const at = '2026-01-01T00:00:00.000Z';
+  const end = (quarantined: QuarantinedRow[]): unknown => {
+    const passId = startPass(db, { dataset: 'recordings', mode: 'full', plan: '{}', at });
+    preparePageCommit(db, 'recordings', passId)({ rows: [], quarantined, at }, noEvidence);
+    finishPass(db, passId, null, at);
+    return checkPasses(db);
+  };
+  expect(end([{ key: 'r1', reason: 'click_count', payload: '{}' }])).toMatchObject({
+    state: 'warning',
+    detail: 'the last full pass of recordings could not read 1 row: as before, or missing',
+  });
+  expect(end([])).toMatch(/^the last full passes showed persons whole/);
 });
