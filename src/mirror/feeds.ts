@@ -22,7 +22,7 @@ export function newestNumber(db: Database): number {
  * mirror has a thousand million changes between two copies, nor a million changes a second.
  */
 export function aboveAllNumbers(db: Database, nowMs: number): number {
-  return Math.max(newestNumber(db) + 1_000_000_000, nowMs * 1000);
+  return Math.max(newestNumber(db) + 1_000_000_000, Math.floor(nowMs) * 1000);
 }
 
 /**
@@ -34,13 +34,14 @@ export function renumberFeeds(db: Database, above: number): void {
     const newest = newestNumber(db);
     const first = /*sql*/ `SELECT min(seq) FROM (SELECT seq FROM changes UNION ALL SELECT seq FROM deletions)`;
     const oldest = db.prepare<[], number | null>(first).pluck().get() ?? newest + 1;
-    const by = Math.max(0, above - oldest + 1);
+    // A number of this size would be bound as a real one.
+    const by = BigInt(Math.max(0, above - oldest + 1));
     for (const feed of ['changes', 'deletions']) {
       // In two steps: in one, a number could still be taken.
       db.prepare(/*sql*/ `UPDATE ${feed} SET seq = -seq - ?`).run(by);
       db.exec(/*sql*/ `UPDATE ${feed} SET seq = -seq`);
       db.prepare(/*sql*/ `DELETE FROM sqlite_sequence WHERE name = ?`).run(feed);
-      db.prepare(/*sql*/ `INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)`).run(feed, newest + by);
+      db.prepare(/*sql*/ `INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)`).run(feed, BigInt(newest) + by);
     }
   });
 }

@@ -9,6 +9,13 @@ const merge: Move = { do: 'merge', who: 0, into: 1 };
 
 /** Histories of a service like live ones that once broke a promise, by what was wrong. */
 export const knownLive: Readonly<Record<string, Move[]>> = {
+  'a first export was killed, and the next one numbers above the time of a clock that has parts of milliseconds': [
+    { do: 'sync', kill: null },
+    { do: 'export', kind: 'delta', isPart: false, kill: { at: 'disk', nth: 52, moment: 'after' } },
+    { do: 'proxy', kind: 'down' },
+    { do: 'sync', kill: { at: 'sql', nth: 114, moment: 'before' } },
+    { do: 'pass', days: 0.1 },
+  ],
   'an address was asked out while the service was down, which knew one more person by it than the mirror': [
     { do: 'sync', kill: { at: 'disk', nth: 70, moment: 'before' } },
     { do: 'delete', who: 2 },

@@ -63,7 +63,10 @@ test('only rows that are new or changed are looked at; what appears later is new
   await look(third);
   expect(listProperties(db)).toEqual(before);
   // An older mirror whose feeds got new numbers is looked at again, and nothing of it is new.
-  renumberFeeds(db, 1000);
+  renumberFeeds(db, 1_795_870_350_476_000);
+  expect(
+    db.prepare(`SELECT DISTINCT typeof(seq) FROM sqlite_sequence WHERE name IN ('changes', 'deletions')`).pluck().all(),
+  ).toEqual(['integer']);
   await look(third);
   expect(listProperties(db).find(({ name }) => name === 'passport')?.firstSeenAt).toBe(second);
 });
