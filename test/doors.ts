@@ -241,7 +241,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   mirror: 7_343,
   publish: 7_737,
   erasure: 10_415,
-  operate: 10_881,
+  operate: 10_882,
   anchor: 315,
   cluster: 2_946,
   sandbox: 4_161,

@@ -26,7 +26,7 @@ import {
 } from './statistics.ts';
 
 /** Whether a request was ended by its age: without a certificate, or with one that does not say that the person left the service. */
-function isGivenUp({ state, reason, targets }: ReportedRequest): boolean {
+function isUnproved({ state, reason, targets }: ReportedRequest): boolean {
   const isLeft = ({ target, result }: ReportedRequest['targets'][number]): boolean =>
     target === 'upstream.person' && (result === 'still_present' || result === 'not_verifiable');
   return (state === 'sealed' && reason === 'life_exceeded') || targets.some(isLeft);
@@ -35,7 +35,7 @@ function isGivenUp({ state, reason, targets }: ReportedRequest): boolean {
 /** Each of the totals: its name on a page, and the requests that it counts. */
 const counted = {
   received: ['Received', () => true],
-  complete: ['Complete', (request) => request.completedAt !== null && !isGivenUp(request)],
+  complete: ['Complete', (request) => request.completedAt !== null && !isUnproved(request)],
   open: ['Open', isOpen],
   overdue: ['Overdue', ({ isOverdue }) => isOverdue],
   reopened: ['Opened again', ({ generation }) => generation > 1],
@@ -44,7 +44,7 @@ const counted = {
   attention: ['Need attention', ({ state }) => state === 'attention'],
   refused: ['Refused', ({ state }) => state === 'refused'],
   cancelled: ['Cancelled', ({ state }) => state === 'cancelled'],
-  unproved: ['Ended unproved', isGivenUp],
+  unproved: ['Ended unproved', isUnproved],
 } as const satisfies Record<string, readonly [string, (request: ReportedRequest) => boolean]>;
 
 /** The totals by their names on a page. */

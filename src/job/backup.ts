@@ -29,7 +29,7 @@ const backupName = /^\d{8}T\d{6}Z$/;
 const unfinished = '.unfinished';
 
 /**
- * Copies what a data folder has to `to`, into a folder that is named after the time, and looks at the copy. `keep`: so many of this mirror
+ * Copies what a data folder has to `to`, into a folder that is named after the time, and looks at the copy. `keep`: so many of these
  * stay; older ones are removed. A kill leaves a folder that says that it is unfinished, which a later call removes. Throws `usage` for a
  * place that cannot be written, or in the data folder, where scans would find the copied people, and `storage` where the copy cannot be made or read.
  */

@@ -16,8 +16,8 @@ export type DeletionReason = 'deleted' | 'merged' | 'expired' | 'erased';
 type DeletionGround = { requestId: string } | { mergedInto: string };
 
 /**
- * Prepares what removes a row with all that hangs on it and tells the feeds. Call it inside a transaction. A row that shows no person
- * is told of the one who holds its distinct id then, unless another shows that id too: an erasure of that person tells of it again.
+ * Prepares what removes a row and tells the feeds. Call it inside a transaction. A recording can show no person: the feed then names the
+ * person who holds its distinct id, so that an erasure names the recording, too. Where two persons show that id, the feed names nobody.
  */
 export function prepareRemoveRow(
   db: Database,

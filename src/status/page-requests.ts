@@ -7,6 +7,7 @@ import { listedAgainTexts } from './listed-again.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, code, figures, meter, when, withCode, type Mark } from './page-parts.ts';
 import { isDatedAhead } from '../core/present.ts';
+import { isOverdue } from '../mirror/erasure-requests.ts';
 import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
 
 const stateMarks: Readonly<Record<RequestState, Mark>> = {
@@ -103,7 +104,7 @@ function requestRow({ id, state, reasons, receivedAt, dueAt, eventsExpectedBy }:
   const lengthMs = Date.parse(dueAt) - Date.parse(receivedAt);
   const share = (Date.parse(now) - Date.parse(receivedAt)) / Math.max(1, lengthMs);
   const isAhead = isDatedAhead(Date.parse(receivedAt), Date.parse(now));
-  const isLate = isAhead || dueAt < now;
+  const isLate = isOverdue({ receivedAt, dueAt }, now);
   return html`<code>${id.slice(0, 8)}</code>
     <div>
       ${badge(stateMarks[state], stateText(state))}
