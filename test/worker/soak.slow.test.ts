@@ -43,7 +43,7 @@ const AddedRequests = z.object({
 test('the worker, killed every minute for ten minutes beside a service that changes and fails: in the end its mirror is what a new one would be', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'mirror-soak-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const served = { persons: 3000, recordings: 300, seed: 11, hostile: true, dir: join(folder, 'service') };
+  const served = { persons: 3000, recordings: 1000, seed: 11, hostile: true, dir: join(folder, 'service') };
   const serve = async (more: Partial<SandboxOptions>): Promise<Sandbox> => {
     const sandbox = await startSandbox({ ...served, port: 0, ...more });
     onTestFinished(() => sandbox.close());

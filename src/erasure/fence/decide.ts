@@ -76,7 +76,6 @@ function decideAll(
   const decisions = planFence(
     candidates.map(({ request, box, scope }) => ({
       id: request.id,
-      state: request.state,
       isApproved: request.approvedAt !== null,
       isFound: isFound(request, box, scope),
       isShared: scope.isShared,
@@ -86,6 +85,7 @@ function decideAll(
       isNamedAnew:
         request.generation === 1 && scope.personsNamed.some((uuid) => box.personsNamed?.includes(uuid) !== true),
       persons: scope.persons,
+      isUnasked: request.origin === 'upstream',
     })),
     settings.erasure.maxBatch,
   );

@@ -1,9 +1,8 @@
-import type { RequestState, HeldReason, RefusalReason } from '../../ledger/vocabulary.ts';
+import type { HeldReason, RefusalReason } from '../../ledger/vocabulary.ts';
 
 /** What a decision about a request that is not fenced yet depends on. */
 export type Candidate = {
   id: string;
-  state: RequestState;
   isApproved: boolean;
   /** Whether the mirror, a file or the service knows the subject; null where the service has to be asked first. */
   isFound: boolean | null;
@@ -16,6 +15,8 @@ export type Candidate = {
   isNamedAnew: boolean;
   /** How many persons are to be erased. */
   persons: number;
+  /** Whether the service has deleted the subject, and nobody has asked for it. */
+  isUnasked: boolean;
 };
 
 /** What is to be done with a request now. */
@@ -29,6 +30,7 @@ export type Decision =
  * Decides which requests go on. A request is held for approval where it would touch another living person, where its
  * identifier names several persons, and where there are more requests or persons at once than `maxBatch`. An approval
  * covers all three, of several persons those that were shown. A request is refused only after the service has been asked.
+ * What the service deleted by itself is neither counted nor held for being many: its pass has judged how many rows may go at once.
  */
 export function planFence(candidates: readonly Candidate[], maxBatch: number): Decision[] {
   const decisions = candidates.map((candidate): Decision => {
@@ -40,15 +42,12 @@ export function planFence(candidates: readonly Candidate[], maxBatch: number): D
     if (isShared && !isApproved) return { id, decision: 'hold', reason: 'shared_identifier' };
     return { id, decision: 'fence' };
   });
-  const approved = new Set(candidates.filter(({ isApproved }) => isApproved).map(({ id }) => id));
-  const persons = new Map(candidates.map((candidate) => [candidate.id, candidate.persons]));
-  const unapproved = decisions
-    .filter(({ id, decision }) => decision === 'fence' && !approved.has(id))
-    .reduce((sum, { id }) => sum + Math.max(1, persons.get(id) ?? 0), 0);
-  if (unapproved <= maxBatch) return decisions;
+  const asked = candidates.filter(({ isApproved, isUnasked }) => !isApproved && !isUnasked);
+  const counted = new Map(asked.map(({ id, persons }) => [id, Math.max(1, persons)]));
+  const isCounted = ({ id, decision }: Decision): boolean => decision === 'fence' && counted.has(id);
+  const atOnce = decisions.filter(isCounted).reduce((sum, { id }) => sum + (counted.get(id) ?? 0), 0);
+  if (atOnce <= maxBatch) return decisions;
   return decisions.map((decision) =>
-    decision.decision === 'fence' && !approved.has(decision.id)
-      ? { id: decision.id, decision: 'hold', reason: 'too_many' }
-      : decision,
+    isCounted(decision) ? { id: decision.id, decision: 'hold', reason: 'too_many' } : decision,
   );
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { planFence, type Candidate } from '../../../src/erasure/fence/fence-plan.ts';
 
 function candidate(id: string, facts: Partial<Candidate> = {}): Candidate {
-  const plain = { state: 'scoped', isApproved: false, isFound: true, isShared: false, erasedBy: null } as const;
-  return { id, ...plain, personsNamed: 1, isNamedAnew: false, persons: 1, ...facts };
+  const plain = { isApproved: false, isFound: true, isShared: false, erasedBy: null } as const;
+  return { id, ...plain, personsNamed: 1, isNamedAnew: false, persons: 1, isUnasked: false, ...facts };
 }
 
 /** What is decided about each, in short. */
@@ -78,6 +78,15 @@ describe('many requests at once', () => {
       '1 hold too_many',
       'x fence',
     ]);
+  });
+
+  it('are not those that the service deleted by itself: a request of a person never waits for them', () => {
+    const deleted = many(11, { isUnasked: true });
+    expect(new Set(planFence([...deleted, candidate('x')], 10).map(({ decision }) => decision))).toEqual(
+      new Set(['fence']),
+    );
+    const asked = Array.from({ length: 11 }, (_, index) => candidate(`x${index}`));
+    expect(plan([...deleted, ...asked]).filter((each) => each.endsWith('hold too_many'))).toHaveLength(11);
   });
 });
 
