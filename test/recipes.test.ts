@@ -50,7 +50,6 @@ describe('recipe: a list', () => {
     expect(schema).toContain(`CREATE TABLE ${name}_shown (`);
     expect(schema).toContain(`CREATE TRIGGER ${name}_shown_changed AFTER UPDATE ON ${name}`);
     expect(schema).toContain(`CREATE TRIGGER ${name}_shown_removed AFTER DELETE ON ${name}`);
-    expect(schema).toMatch(new RegExp(`CREATE TRIGGER shown_before_fence .*DELETE FROM ${name}_shown;`, 's'));
     expect(rowsOf('docs/data.md', name)).not.toEqual([]);
     expect(wordsOf('docs/commands.md')).toMatch(new RegExp(`^\\| \`sync .*\\b${name}\\b`, 'm'));
   });

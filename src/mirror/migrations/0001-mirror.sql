@@ -329,9 +329,6 @@ CREATE TABLE erasure_epoch (
   epoch INTEGER NOT NULL
 ) STRICT;
 INSERT INTO erasure_epoch VALUES (1, 0);
--- When the fence grows, or is brought in line with the ledger in a restored copy, every row is compared again.
-CREATE TRIGGER shown_before_fence AFTER UPDATE ON erasure_epoch
-BEGIN DELETE FROM persons_shown; DELETE FROM recordings_shown; END;
 
 -- How many entries of the ledger, up to the last one about a request, the tables of requests are made of.
 CREATE TABLE taken_entries (
