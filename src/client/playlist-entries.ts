@@ -21,13 +21,20 @@ const Entries = z.object({
   count: z.number().nullish(),
 });
 
+/** How many entries a playlist has, by its own fields. */
+const Counted = z.looseObject({
+  recordings_counts: z.looseObject({ collection: z.looseObject({ count: z.number() }) }),
+});
+
 /**
- * Asks for the recordings of a playlist. Live services show 50 at most, and ignore `limit` and `offset`; older ones refuse
- * the list to every key; the documented answer has no body. Rejects as the call does where the service cannot be asked.
+ * Asks for the recordings of a playlist, which the service has just shown (`playlist`). Live services show 50 at most, ignore `limit`
+ * and `offset`, and hide entries of recordings that are gone, or older than a window: only the playlist's own count tells of these.
+ * Older ones refuse the list to every key; the documented answer has no body. Rejects as the call does where the service cannot be asked.
  */
 export async function askForEntries(
   service: Service,
   shortId: string,
+  playlist: unknown,
   options: { priority?: Priority; signal: AbortSignal },
 ): Promise<ToldEntries> {
   const body = await service
@@ -44,7 +51,8 @@ export async function askForEntries(
   const read = Entries.safeParse(body);
   if (!read.success) return { shown: null, reason: 'no_list' };
   const { results, next = null, has_next: hasNext = false, count } = read.data;
-  const isCut = next !== null || hasNext === true || results.length < (count ?? 0);
+  const counted = Counted.safeParse(playlist).data?.recordings_counts.collection.count ?? 0;
+  const isCut = next !== null || hasNext === true || results.length < Math.max(count ?? 0, counted);
   return { shown: results, reason: isCut ? 'cut' : null };
 }
 

@@ -88,7 +88,7 @@ function deprecationFinding({ since, sunsetAt }: Deprecation, pathPrefix: string
 }
 
 const playlistFixes = {
-  cut: { fix: 'mirror playlists with fewer recordings: live services show 50 at most' },
+  cut: { fix: 'live services show 50 at most, and no recordings that are gone or older than a year: take these out there' },
   refused: {
     fix: 'give the key the scope session_recording_playlist:read; services older than December 2025 show the list to no key',
   },
@@ -98,8 +98,8 @@ const playlistFixes = {
 
 /** Asks for a playlist and for its recordings. Rejects where the playlist is refused or unknown. */
 async function checkPlaylist(service: Service, shortId: string, signal: AbortSignal): Promise<Found> {
-  await service.call('playlists.retrieve', { params: { short_id: shortId }, signal });
-  const { reason } = await askForEntries(service, shortId, { signal });
+  const { body } = await service.call('playlists.retrieve', { params: { short_id: shortId }, signal });
+  const { reason } = await askForEntries(service, shortId, body, { signal });
   if (reason === null)
     return 'answers, with its recordings; the key may read playlists (session_recording_playlist:read)';
   return {

@@ -54,7 +54,7 @@ export async function syncPlaylists(parts: SyncPlaylistsParts): Promise<SyncPlay
     }
     if (row.ok) rows.push(row.columns);
     else quarantined.push({ key: shortId, reason: row.reason, payload: shallowJson(body) });
-    const { shown, reason } = await askForEntries(service, shortId, { signal });
+    const { shown, reason } = await askForEntries(service, shortId, body, { signal });
     if (reason !== null) untold.push({ shortId, reason });
     if (shown === null) continue;
     replacePlaylistRecordings(db, shortId, shown.map(memberOf), isoTime(clock.now()), reason === null);

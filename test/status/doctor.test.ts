@@ -300,7 +300,7 @@ test('what the budget leaves nothing for is skipped, and not waited for', async 
 });
 
 test.each([
-  ['shown in part', () => answer({ results: [{ id: 'a' }], has_next: true }), 'the service shows only the first ones'],
+  ['shown in part', () => answer({ results: [{ id: 'a' }], has_next: true }), 'the service has more than it shows'],
   [
     'refused',
     () => Promise.reject(new AppError('no', { code: 'refused', status: 403 })),

@@ -250,16 +250,16 @@ describe('a pass over the playlists', () => {
     const [first = ''] = sandbox.playlists;
     let members = ['a', 'b'];
     let more = {};
+    let hidden = 0;
     const through: Service = {
       ...service,
-      call: (name, args) =>
-        name === 'playlists.recordings'
-          ? Promise.resolve({
-              status: 200,
-              date: undefined,
-              body: { results: members.map((id) => ({ id })), has_next: false, ...more },
-            })
-          : service.call(name, args),
+      call: async (name, args) => {
+        const shown = { results: members.map((id) => ({ id })), has_next: false, ...more };
+        if (name === 'playlists.recordings') return { status: 200, date: undefined, body: shown };
+        const reply = await service.call(name, args);
+        const collection = { count: members.length + hidden, watched_count: 0 };
+        return { ...reply, body: { ...(reply.body as object), recordings_counts: { collection } } };
+      },
     };
     expect((await playlists(db, [first], through)).membershipsTold).toBe(1);
     members = ['b', 'c'];
@@ -282,7 +282,12 @@ describe('a pass over the playlists', () => {
     [members, more] = [['e'], {}];
     expect((await playlists(db, [first], through)).pass.untold).toEqual([]);
     expect(stored.all()).toEqual(['e']);
-    expect(untoldPlaylists(db, [first, 'never asked for'])).toEqual(['never asked for']);
+    // It counts an entry that it does not show: of a recording that is gone, or older than it looks back.
+    [members, hidden] = [['f'], 1];
+    const { pass } = await playlists(db, [first], through);
+    expect(pass.untold).toEqual([{ shortId: first, reason: 'cut' }]);
+    expect(stored.all()).toEqual(['e', 'f']);
+    expect(untoldPlaylists(db, [first, 'never asked for'])).toEqual([first, 'never asked for']);
   });
 
   it('is not ended by a playlist whose recordings are refused, and keeps those that it has', async () => {

@@ -22,7 +22,7 @@ export function judgeEntry(
   { told, hasRecording }: { told: ToldEntries; hasRecording: boolean },
 ): EntryEnd {
   if (answer === 'removed') return 'removed';
-  if (answer === 'missing' || told.reason === 'not_found') return 'gone';
+  if (answer === 'missing') return 'gone';
   const unshown = isUnshown(recordingId, told);
   if (unshown && hasRecording) return 'gone';
   if (answer === 'refused') return 'refused';

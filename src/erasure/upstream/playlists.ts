@@ -74,15 +74,19 @@ async function removeEntries(
 ): Promise<EntryEnd[]> {
   const { service, signal } = context;
   const answers = await inBatches(context, recordingIds, (id) => removeEntry(context, shortId, id));
-  if (answers.includes('missing') || answers.includes('refused')) await askForProject(service, 'persons', signal);
-  // A proxy without a route for playlists has none for this one either.
-  if (answers.includes('missing'))
-    await bodyOrMissing(
-      service.call('playlists.retrieve', { params: { short_id: shortId }, priority: 'deletion', signal }),
-    );
+  if (answers.every((answer) => answer === 'removed')) return answers.map(() => 'removed');
+  const asked = { params: { short_id: shortId }, priority: 'deletion', signal } as const;
+  const playlist = await bodyOrMissing(service.call('playlists.retrieve', asked)).catch((error: unknown) => {
+    // A proxy without a route for playlists has none for an entry either: its 404 says nothing.
+    if (answers.includes('missing') || !(error instanceof AppError) || (error.status ?? 0) >= 500) throw error;
+    return null;
+  });
+  if (playlist === undefined || answers.includes('refused')) await askForProject(service, 'persons', signal);
+  // Whoever has deleted a playlist can put it back, with its entries.
+  if (playlist === undefined) return answers.map((answer) => (answer === 'removed' ? 'removed' : 'unclear'));
   if (!answers.includes('refused') && !answers.includes('failed'))
     return answers.map((answer) => (answer === 'removed' ? 'removed' : 'gone'));
-  const told = await askForEntries(service, shortId, { priority: 'deletion', signal });
+  const told = await askForEntries(service, shortId, playlist, { priority: 'deletion', signal });
   const removals = recordingIds.map((id, index) => ({ id, answer: answers[index] ?? 'failed' }));
   return await inBatches(context, removals, async ({ id, answer }) => {
     const isAsked = (answer === 'refused' || answer === 'failed') && isUnshown(id, told);

@@ -16,7 +16,7 @@ describe('an entry', () => {
   it.each([
     ['removed', 'partWithIt', 'removed'],
     ['missing', 'none', 'gone'],
-    ['failed', 'noPlaylist', 'gone'],
+    ['failed', 'noPlaylist', 'unclear'],
     ['failed', 'allWithIt', 'there'],
     ['failed', 'partWithIt', 'there'],
     ['failed', 'part', 'unclear'],

@@ -63,6 +63,7 @@ it('a refusal of an entry concerns its own request alone, and ends once the entr
   expect(new Set(store.playlists.members(shortId))).toEqual(new Set([ids[3], ids[4]]));
 });
 
+const missing = JSON.stringify({ ...refusals.notFound, detail: 'Not found.', attr: null });
 const denied = JSON.stringify({ ...refusals.permissionDenied, detail: 'Denied.' });
 
 it('a key that is refused more than the entry still ends all', async () => {
@@ -122,6 +123,21 @@ it('an entry that is gone from a playlist of which no list tells all is never ca
     world.pass(300);
   }
   expect(world.target(subject, 'playlists')).toMatchObject({ result: 'not_verifiable', assurance: 'not_verifiable' });
+});
+
+it('an entry of a playlist that is deleted is not called gone: who has deleted it can put it back', async () => {
+  const { world, store, shortId, ids, entriesOf } = await openPlaylist(3);
+  const subject = world.request([world.person(0)], { memberships: entriesOf(ids[0]) });
+  world.intercept((request, send) =>
+    request.path.includes('_playlists/') ? Promise.resolve(answer(404, missing)) : send(),
+  );
+  for (let tries = 0; tries < 3; tries += 1) {
+    expect(world.target(subject, 'playlists').result).toBeNull();
+    expect((await world.advance([subject])).failed).toEqual([]);
+    world.pass(300);
+  }
+  expect(world.target(subject, 'playlists')).toMatchObject({ result: 'not_verifiable', assurance: 'not_verifiable' });
+  expect(store.playlists.members(shortId)).toContain(ids[0]);
 });
 
 it('an entry that the service fails to remove, and still shows, is for somebody to look at, and tried again', async () => {
