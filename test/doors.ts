@@ -235,13 +235,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_147,
-  service: 1_877,
-  ledger: 2_842,
-  mirror: 7_343,
+  kernel: 5_153,
+  service: 1_904,
+  ledger: 2_845,
+  mirror: 7_348,
   publish: 7_737,
-  erasure: 10_415,
-  operate: 10_882,
+  erasure: 10_452,
+  operate: 10_932,
   anchor: 315,
   cluster: 2_946,
   sandbox: 4_161,

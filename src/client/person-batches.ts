@@ -4,7 +4,8 @@ import { askableDistinctIds } from '../contract/identity.ts';
 import { personBatchMax } from '../contract/optional-endpoints.ts';
 import { readIdentityOfPerson } from '../contract/row-readers.ts';
 import { readEnvelope, textListOf } from '../contract/tolerant-reader.ts';
-import { rowsOfOneMax, type Service } from './service.ts';
+import { bodyOrMissing, rowsOfOneMax, type Service } from './service.ts';
+import { personParams } from '../contract/endpoints.ts';
 
 /** From so many persons on, a batch with its controls costs fewer requests than a question for each. */
 export const batchFrom = 5;
@@ -195,10 +196,28 @@ function uuidOf(row: unknown): string | undefined {
 const longFrom = 1_000;
 
 /**
- * The rows that a list shows for one distinct id; none for one that is too long for an address (414): no list can be asked for it.
- * Otherwise rejects as the call does.
+ * The rows that the service shows for one distinct id. Its search can hide for months who has come back after a deletion: where no list
+ * shows anybody, its database is asked, too. Otherwise rejects as the list does; but no list can be asked for an id that is too long for
+ * an address (414).
  */
 export async function askForDistinctId(
+  service: Service,
+  distinctId: string,
+  signal: AbortSignal,
+): Promise<readonly unknown[]> {
+  const listed = await listByDistinctId(service, distinctId, signal);
+  if (listed.length > 0 || !(await hasBatches(service, signal))) return listed;
+  const name = 'persons.batch_by_distinct_ids';
+  const asked = service.call(name, { body: { [bodyField[name]]: [distinctId] }, priority: 'deletion', signal });
+  const uuid = uuidOf(readBatch(name, (await unlessFailed(asked))?.body, new Set([distinctId]))?.get(distinctId));
+  if (uuid === undefined) return listed;
+  // A batch cuts the list of distinct ids.
+  const params = personParams(uuid);
+  const whole = await bodyOrMissing(service.call('persons.retrieve', { params, priority: 'deletion', signal }));
+  return whole === undefined ? listed : [whole];
+}
+
+async function listByDistinctId(
   service: Service,
   distinctId: string,
   signal: AbortSignal,

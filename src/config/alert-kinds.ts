@@ -129,6 +129,12 @@ export const alertTable = {
     section: 'requests',
     todo: 'See `analytics-mirror erase list` and `analytics-mirror reconcile --dry-run`; then `analytics-mirror erase approve ID`, or `analytics-mirror reconcile --approve PLAN`.',
   },
+  bucket_behind: {
+    severity: 'warning',
+    title: 'A bucket does not follow',
+    section: 'snapshots',
+    todo: 'Run `analytics-mirror doctor`: it asks the bucket. Until it follows, erased people may still be in its files. `analytics-mirror reconcile` brings it up.',
+  },
   unacknowledged: {
     severity: 'warning',
     title: 'A consumer has not acknowledged',

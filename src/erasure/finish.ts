@@ -12,6 +12,7 @@ import { feedEnd } from './plan.ts';
 import { issueCertificate } from './proof/certificate-file.ts';
 import { isGivenUp, planLife } from './request/life-plan.ts';
 import { callAttention, settle } from './request/target-journal.ts';
+import { noteWait } from './request/waits.ts';
 import { eachTogether, record } from './request/together.ts';
 
 /**
@@ -42,16 +43,20 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   const expired = feedEnd(context);
   result.feedExpired = expireDeletionFeed(db, expired);
   const sealing = listRequests(db, 'open').filter(({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id));
-  transact(db, () => sealing.forEach(({ id }) => destroyWords(db, id)));
+  const unread = sealing.filter(({ waitsFor }) => waitsFor !== 'mirror_is_read');
+  transact(db, () => unread.forEach(({ id }) => destroyWords(db, id)));
   // A reader that holds the old pages only delays this: the purge stays owed, and the next reconciliation tries again.
   // One that this run has waited for already is not waited for again.
   const isHeld = listOpenTargets(db).some(
     ({ reason, requestId }) => reason === 'reader_holds_wal' && hasBox(db, requestId),
   );
-  if (!isHeld && (await purgeOwed(db, clock, signal))) {
-    await eachTogether(context, sealing, (own, { id, generation }) =>
-      record(own, { type: 'sealed', request: id, generation }),
-    );
+  const isPurged = !isHeld && (await purgeOwed(db, clock, signal));
+  if (!isPurged) transact(db, () => sealing.forEach(({ id }) => noteWait(context, id, 'mirror_is_read')));
+  else {
+    await eachTogether(context, sealing, (own, { id, generation }) => {
+      noteWait(own, id, null);
+      record(own, { type: 'sealed', request: id, generation });
+    });
     result.sealed = sealing.length;
     // Not before: a run that is killed in between has told nobody.
     const isUnreached = ({ id }: ErasureRequest): boolean => {

@@ -1,4 +1,5 @@
 import { controlOf } from '../client/control.ts';
+import { isSingleCase } from '../client/service.ts';
 import { nobody } from '../contract/identity.ts';
 import { AppError } from '../core/errors.ts';
 import { noteWait, waitReasonOf } from './request/waits.ts';
@@ -47,14 +48,22 @@ export async function reconcileErasure(context: JobContext, only?: ReadonlySet<s
   const here = await eraseHere(context, await planErasure(context, only));
   await eraseBucket(context);
   await eraseCopies(context);
-  return { ...here, ...(await askServiceAndFinish(context)) };
+  const fail = (error: AppError): never => {
+    throw error;
+  };
+  return { ...here, ...(await askServiceAndFinish(context, fail)) };
 }
 
-/** Takes every fenced request as far as it can go now at the service, and ends those that have reached everything. */
+/**
+ * Takes every fenced request as far as it can go now at the service, and ends those that have reached everything. `onEnded` hears the
+ * error that ended a stage, since the service failed at too many requests.
+ */
 export async function askServiceAndFinish(
   context: JobContext,
+  onEnded: (error: AppError) => void,
 ): Promise<Omit<ErasureResult, keyof FenceResult | keyof LocalResult>> {
-  const upstreamFailed = await askService(context);
+  const { failed: upstreamFailed, ended } = await askService(context);
+  if (ended) onEnded(ended);
   const finished = await finishRequests(context);
   const open = listRequests(context.db, 'open');
   const later = leftForLater(context, open);
@@ -86,21 +95,24 @@ export function sumOfRounds(first: ErasureResult, second: ErasureResult): Erasur
 }
 
 /** Takes the service's side of every fenced request as far as it can go now. Returns how many steps failed. */
-async function askService(context: JobContext): Promise<number> {
+async function askService(context: JobContext): Promise<{ failed: number; ended: AppError | null }> {
   const { db, service } = context;
   const subjects = await openSubjects(
     context,
     ({ id, fencedAt }) =>
       fencedAt !== null && listTargets(db, id).some(({ target, status }) => isUpstream(target) && status !== 'done'),
   );
-  if (subjects.length === 0) return 0;
+  if (subjects.length === 0) return { failed: 0, ended: null };
   if (service === null) {
     together(context, (own) => subjects.forEach(({ id }) => noteWait(own, id, 'no_service')));
-    return 0;
+    return { failed: 0, ended: null };
   }
   const { histories } = context.ledger();
   const withEarlier = subjects.map((subject) => ({ ...subject, ...earlierEnd(histories.of(subject.id)) }));
-  const { awaiting, failed, wider } = await advanceUpstream({ ...context, service }, withEarlier).catch(
+  // Whom the service failed at is asked for last, so that the others come first.
+  const waiting = new Set(listRequests(db, 'open').flatMap(({ id, waitsFor }) => (waitsFor === null ? [] : id)));
+  const inOrder = withEarlier.toSorted((one, other) => Number(waiting.has(one.id)) - Number(waiting.has(other.id)));
+  const { awaiting, failed, wider, ended } = await advanceUpstream({ ...context, service }, inOrder).catch(
     (error: unknown) => {
       if (error instanceof AppError && error.code !== 'interrupted')
         together(context, (own) => subjects.forEach(({ id }) => noteWait(own, id, waitReasonOf(error))));
@@ -109,7 +121,9 @@ async function askService(context: JobContext): Promise<number> {
   );
   const errors = new Map(failed.map(({ requestId, error }) => [requestId, error]));
   together(context, (own) => {
-    for (const { id } of subjects) noteWait(own, id, errors.has(id) ? waitReasonOf(errors.get(id)) : null);
+    for (const { id } of subjects)
+      if (errors.has(id)) noteWait(own, id, waitReasonOf(errors.get(id)));
+      else if (ended === null) noteWait(own, id, null);
     for (const { requestId, eventsExpectedBy } of awaiting) {
       const request = findRequest(db, requestId);
       if (!request || request.eventsExpectedBy === eventsExpectedBy) continue;
@@ -124,7 +138,7 @@ async function askService(context: JobContext): Promise<number> {
       if (former.length > 0) reopenWider(own, id, { ...nobody, person_uuid: former });
     }
   });
-  return failed.length;
+  return { failed: failed.length, ended };
 }
 
 /** When the service no longer had the person, by the ledger: a restored file does not delete who has come back since. */
@@ -138,6 +152,8 @@ function earlierEnd(history: RequestHistory | undefined): { goneAt?: string } {
 export type UpstreamReport = Pick<UpstreamContext, 'failed' | 'wider'> & {
   /** Requests whose events wait for the service's batch, and by when it should have run. */
   awaiting: { requestId: string; eventsExpectedBy: string }[];
+  /** The error that ended a stage early, since the service failed at too many requests; null where all went to their end. */
+  ended: AppError | null;
 };
 
 /**
@@ -158,11 +174,14 @@ export async function advanceUpstream(
     wider: [],
     control: controlOf(job),
   };
-  await advancePersons(context, subjects);
-  await advanceEvents(context, subjects);
-  await advancePlaylists(context, subjects);
-  await advanceRecordings(context, subjects);
+  let ended: AppError | null = null;
+  for (const advance of [advancePersons, advanceEvents, advancePlaylists, advanceRecordings])
+    await advance(context, subjects).catch((error: unknown) => {
+      if (!isSingleCase(error)) throw error;
+      ended ??= error;
+    });
   return {
+    ended,
     awaiting: subjects.flatMap((subject) => {
       const events = openTarget(context, subject, 'upstream.events');
       const waits = events?.status === 'waiting' || events?.reason === 'events_queued_before';

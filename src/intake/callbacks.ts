@@ -15,8 +15,8 @@ import { statusOf } from './status-of.ts';
 /** Who is called back, under which address, and the secret that its calls are signed with. */
 export type CalledBack = { name: string; outcome: boolean; url: string; secret: Buffer };
 
-/** A call: its id is the same each time that it is sent. */
-export type Message = { id: string; body: string };
+/** A call, and the request that it is about; null for a publication. Its id is the same each time that it is sent. */
+export type Message = { id: string; about: string | null; body: string };
 
 /** What a sender was told: the requests that it was told to be received and not to be closed, and what was published. */
 const Told = z.strictObject({ open: z.array(z.string()), published: z.string().nullable() });
@@ -27,7 +27,7 @@ const AllTold = z.record(z.string(), Told);
 export type Callbacks = {
   /** Notes that a sender's request was received: it may end before the next look. */
   note: (sender: string, request: string) => void;
-  /** Tells what is new. A call that fails ends the look for its sender, and is sent again at the next one. */
+  /** Tells what is new. What a receiver does not accept is sent again at the next look, after all others. */
   look: () => Promise<void>;
 };
 
@@ -43,9 +43,33 @@ type CallbackParts = {
 /** After a call that failed, the next one waits so long, and twice as long each time. */
 const pauseMs = { first: 5_000, most: 600_000 };
 
+/** After so many calls that failed in one look, its other calls wait for the next look. */
+const failuresMax = 3;
+
 /** Calls senders of one project back. What they were told is kept in a file, so that a restart forgets nothing of it. */
 export function createCallbacks({ context, clock, senders, send, onError }: CallbackParts): Callbacks {
   const noted = new Map<string, Set<string>>(senders.map(({ name }) => [name, new Set()]));
+  const failed = new Map<string, ReadonlySet<string | null>>();
+  /** Sends calls, last those that failed at the last look. Returns the error of each request that its sender was not told of. */
+  const sendAll = async (to: CalledBack, messages: readonly Message[]): Promise<Map<string | null, unknown>> => {
+    const before = failed.get(to.name);
+    const [later = [], first = []] = [true, false].map((isLater) =>
+      messages.filter(({ about }) => (before?.has(about) ?? false) === isLater),
+    );
+    const refused = new Map<string | null, unknown>();
+    const untold = new Set<string | null>();
+    for (const message of [...first, ...later]) {
+      const { about } = message;
+      if (refused.size >= failuresMax || refused.has(about)) untold.add(about);
+      else
+        await send(to, message, signatureOf(to.secret, message, clock.now())).catch((error: unknown) =>
+          refused.set(about, error),
+        );
+    }
+    failed.set(to.name, new Set(refused.keys()));
+    for (const about of untold) if (!refused.has(about)) refused.set(about, refused.values().next().value);
+    return refused;
+  };
   const lookFor = async (to: CalledBack): Promise<void> => {
     const { db, published, settings } = context();
     const path = join(settings.dataDir, 'callbacks.json');
@@ -59,10 +83,12 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
       if (authorisedBy?.split('/')[0] === to.name) own.add(id);
     const requests = [...new Set([...own, ...(all[to.name]?.open ?? [])])].flatMap((id) => findRequest(db, id) ?? []);
     const { messages, told } = planCalls(to, all[to.name], { requests, snapshots, nowMs: clock.now() });
-    for (const message of messages) await send(to, message, signatureOf(to.secret, message, clock.now()));
-    if (JSON.stringify(told) !== JSON.stringify(all[to.name]))
-      replaceFile(path, JSON.stringify({ ...all, [to.name]: told }));
-    for (const { id } of requests) own.delete(id);
+    const refused = await sendAll(to, messages);
+    const accepted = withoutRefused(told, all[to.name], refused);
+    if (JSON.stringify(accepted) !== JSON.stringify(all[to.name]))
+      replaceFile(path, JSON.stringify({ ...all, [to.name]: accepted }));
+    for (const { id } of requests) if (!refused.has(id)) own.delete(id);
+    if (refused.size > 0) throw refused.values().next().value;
   };
   const pauses = new Map<string, { untilMs: number; ms: number }>();
   const pause = (name: string, nowMs: number): void => {
@@ -87,6 +113,13 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
   };
 }
 
+/** What a sender has been told where it did not accept all: of a request that it refused, what it had been told before. */
+function withoutRefused(told: Told, before: Told | undefined, refused: ReadonlyMap<string | null, unknown>): Told {
+  const stillOpen = before?.open.filter((id) => refused.has(id) && !told.open.includes(id)) ?? [];
+  const open = told.open.filter((id) => !refused.has(id) || before?.open.includes(id) === true);
+  return { open: [...open, ...stillOpen], published: refused.has(null) ? (before?.published ?? null) : told.published };
+}
+
 /** What there is to tell of. */
 type Facts = {
   requests: readonly ErasureRequest[];
@@ -101,9 +134,9 @@ export function planCalls(
   { requests, snapshots, nowMs }: Facts,
 ): { messages: Message[]; told: Told } {
   const messages: Message[] = [];
-  const tell = (type: string, about: string, data: object): void => {
+  const tell = (type: string, what: string, about: string | null, data: object): void => {
     const body = JSON.stringify({ type, timestamp: isoTime(nowMs), data });
-    messages.push({ id: `msg_${sha256(JSON.stringify([to.name, type, about])).slice(0, 32)}`, body });
+    messages.push({ id: `msg_${sha256(JSON.stringify([to.name, type, what])).slice(0, 32)}`, about, body });
   };
   const open: string[] = [];
   for (const request of requests) {
@@ -111,12 +144,12 @@ export function planCalls(
     const found = { ...rest, request: id, endedAt: sealedAt ?? refusedAt ?? cancelledAt };
     const status = statusOf(found, to.outcome, nowMs);
     const received = { ...status, state: 'received', outcome: null, ended_at: null };
-    if (before?.open.includes(id) !== true) tell('request.received', id, received);
-    if (status.state === 'closed') tell('request.closed', id, status);
+    if (before?.open.includes(id) !== true) tell('request.received', id, id, received);
+    if (status.state === 'closed') tell('request.closed', id, id, status);
     else open.push(id);
   }
   const published = sha256(JSON.stringify(snapshots));
-  if (before && before.published !== published) tell('snapshots.published', published, { snapshots });
+  if (before && before.published !== published) tell('snapshots.published', published, null, { snapshots });
   // A request that an older mirror does not have is there again after the next job.
   const missing = (before?.open ?? []).filter((id) => !requests.some((request) => request.id === id));
   return { messages, told: { open: [...open, ...missing], published } };

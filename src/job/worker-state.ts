@@ -46,6 +46,8 @@ export const ProjectCondition = z.object({
   givenUpRequests: z.number(),
   /** Open requests for access that are overdue. */
   overdueAccess: z.number(),
+  /** Places outside that may hold other files than the folder, for a known cause. */
+  bucketsBehind: z.number(),
   /** Properties that appeared in the last days and are not published, since nobody has listed them. */
   newProperties: z.number(),
   /** Free bytes of the disk that holds the data folder, and below how many that is low. */

@@ -222,6 +222,8 @@ const waits: Readonly<Record<WaitReason, string>> = {
   service_rejects: 'the service rejects the question about the person. Look at the person there, and reconcile again',
   service_unusable:
     'the service answered with something that cannot be used. `doctor` shows its state. Reconcile again',
+  mirror_is_read:
+    'another program reads mirror.db and has not ended, so what was deleted there is not overwritten yet. End it (`lsof` names it), and reconcile again',
 };
 
 /** Why an open request needs an operator, and what to do; null where it goes on by itself. */

@@ -150,7 +150,7 @@ export type AttentionReason = (typeof attentionReasons)[number];
 
 /**
  * Why an open request cannot go on by itself, beside its reason: there is no service to ask, it gave no answer, it refuses
- * the key or the project, it rejects the question, or its answer cannot be used. Not on the ledger.
+ * the key or the project, it rejects the question, or its answer cannot be used; or another program reads the mirror. Not on the ledger.
  */
 export const waitReasons = [
   'no_service',
@@ -158,6 +158,7 @@ export const waitReasons = [
   'service_refuses_key',
   'service_rejects',
   'service_unusable',
+  'mirror_is_read',
 ] as const;
 export type WaitReason = (typeof waitReasons)[number];
 

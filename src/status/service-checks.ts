@@ -88,7 +88,9 @@ function deprecationFinding({ since, sunsetAt }: Deprecation, pathPrefix: string
 }
 
 const playlistFixes = {
-  cut: { fix: 'live services show 50 at most, and no recordings that are gone or older than a year: take these out there' },
+  cut: {
+    fix: 'live services show 50 at most, and no recordings that are gone or older than a year: take these out there',
+  },
   refused: {
     fix: 'give the key the scope session_recording_playlist:read; services older than December 2025 show the list to no key',
   },

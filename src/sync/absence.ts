@@ -156,8 +156,13 @@ export async function askAgain(
   rows: readonly Sought[],
 ): Promise<ReadonlyMap<string, Answer['verdict']>> {
   const verdicts = new Map<string, Answer['verdict']>();
-  for await (const answered of prepareAsking(parts).answers(dataset, rows, () => true))
-    for (const [{ key }, { verdict }] of answered) verdicts.set(key, verdict);
+  try {
+    for await (const answered of prepareAsking(parts).answers(dataset, rows, () => true))
+      for (const [{ key }, { verdict }] of answered) verdicts.set(key, verdict);
+  } catch (error) {
+    // Too many rows alone: the others have been told of.
+    if (!isSingleCase(error)) throw error;
+  }
   return verdicts;
 }
 

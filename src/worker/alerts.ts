@@ -101,7 +101,8 @@ export function alertOf(kind: AlertKind, message: string, job: ScheduledJob | nu
 
 function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Alert[] {
   const { heldPlans, heldRequests, attentionRequests, overdueRequests, givenUpRequests, overdueAccess } = condition;
-  const { newProperties, isLedgerWritable, diskFreeBytes, diskFreeBytesMin, logBytes, clock } = condition;
+  const { bucketsBehind, newProperties, isLedgerWritable, diskFreeBytes, diskFreeBytesMin, logBytes, clock } =
+    condition;
   const found = (kind: AlertKind, message: string | null): Alert[] =>
     message === null ? [] : [alertOf(kind, message)];
   const only = (isSo: boolean, kind: AlertKind, message: string): Alert[] => found(kind, isSo ? message : null);
@@ -141,6 +142,11 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
         ...(heldRequests > 0 ? [countedText(heldRequests, 'erasure request')] : []),
         ...(heldPlans > 0 ? [countedText(heldPlans, 'plan of deletions', 'plans of deletions')] : []),
       ].join(', ')}`,
+    ),
+    ...only(
+      bucketsBehind > 0,
+      'bucket_behind',
+      countedText(bucketsBehind, 'bucket is behind the folder', 'buckets are behind the folder'),
     ),
     ...only(
       newProperties > 0,

@@ -11,6 +11,7 @@ import { causeOf, listJobs } from '../job/service-cause.ts';
 import type { JobState, ProjectCondition, ProjectState } from '../job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Database } from '../mirror/database.ts';
+import { readStandings } from '../mirror/destinations.ts';
 import { isOverdue, listEnded, listRequests, needsOperator, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { readLogBytes } from '../mirror/log-size.ts';
@@ -109,6 +110,7 @@ export function readProjectCondition(
       isGivenUp(request, () => listTargets(db, request.id), erasure.maxRequestDays),
     ).length,
     overdueAccess: countOverdue(listRequests(db, 'open', 'access')),
+    bucketsBehind: readStandings(db).filter(({ cause }) => cause !== null).length,
     newProperties: properties === 'listed' ? countNewProperties(db, lately, [...promote, ...mask].map(propertyOf)) : 0,
     diskFreeBytes: freeBytesAt(dataDir),
     diskFreeBytesMin: alerts.diskFreeBytesMin,

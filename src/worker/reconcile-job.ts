@@ -168,16 +168,20 @@ async function reconcile(
   await eraseCopies(context);
   await askForTime(context);
   const requestsBefore = new Set(listRequests(db, 'all').map(({ id }) => id));
-  // Rows that the service cannot be asked for stop neither the deletions of others nor any erasure.
+  // What the service fails at stops neither other requests nor the deletions of others.
   let failure: AppError | undefined;
+  const fail = (error: AppError): void => {
+    failure ??= error;
+  };
+  // Whom people ask for comes first: to ask for rows can take hours.
+  const there = await askServiceAndFinish(context, fail);
   const absence: AbsenceResult = service
     ? await reconcileAbsence({ ...context, service, onDeletion: deletionReceiver(context) }).catch((error: unknown) => {
         if (!isSingleCase(error)) throw error;
-        failure = error;
+        fail(error);
         return nothingAsked;
       })
     : nothingAsked;
-  const there = await askServiceAndFinish(context);
   // Deletions that the service has confirmed only now are not in the plan, but are carried out too.
   const found = listRequests(db, 'open').filter(({ id }) => !requestsBefore.has(id));
   const later = found.length > 0 ? await reconcileErasure(context, new Set(found.map(({ id }) => id))) : null;
@@ -191,7 +195,8 @@ async function reconcile(
   const behind = behindReason(bucket, catalog);
   const { settings, clock } = context;
   const silent = countUnacknowledged(context.ledger().histories.all(), clock.now(), settings.alerts.acknowledgeDays);
-  const reason = behind ?? (silent > 0 ? consumersSilent : undefined);
+  // The bucket has an alert of its own.
+  const reason = silent > 0 ? consumersSilent : behind;
   const clockStanding = readClockStanding(db, settings.dataDir, clock.now());
   const { held: heldRequests, attention, cancelled, unreached } = erasure;
   const isHeld =

@@ -8,7 +8,7 @@ import { eraseBody, openIntakeWorld, type IntakeWorld } from './intake-world.ts'
 const secret = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
 
 it('a call is signed as the example of Standard Webhooks is', () => {
-  const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body: '{"test": 2432232314}' };
+  const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', about: null, body: '{"test": 2432232314}' };
   expect(signatureOf(secret, message, 1_614_265_330_000)).toEqual({
     'webhook-id': message.id,
     'webhook-timestamp': '1614265330',
@@ -20,6 +20,7 @@ it('a call is signed as the example of Standard Webhooks is', () => {
 function callbacksOf(world: IntakeWorld, outcome: boolean) {
   const sent: { id: string; type: unknown; data: unknown }[] = [];
   let isDown = false;
+  let unwanted: string | undefined;
   const errors: unknown[] = [];
   const open = () =>
     createCallbacks({
@@ -27,7 +28,8 @@ function callbacksOf(world: IntakeWorld, outcome: boolean) {
       clock: world.clock,
       senders: [{ name: 'privacy-desk', outcome, url: 'https://desk.example.com', secret }],
       send: (to, message, headers) => {
-        if (isDown) return Promise.reject(new Error('down'));
+        if (isDown || (unwanted !== undefined && message.body.includes(unwanted)))
+          return Promise.reject(new Error('no'));
         const text = `${message.id}.${headers['webhook-timestamp']}.${message.body}`;
         const own = createHmac('sha256', to.secret).update(text).digest('base64');
         expect(headers['webhook-signature']).toBe(`v1,${own}`);
@@ -36,7 +38,10 @@ function callbacksOf(world: IntakeWorld, outcome: boolean) {
       },
       onError: (error) => errors.push(error),
     });
-  return { sent, errors, open, setDown: (down: boolean) => (isDown = down) };
+  const refuse = (what: string | undefined): void => {
+    unwanted = what;
+  };
+  return { sent, errors, open, refuse, setDown: (down: boolean) => (isDown = down) };
 }
 
 it('a sender is told once of each state, also after a restart, a receiver that was away, and an end before the first look', async () => {
@@ -80,6 +85,28 @@ it('after a failure a sender is left alone for a while, each time longer', async
   world.clock.nowMs += 600_000;
   await callbacks.look();
   expect(sent).toHaveLength(1);
+});
+
+it('a call that its receiver refuses keeps no other from it, and is sent again', async () => {
+  const world = await openIntakeWorld();
+  const { sent, errors, open, refuse } = callbacksOf(world, true);
+  const callbacks = open();
+  const requests: string[] = [];
+  for (const who of ['ann', 'bob', 'cec']) {
+    const { body } = await world.post(eraseBody(`${who}@canary.example`));
+    requests.push(String(body['request']));
+  }
+  refuse(requests[0]);
+  for (const _look of [1, 2]) {
+    await callbacks.look();
+    world.clock.nowMs += 600_000;
+  }
+  const about = (): unknown[] => sent.map(({ data }) => (data as { request: string }).request);
+  expect([about(), errors.length]).toEqual([requests.slice(1), 2]);
+  refuse(undefined);
+  await callbacks.look();
+  await open().look();
+  expect(about()).toEqual([...requests.slice(1), requests[0]]);
 });
 
 it('a publication is told once, and the one from before the first look is not', () => {

@@ -278,6 +278,7 @@ const condition: ProjectCondition = {
   givenUpRequests: 0,
   overdueRequests: 0,
   overdueAccess: 0,
+  bucketsBehind: 0,
   newProperties: 0,
   diskFreeBytes: 81_000_000_000,
   diskFreeBytesMin: 1_000_000_000,

@@ -49,6 +49,9 @@ async function askOf(suspect: Suspect, { byId, byUuid }: Shown, holders: Record<
   const service: Service = {
     requestCount: () => asked.length,
     call: (name, args = {}) => {
+      // As documented, there are no batches.
+      if (name.startsWith('persons.batch'))
+        return Promise.reject(new AppError('no route', { code: 'rejected', status: 404 }));
       const { params = {}, query = {} } = args as { params?: { id?: unknown }; query?: { distinct_id?: string } };
       asked.push(query.distinct_id ?? params.id);
       const person = params.id === key ? byUuid : byId;

@@ -32,6 +32,7 @@ export function fakeProject(
     givenUpRequests: 0,
     overdueRequests: 0,
     overdueAccess: 0,
+    bucketsBehind: 0,
     newProperties: 0,
     diskFreeBytes: 5e9,
     diskFreeBytesMin: 1e9,

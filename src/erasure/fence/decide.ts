@@ -86,6 +86,7 @@ function decideAll(
         request.generation === 1 && scope.personsNamed.some((uuid) => box.personsNamed?.includes(uuid) !== true),
       persons: scope.persons,
       isUnasked: request.origin === 'upstream',
+      isOneOfTooMany: request.state === 'held' && request.reason === 'too_many',
     })),
     settings.erasure.maxBatch,
   );

@@ -17,6 +17,8 @@ export type Candidate = {
   persons: number;
   /** Whether the service has deleted the subject, and nobody has asked for it. */
   isUnasked: boolean;
+  /** Whether it is held for being one of too many. */
+  isOneOfTooMany: boolean;
 };
 
 /** What is to be done with a request now. */
@@ -30,7 +32,8 @@ export type Decision =
  * Decides which requests go on. A request is held for approval where it would touch another living person, where its
  * identifier names several persons, and where there are more requests or persons at once than `maxBatch`. An approval
  * covers all three, of several persons those that were shown. A request is refused only after the service has been asked.
- * What the service deleted by itself is neither counted nor held for being many: its pass has judged how many rows may go at once.
+ * What the service deleted by itself is neither counted nor held for being many: its pass has judged how many rows may go at once. What is
+ * held for being one of too many stays held, and holds no request that comes later.
  */
 export function planFence(candidates: readonly Candidate[], maxBatch: number): Decision[] {
   const decisions = candidates.map((candidate): Decision => {
@@ -43,11 +46,12 @@ export function planFence(candidates: readonly Candidate[], maxBatch: number): D
     return { id, decision: 'fence' };
   });
   const asked = candidates.filter(({ isApproved, isUnasked }) => !isApproved && !isUnasked);
-  const counted = new Map(asked.map(({ id, persons }) => [id, Math.max(1, persons)]));
-  const isCounted = ({ id, decision }: Decision): boolean => decision === 'fence' && counted.has(id);
-  const atOnce = decisions.filter(isCounted).reduce((sum, { id }) => sum + (counted.get(id) ?? 0), 0);
-  if (atOnce <= maxBatch) return decisions;
-  return decisions.map((decision) =>
-    isCounted(decision) ? { id: decision.id, decision: 'hold', reason: 'too_many' } : decision,
+  const isGoing = new Set(decisions.flatMap(({ id, decision }) => (decision === 'fence' ? id : [])));
+  const atOnce = asked
+    .filter(({ id, isOneOfTooMany }) => isGoing.has(id) && !isOneOfTooMany)
+    .reduce((sum, { persons }) => sum + Math.max(1, persons), 0);
+  const tooMany = new Set(asked.flatMap(({ id, isOneOfTooMany }) => (isOneOfTooMany || atOnce > maxBatch ? id : [])));
+  return decisions.map((each) =>
+    each.decision === 'fence' && tooMany.has(each.id) ? { id: each.id, decision: 'hold', reason: 'too_many' } : each,
   );
 }

@@ -1,4 +1,5 @@
-import { bodyOrMissing, rowsOfOneMax, type Service } from '../../client/service.ts';
+import { askForDistinctId } from '../../client/person-batches.ts';
+import { bodyOrMissing, isSingleCase, rowsOfOneMax, singleCasesMax, type Service } from '../../client/service.ts';
 import { AppError } from '../../core/errors.ts';
 import { inBatches } from '../../core/batches.ts';
 import { readIdentityOfPerson, rowReaders, sightingOf } from '../../contract/row-readers.ts';
@@ -65,14 +66,16 @@ export async function startIdentities(
 ): Promise<Map<string, Start>> {
   const { db } = context;
   let { service } = context;
+  let singleCases = 0;
   let failure: WaitReason = service === null ? 'no_service' : 'service_unusable';
   /** Null where there is no service, or it gives up now: then the other subjects do not wait for it. */
   const ask = async <T>(question: (context: AskContext, service: Service) => Promise<T>): Promise<T | null> => {
-    const answer = service
-      ? await askPatiently(context, service, question, (error) => (failure = waitReasonOf(error)))
-      : null;
-    if (answer === null) service = null;
-    return answer;
+    if (service === null) return null;
+    return await askPatiently(context, service, question, (error) => {
+      failure = waitReasonOf(error);
+      // An answer to one question alone says nothing of the others.
+      if (!isSingleCase(error) || (singleCases += 1) >= singleCasesMax) service = null;
+    });
   };
   const rowsOf: EmailRows = Map.groupBy(shownEmails, ({ email }) => email);
   // The persons, by uuid, that open requests name because each has a distinct id of a subject, and these ids.
@@ -248,8 +251,9 @@ async function askFor(
   { kind, value }: GivenIdentifier,
 ): Promise<readonly unknown[] | 'rejected' | undefined> {
   try {
-    if (kind === 'distinct_id' || kind === 'email') {
-      const { body } = await service.call('persons.list', { query: { [kind]: value }, priority: 'deletion', signal });
+    if (kind === 'distinct_id') return await askForDistinctId(service, value, signal);
+    if (kind === 'email') {
+      const { body } = await service.call('persons.list', { query: { email: value }, priority: 'deletion', signal });
       return readEnvelope(body, rowsOfOneMax).results;
     }
     const params = personParams(value);

@@ -144,8 +144,9 @@ export async function eachSubject<S extends Pick<RequestRef, 'id'>, T>(
     } catch (error) {
       // A request at which several steps fail is one case.
       const failed = new Set([...context.failed.map(({ requestId }) => requestId), subject.id]);
-      if (!isSingleCase(error) || failed.size >= singleCasesMax) throw error;
+      if (!isSingleCase(error)) throw error;
       context.failed.push({ requestId: subject.id, target, error });
+      if (failed.size >= singleCasesMax) throw error;
       return [];
     }
   };

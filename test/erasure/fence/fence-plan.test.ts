@@ -3,7 +3,16 @@ import { planFence, type Candidate } from '../../../src/erasure/fence/fence-plan
 
 function candidate(id: string, facts: Partial<Candidate> = {}): Candidate {
   const plain = { isApproved: false, isFound: true, isShared: false, erasedBy: null } as const;
-  return { id, ...plain, personsNamed: 1, isNamedAnew: false, persons: 1, isUnasked: false, ...facts };
+  return {
+    id,
+    ...plain,
+    personsNamed: 1,
+    isNamedAnew: false,
+    persons: 1,
+    isUnasked: false,
+    isOneOfTooMany: false,
+    ...facts,
+  };
 }
 
 /** What is decided about each, in short. */
@@ -78,6 +87,12 @@ describe('many requests at once', () => {
       '1 hold too_many',
       'x fence',
     ]);
+  });
+
+  it('stay held, and hold nobody who comes later', () => {
+    const held = many(11, { isOneOfTooMany: true });
+    expect(plan([...held, candidate('x')]).filter((each) => each.endsWith('fence'))).toEqual(['x fence']);
+    expect(plan(held.slice(0, 2))).toEqual(['0 hold too_many', '1 hold too_many']);
   });
 
   it('are not those that the service deleted by itself: a request of a person never waits for them', () => {

@@ -224,3 +224,16 @@ it('an integer id from before a person came back names that person', async () =>
   expect(world.living()).not.toContain(ann);
   expect(mirrored(world)).not.toContain(ann);
 });
+
+it('who came back after a deletion, and is hidden from lists, is found by a distinct id, and deleted there', async () => {
+  const live = { hidesReturned: true, ghostShare: 0, ghostRun: 0 };
+  const world = await openErasureWorld(5, [], { profile: 'live', live });
+  const uuid = world.create(['back'], {});
+  world.sandbox.act({ do: 'delete', uuid });
+  world.sandbox.act({ do: 'resurrect', uuid });
+  await world.sync();
+  const [added] = await world.request([{ kind: 'distinct_id', value: 'back' }]);
+  expect(added).toMatchObject({ state: 'scoped', persons: 1 });
+  await world.reconcileToTheEnd();
+  expect(world.living()).not.toContain(uuid);
+});

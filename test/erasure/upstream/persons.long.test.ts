@@ -26,6 +26,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
       awaiting: [{ requestId: subject.id, eventsExpectedBy: expectedBy }],
       failed: [],
       wider: [],
+      ended: null,
     });
     world.forget();
     await world.advanceAfter(299, [subject]);

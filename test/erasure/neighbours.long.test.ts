@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
+import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import { listRequests } from '../../src/mirror/erasure-requests.ts';
+import { readProjectCondition } from '../../src/worker/read-project.ts';
+import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
+import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+import { answer } from './upstream/upstream-world.ts';
+
+reuseDuckDb();
+
+/** A world with so many persons, each with an address, whom the mirror has. */
+async function openCrowd(count: number): Promise<{ world: ErasureWorld; uuids: string[] }> {
+  const world = await openErasureWorld(5, [{ path: 'erasure.maxBatch', value: 100 }]);
+  const uuids = Array.from({ length: count }, (_, nth) => world.create([`d${nth}`], { email: `p${nth}@x.example` }));
+  await world.sync();
+  return { world, uuids };
+}
+
+/** Reconciles. Returns the code of the error that it ended with. */
+async function reconcile(world: ErasureWorld): Promise<string | undefined> {
+  try {
+    await world.reconcile();
+    return undefined;
+  } catch (error) {
+    if (error instanceof AppError) return error.code;
+    throw error;
+  }
+}
+
+it('persons at whom the service always fails keep nobody else there: whom it failed at comes last the next time', async () => {
+  const { world, uuids } = await openCrowd(14);
+  const [bad, good] = [uuids.slice(0, 10), uuids.slice(10)];
+  for (const value of uuids) await world.request([{ kind: 'uuid', value }]);
+  const ids = new Set(
+    [...world.sandbox.living()].flatMap(({ uuid, id }) => (bad.includes(uuid) ? [uuid, String(id)] : [])),
+  );
+  world.intercept(({ path }, send) =>
+    ids.has(path.match(/persons\/([^/?]+)/)?.[1] ?? '') ? Promise.resolve(answer(500)) : send(),
+  );
+  for (const _round of [1, 2]) expect(await reconcile(world)).toBe('service');
+  expect(good.filter((uuid) => world.living().includes(uuid))).toEqual([]);
+  // The others do not look as if they were to blame.
+  const waiting = listRequests(world.db(), 'open').filter(({ waitsFor }) => waitsFor !== null);
+  expect(waiting).toHaveLength(10);
+});
+
+it('an address that the service cannot be asked for keeps no other request by address from being found', async () => {
+  const { world } = await openCrowd(40);
+  world.intercept(({ path }, send) => (path.includes('=p0%40') ? Promise.resolve(answer(500)) : send()));
+  await world.request(Array.from({ length: 40 }, (_, nth) => ({ kind: 'email', value: `p${nth}@x.example` }) as const));
+  const states = listRequests(world.db(), 'open').map(({ state, waitsFor }) => [state, waitsFor]);
+  expect(states.filter(([state]) => state === 'received')).toEqual([['received', 'service_unusable']]);
+});
+
+it('a reader that keeps the identifiers of a done request from being destroyed is told of, until it ends', async () => {
+  const { world, uuids } = await openCrowd(1);
+  await world.request([{ kind: 'uuid', value: uuids[0] ?? '' }]);
+  await world.reconcile();
+  const reader = openDatabaseReadOnly(world.dataDir);
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM persons').get();
+  world.pass(14);
+  expect((await world.reconcile())?.erasure).toMatchObject({ certified: 1, sealed: 0, attention: 1 });
+  const { attentionRequests } = readProjectCondition(world.db(), world.settings, world.clock.now());
+  expect([world.onlyRequest().waitsFor, attentionRequests]).toEqual(['mirror_is_read', 1]);
+  reader.close();
+  expect((await world.reconcile())?.erasure).toMatchObject({ sealed: 1, attention: 0 });
+  expect(world.onlyRequest()).toMatchObject({ state: 'sealed', waitsFor: null });
+});
