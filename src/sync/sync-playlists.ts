@@ -2,7 +2,8 @@ import { shallowJson } from '../core/deep-json.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
 import { askForEntries } from '../client/playlist-entries.ts';
-import { bodyOrMissing } from '../client/service.ts';
+import { bodyOrMissing, isSingleCase } from '../client/service.ts';
+import type { AppError } from '../core/errors.ts';
 import {
   finishPass,
   noEvidence,
@@ -29,7 +30,7 @@ export type SyncPlaylistsResult = { pass: Pass; membershipsTold: number };
 /**
  * Reads the configured playlists and their recordings. A playlist that the service does not know, or shows under another short
  * id, keeps its copy; the pass is incomplete. A playlist whose recordings are not told, or not all of them, keeps those that are
- * known; the pass names it.
+ * known; the pass names it. Where the service fails at one alone, the others are read, and the first such error is thrown at the end.
  */
 export async function syncPlaylists(parts: SyncPlaylistsParts): Promise<SyncPlaylistsResult> {
   const { shortIds, db, service, clock, signal } = parts;
@@ -43,22 +44,28 @@ export async function syncPlaylists(parts: SyncPlaylistsParts): Promise<SyncPlay
   const quarantined: QuarantinedRow[] = [];
   const untold: UntoldEntries[] = [];
   let missing = 0;
-  for (const shortId of shortIds) {
+  let failure: AppError | undefined;
+  const read = async (shortId: string): Promise<void> => {
     const params = { short_id: shortId };
     const body = await bodyOrMissing(service.call('playlists.retrieve', { params, signal }));
     const row = body === undefined ? undefined : rowReaders.playlists(body);
     if (!row || (row.ok && row.columns['short_id'] !== shortId)) {
       missing += 1;
       untold.push({ shortId, reason: 'not_found' });
-      continue;
+      return;
     }
     if (row.ok) rows.push(row.columns);
     else quarantined.push({ key: shortId, reason: row.reason, payload: shallowJson(body) });
     const { shown, reason } = await askForEntries(service, shortId, body, { signal });
     if (reason !== null) untold.push({ shortId, reason });
-    if (shown === null) continue;
-    replacePlaylistRecordings(db, shortId, shown.map(memberOf), isoTime(clock.now()), reason === null);
-  }
+    if (shown !== null)
+      replacePlaylistRecordings(db, shortId, shown.map(memberOf), isoTime(clock.now()), reason === null);
+  };
+  for (const shortId of shortIds)
+    await read(shortId).catch((error: unknown) => {
+      if (!isSingleCase(error)) throw error;
+      failure ??= error;
+    });
   const evidence = { ...noEvidence, windows: shortIds.length };
   const at = isoTime(clock.now());
   const { isQuarantineFull } = transact(db, () => {
@@ -67,6 +74,7 @@ export async function syncPlaylists(parts: SyncPlaylistsParts): Promise<SyncPlay
     noteUntold(db, passId, untold);
     return outcome;
   });
+  if (failure) throw failure;
   const reason = isQuarantineFull ? 'too_many_unreadable' : missing > 0 ? 'not_found' : null;
   return { pass: finishPass(db, passId, reason, at), membershipsTold: shortIds.length - untold.length };
 }

@@ -290,6 +290,20 @@ describe('a pass over the playlists', () => {
     expect(untoldPlaylists(db, [first, 'never asked for'])).toEqual([first, 'never asked for']);
   });
 
+  it('reads the others where the service fails at one, and fails at the end', async () => {
+    const { db } = openTestMirror();
+    const [first = '', second = ''] = sandbox.playlists;
+    const through: Service = {
+      ...service,
+      call: (name, args) =>
+        JSON.stringify(args).includes(first)
+          ? Promise.reject(new AppError('no', { code: 'service', status: 500 }))
+          : service.call(name, args),
+    };
+    await expect(playlists(db, [first, second], through)).rejects.toMatchObject({ status: 500 });
+    expect(db.prepare(`SELECT short_id FROM playlists`).pluck().all()).toEqual([second]);
+  });
+
   it('is not ended by a playlist whose recordings are refused, and keeps those that it has', async () => {
     const { db } = openTestMirror();
     const [first = '', second = ''] = sandbox.playlists;
