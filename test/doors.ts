@@ -236,11 +236,11 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_153,
-  service: 1_904,
+  service: 1_918,
   ledger: 2_845,
   mirror: 7_356,
   publish: 7_737,
-  erasure: 10_452,
+  erasure: 10_472,
   operate: 10_932,
   anchor: 315,
   cluster: 2_946,

@@ -196,28 +196,10 @@ function uuidOf(row: unknown): string | undefined {
 const longFrom = 1_000;
 
 /**
- * The rows that the service shows for one distinct id. Its search can hide for months who has come back after a deletion: where no list
- * shows anybody, its database is asked, too. Otherwise rejects as the list does; but no list can be asked for an id that is too long for
- * an address (414).
+ * The rows that a list shows for one distinct id; none for one that is too long for an address (414): no list can be asked for it.
+ * Otherwise rejects as the call does.
  */
 export async function askForDistinctId(
-  service: Service,
-  distinctId: string,
-  signal: AbortSignal,
-): Promise<readonly unknown[]> {
-  const listed = await listByDistinctId(service, distinctId, signal);
-  if (listed.length > 0 || !(await hasBatches(service, signal))) return listed;
-  const name = 'persons.batch_by_distinct_ids';
-  const asked = service.call(name, { body: { [bodyField[name]]: [distinctId] }, priority: 'deletion', signal });
-  const uuid = uuidOf(readBatch(name, (await unlessFailed(asked))?.body, new Set([distinctId]))?.get(distinctId));
-  if (uuid === undefined) return listed;
-  // A batch cuts the list of distinct ids.
-  const params = personParams(uuid);
-  const whole = await bodyOrMissing(service.call('persons.retrieve', { params, priority: 'deletion', signal }));
-  return whole === undefined ? listed : [whole];
-}
-
-async function listByDistinctId(
   service: Service,
   distinctId: string,
   signal: AbortSignal,
@@ -230,4 +212,36 @@ async function listByDistinctId(
     if (error instanceof AppError && error.status === 414 && distinctId.length >= longFrom) return [];
     throw error;
   }
+}
+
+/**
+ * The person who has a distinct id in the service's database; undefined for none, and where a service has no batches. Its lists, which
+ * are of a search, can hide for months who has come back after a deletion. Rejects as the call does, and with `service` where the answer
+ * tells nothing.
+ */
+export async function askDatabase(service: Service, distinctId: string, signal: AbortSignal): Promise<unknown> {
+  const name = 'persons.batch_by_distinct_ids';
+  // A firewall may let no such call pass.
+  const hasOne = await hasBatches(service, signal).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'unreachable') return false;
+    throw error;
+  });
+  if (!hasOne) return undefined;
+  const asked = { body: { [bodyField[name]]: [distinctId] }, priority: 'deletion', signal } as const;
+  const rows = readBatch(name, (await service.call(name, asked)).body, new Set([distinctId]));
+  if (!rows) throw unusable();
+  const uuid = uuidOf(rows.get(distinctId));
+  if (uuid === undefined) return undefined;
+  // A batch cuts the list of distinct ids.
+  const whole = service.call('persons.retrieve', { params: personParams(uuid), priority: 'deletion', signal });
+  return await bodyOrMissing(whole).catch((error: unknown) => {
+    throw error instanceof AppError && error.code === 'rejected' ? unusable() : error;
+  });
+}
+
+function unusable(): AppError {
+  return new AppError('the service was asked who has a distinct id, and its answer says nothing of it', {
+    code: 'service',
+    hint: 'a proxy may change its answers; check service.baseUrl and service.pathPrefix',
+  });
 }

@@ -51,7 +51,10 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
     ({ reason, requestId }) => reason === 'reader_holds_wal' && hasBox(db, requestId),
   );
   const isPurged = !isHeld && (await purgeOwed(db, clock, signal));
-  if (!isPurged) transact(db, () => sealing.forEach(({ id }) => noteWait(context, id, 'mirror_is_read')));
+  // A reader that this run met first may end at once.
+  const met = new Set(open.flatMap(({ id, certifiedAt }) => (certifiedAt !== null || unproved.has(id) ? id : [])));
+  const waiting = sealing.filter(({ id }) => met.has(id));
+  if (!isPurged) transact(db, () => waiting.forEach(({ id }) => noteWait(context, id, 'mirror_is_read')));
   else {
     await eachTogether(context, sealing, (own, { id, generation }) => {
       noteWait(own, id, null);

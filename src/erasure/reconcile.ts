@@ -2,7 +2,7 @@ import { controlOf } from '../client/control.ts';
 import { isSingleCase } from '../client/service.ts';
 import { nobody } from '../contract/identity.ts';
 import { AppError } from '../core/errors.ts';
-import { noteWait, waitReasonOf } from './request/waits.ts';
+import { hasFailedAlone, noteWait, waitReasonOf } from './request/waits.ts';
 import type { JobContext } from '../job/job-context.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
@@ -110,8 +110,8 @@ async function askService(context: JobContext): Promise<{ failed: number; ended:
   const { histories } = context.ledger();
   const withEarlier = subjects.map((subject) => ({ ...subject, ...earlierEnd(histories.of(subject.id)) }));
   // Whom the service failed at is asked for last, so that the others come first.
-  const waiting = new Set(listRequests(db, 'open').flatMap(({ id, waitsFor }) => (waitsFor === null ? [] : id)));
-  const inOrder = withEarlier.toSorted((one, other) => Number(waiting.has(one.id)) - Number(waiting.has(other.id)));
+  const last = new Set(listRequests(db, 'open').flatMap((request) => (hasFailedAlone(request) ? request.id : [])));
+  const inOrder = withEarlier.toSorted((one, other) => Number(last.has(one.id)) - Number(last.has(other.id)));
   const { awaiting, failed, wider, ended } = await advanceUpstream({ ...context, service }, inOrder).catch(
     (error: unknown) => {
       if (error instanceof AppError && error.code !== 'interrupted')
@@ -123,7 +123,7 @@ async function askService(context: JobContext): Promise<{ failed: number; ended:
   together(context, (own) => {
     for (const { id } of subjects)
       if (errors.has(id)) noteWait(own, id, waitReasonOf(errors.get(id)));
-      else if (ended === null) noteWait(own, id, null);
+      else if (ended === null || !last.has(id)) noteWait(own, id, null);
     for (const { requestId, eventsExpectedBy } of awaiting) {
       const request = findRequest(db, requestId);
       if (!request || request.eventsExpectedBy === eventsExpectedBy) continue;

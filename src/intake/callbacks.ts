@@ -66,7 +66,7 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
           refused.set(about, error),
         );
     }
-    failed.set(to.name, new Set(refused.keys()));
+    failed.set(to.name, new Set([...refused.keys(), ...[...(before ?? [])].filter((about) => untold.has(about))]));
     for (const about of untold) if (!refused.has(about)) refused.set(about, refused.values().next().value);
     return refused;
   };

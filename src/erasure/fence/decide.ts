@@ -5,7 +5,7 @@ import { listRequests, type ErasureRequest, updateRequest } from '../../mirror/e
 import { scopeSubjects, type Scope, type ScopeContext, type Scopes } from '../find/scope.ts';
 import { emailsOf } from '../find/start-identities.ts';
 import { closeBox, openBoxes, type Box } from '../request/box.ts';
-import { noteWait } from '../request/waits.ts';
+import { hasFailedAlone, noteWait } from '../request/waits.ts';
 import { eachTogether, record } from '../request/together.ts';
 import { fencedBy } from '../../mirror/fence.ts';
 import type { Database } from '../../mirror/database.ts';
@@ -31,7 +31,9 @@ export async function decideRequests(
   only?: ReadonlySet<string>,
   anew: ReadonlySet<string> = new Set(),
 ): Promise<{ decided: DecidedRequest[]; searched: Scopes['searched'] }> {
-  const found = await openBoxes(context, ({ id, fencedAt }) => fencedAt === null && (only?.has(id) ?? true));
+  const boxes = await openBoxes(context, ({ id, fencedAt }) => fencedAt === null && (only?.has(id) ?? true));
+  const placeOf = ({ request }: (typeof boxes)[number]): number => Number(hasFailedAlone(request));
+  const found = boxes.toSorted((one, other) => placeOf(one) - placeOf(other));
   // A person whose own request does not go on is a living person to the others.
   const staying = new Set<string>();
   for (;;) {

@@ -1,4 +1,4 @@
-import { askForDistinctId } from '../../client/person-batches.ts';
+import { askDatabase, askForDistinctId } from '../../client/person-batches.ts';
 import { bodyOrMissing, isSingleCase, rowsOfOneMax, singleCasesMax, type Service } from '../../client/service.ts';
 import { AppError } from '../../core/errors.ts';
 import { inBatches } from '../../core/batches.ts';
@@ -70,6 +70,8 @@ export async function startIdentities(
   let failure: WaitReason = service === null ? 'no_service' : 'service_unusable';
   /** Null where there is no service, or it gives up now: then the other subjects do not wait for it. */
   const ask = async <T>(question: (context: AskContext, service: Service) => Promise<T>): Promise<T | null> => {
+    // Whom the service was not asked for has not failed.
+    if (service === null && singleCases >= singleCasesMax) failure = 'service_unreachable';
     if (service === null) return null;
     return await askPatiently(context, service, question, (error) => {
       failure = waitReasonOf(error);
@@ -251,7 +253,11 @@ async function askFor(
   { kind, value }: GivenIdentifier,
 ): Promise<readonly unknown[] | 'rejected' | undefined> {
   try {
-    if (kind === 'distinct_id') return await askForDistinctId(service, value, signal);
+    if (kind === 'distinct_id') {
+      const listed = await askForDistinctId(service, value, signal);
+      const held = listed.length > 0 ? undefined : await askDatabase(service, value, signal);
+      return held === undefined ? listed : [held];
+    }
     if (kind === 'email') {
       const { body } = await service.call('persons.list', { query: { email: value }, priority: 'deletion', signal });
       return readEnvelope(body, rowsOfOneMax).results;

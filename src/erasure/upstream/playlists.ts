@@ -1,4 +1,4 @@
-import { askForEntries } from '../../client/playlist-entries.ts';
+import { askForEntries, type ToldEntries } from '../../client/playlist-entries.ts';
 import { askForProject, bodyOrMissing, isSingleCase, readMissing } from '../../client/service.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AppError, assertNever } from '../../core/errors.ts';
@@ -78,7 +78,8 @@ async function removeEntries(
   const asked = { params: { short_id: shortId }, priority: 'deletion', signal } as const;
   const playlist = await bodyOrMissing(service.call('playlists.retrieve', asked)).catch((error: unknown) => {
     // A proxy without a route for playlists has none for an entry either: its 404 says nothing.
-    if (answers.includes('missing') || !(error instanceof AppError) || (error.status ?? 0) >= 500) throw error;
+    const isAnswer = error instanceof AppError && error.status !== undefined && error.status !== 429;
+    if (answers.includes('missing') || !isAnswer) throw error;
     return null;
   });
   if (playlist === undefined || answers.includes('refused')) await askForProject(service, 'persons', signal);
@@ -86,7 +87,10 @@ async function removeEntries(
   if (playlist === undefined) return answers.map((answer) => (answer === 'removed' ? 'removed' : 'unclear'));
   if (!answers.includes('refused') && !answers.includes('failed'))
     return answers.map((answer) => (answer === 'removed' ? 'removed' : 'gone'));
-  const told = await askForEntries(service, shortId, playlist, { priority: 'deletion', signal });
+  const listed = await askForEntries(service, shortId, playlist, { priority: 'deletion', signal });
+  // Nobody knows how many there are.
+  const told: ToldEntries =
+    playlist === null && listed.reason === null ? { shown: listed.shown, reason: 'cut' } : listed;
   const removals = recordingIds.map((id, index) => ({ id, answer: answers[index] ?? 'failed' }));
   return await inBatches(context, removals, async ({ id, answer }) => {
     const isAsked = (answer === 'refused' || answer === 'failed') && isUnshown(id, told);
