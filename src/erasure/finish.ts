@@ -43,8 +43,8 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   const expired = feedEnd(context);
   result.feedExpired = expireDeletionFeed(db, expired);
   const sealing = listRequests(db, 'open').filter(({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id));
-  const unread = sealing.filter(({ waitsFor }) => waitsFor !== 'mirror_is_read');
-  transact(db, () => unread.forEach(({ id }) => destroyWords(db, id)));
+  const withWords = sealing.filter(({ waitsFor }) => waitsFor !== 'mirror_is_read');
+  transact(db, () => withWords.forEach(({ id }) => destroyWords(db, id)));
   // A reader that holds the old pages only delays this: the purge stays owed, and the next reconciliation tries again.
   // One that this run has waited for already is not waited for again.
   const isHeld = listOpenTargets(db).some(

@@ -52,13 +52,12 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
   const failed = new Map<string, ReadonlySet<string | null>>();
   /** Sends calls, last those that failed at the last look. Returns the error of each request that its sender was not told of. */
   const sendAll = async (to: CalledBack, messages: readonly Message[]): Promise<Map<string | null, unknown>> => {
-    const before = failed.get(to.name);
-    const [later = [], first = []] = [true, false].map((isLater) =>
-      messages.filter(({ about }) => (before?.has(about) ?? false) === isLater),
-    );
+    const before = failed.get(to.name) ?? new Set();
+    const placeOf = ({ about }: Message): number => Number(before.has(about));
+    const ordered = messages.toSorted((one, other) => placeOf(one) - placeOf(other));
     const refused = new Map<string | null, unknown>();
     const untold = new Set<string | null>();
-    for (const message of [...first, ...later]) {
+    for (const message of ordered) {
       const { about } = message;
       if (refused.size >= failuresMax || refused.has(about)) untold.add(about);
       else
@@ -66,7 +65,7 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
           refused.set(about, error),
         );
     }
-    failed.set(to.name, new Set([...refused.keys(), ...[...(before ?? [])].filter((about) => untold.has(about))]));
+    failed.set(to.name, new Set([...refused.keys(), ...[...before].filter((about) => untold.has(about))]));
     for (const about of untold) if (!refused.has(about)) refused.set(about, refused.values().next().value);
     return refused;
   };

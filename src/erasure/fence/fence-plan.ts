@@ -46,9 +46,9 @@ export function planFence(candidates: readonly Candidate[], maxBatch: number): D
     return { id, decision: 'fence' };
   });
   const asked = candidates.filter(({ isApproved, isUnasked }) => !isApproved && !isUnasked);
-  const isGoing = new Set(decisions.flatMap(({ id, decision }) => (decision === 'fence' ? id : [])));
+  const going = new Set(decisions.flatMap(({ id, decision }) => (decision === 'fence' ? id : [])));
   const atOnce = asked
-    .filter(({ id, isOneOfTooMany }) => isGoing.has(id) && !isOneOfTooMany)
+    .filter(({ id, isOneOfTooMany }) => going.has(id) && !isOneOfTooMany)
     .reduce((sum, { persons }) => sum + Math.max(1, persons), 0);
   const tooMany = new Set(asked.flatMap(({ id, isOneOfTooMany }) => (isOneOfTooMany || atOnce > maxBatch ? id : [])));
   return decisions.map((each) =>

@@ -83,7 +83,7 @@ async function removeEntries(
     return null;
   });
   if (playlist === undefined || answers.includes('refused')) await askForProject(service, 'persons', signal);
-  // Whoever has deleted a playlist can put it back, with its entries.
+  // A playlist that was deleted there can be put back there, with its entries.
   if (playlist === undefined) return answers.map((answer) => (answer === 'removed' ? 'removed' : 'unclear'));
   if (!answers.includes('refused') && !answers.includes('failed'))
     return answers.map((answer) => (answer === 'removed' ? 'removed' : 'gone'));
