@@ -1,4 +1,4 @@
-import { fsyncSync, readSync, writeSync } from 'node:fs';
+import { fsyncSync, readSync, readvSync, writeSync } from 'node:fs';
 import { AppError } from '../core/errors.ts';
 import { openFile } from '../core/open-file.ts';
 
@@ -38,11 +38,15 @@ export function zeroFreeBytes(path: string, roots: readonly number[]): number {
   return leftovers.reduce((sum, [, bytes]) => sum + bytes, 0);
 }
 
-/** What is known of a file while it is read. `take` reads a page that nothing else has used. */
+/** So many pages are read together. */
+const windowPages = 16;
+
+/** What is known of a file while it is read. Both read a page that nothing else has used: one of a tree, and another. */
 type Reading = {
+  takeOfTree: (page: number) => Buffer;
   take: (page: number) => Buffer;
   usableBytes: number;
-  leaves: (page: number, from: number, to: number) => void;
+  leaves: (page: number, bytes: Buffer, from: number, to: number) => void;
 };
 
 /** Where bytes of the file lie that hold nothing and are not zero. */
@@ -57,28 +61,38 @@ function findLeftovers(descriptor: number, roots: readonly number[]): Ranges {
     number,
   ];
   const isUsed = new Uint8Array(pages + 1);
-  const buffer = Buffer.alloc(pageBytes);
   const zeros = Buffer.alloc(pageBytes);
   const leftovers: Ranges = [];
   let used = 0;
-  const reading: Reading = {
-    usableBytes,
-    take: (page) => {
+  /** Reads some pages together: a call for each takes longer than all else. A page is valid until the next call. */
+  const pageReader = () => {
+    const read = Array.from({ length: windowPages }, () => Buffer.alloc(pageBytes));
+    let [first, whole] = [0, 0];
+    return (page: number): Buffer => {
       if (page < 1 || page > pages || isUsed[page] === 1) throw damaged(`page ${page} is used twice, or is none`);
       isUsed[page] = 1;
       used += 1;
-      if (readSync(descriptor, buffer, 0, pageBytes, (page - 1) * pageBytes) < pageBytes)
-        throw damaged(`page ${page} is not whole`);
-      return buffer;
-    },
-    leaves: (page, from, to) => {
-      if (to <= from || buffer.compare(zeros, from, to, from, to) === 0) return;
+      if (page < first || page >= first + whole) {
+        first = page;
+        whole = Math.floor(readvSync(descriptor, read, (page - 1) * pageBytes) / pageBytes);
+      }
+      const found = page < first + whole ? read[page - first] : undefined;
+      if (!found) throw damaged(`page ${page} is not whole`);
+      return found;
+    };
+  };
+  const reading: Reading = {
+    usableBytes,
+    takeOfTree: pageReader(),
+    take: pageReader(),
+    leaves: (page, bytes, from, to) => {
+      if (to <= from || bytes.compare(zeros, from, to, from, to) === 0) return;
       leftovers.push([(page - 1) * pageBytes + from, to - from]);
     },
   };
   // A file that moves its pages has others in between.
   if (largestRoot !== 0) throw damaged('it moves its pages by itself');
-  for (const root of [1, ...roots]) readTree(reading, root);
+  readTrees(reading, [1, ...roots]);
   readFreePages(reading, firstTrunk);
   const unused = pages * pageBytes > lockByte ? 1 : 0;
   if (used + unused !== pages) throw damaged(`${pages - unused - used} pages belong to nothing`);
@@ -92,13 +106,16 @@ function damaged(why: string): AppError {
   });
 }
 
-/** Reads the pages of a tree, and those on which its long values go on. */
-function readTree(reading: Reading, root: number): void {
-  const open = [root];
-  for (let page = open.pop(); page !== undefined; page = open.pop()) {
-    const chains: Chain[] = [];
-    readTreePage(reading, page, open, chains);
-    for (const chain of chains) readChain(reading, chain);
+/** Reads the pages of trees, level by level in the order of the file, and those on which long values go on. */
+function readTrees(reading: Reading, roots: readonly number[]): void {
+  for (let level = roots; level.length > 0;) {
+    const below: number[] = [];
+    for (const page of new Uint32Array(level).sort()) {
+      const chains: Chain[] = [];
+      readTreePage(reading, page, below, chains);
+      for (const chain of chains) readChain(reading, chain);
+    }
+    level = below;
   }
 }
 
@@ -107,7 +124,7 @@ type Chain = { page: number; bytes: number };
 
 /** Notes what a page of a tree leaves unused, the pages below it, and the chains that begin there. */
 function readTreePage(reading: Reading, page: number, below: number[], chains: Chain[]): void {
-  const bytes = reading.take(page);
+  const bytes = reading.takeOfTree(page);
   const { usableBytes } = reading;
   const start = page === 1 ? fileHeaderBytes : 0;
   const kind = bytes.readUInt8(start);
@@ -130,11 +147,11 @@ function readTreePage(reading: Reading, page: number, below: number[], chains: C
   let from = pointers + 2 * cells;
   for (const [at, length] of taken) {
     if (at < from) throw damaged(`cells of page ${page} overlap`);
-    reading.leaves(page, from, at);
+    reading.leaves(page, bytes, from, at);
     from = at + length;
   }
   if (from > usableBytes) throw damaged(`a cell of page ${page} has no end`);
-  reading.leaves(page, from, usableBytes);
+  reading.leaves(page, bytes, from, usableBytes);
 }
 
 /** How many bytes a cell has on its page. */
@@ -177,9 +194,9 @@ function readVarint(bytes: Buffer, at: number): { value: number; end: number } {
 function readChain(reading: Reading, { page, bytes }: Chain): void {
   const { usableBytes } = reading;
   for (let left = bytes; left > 0; left -= usableBytes - 4) {
-    const next = reading.take(page).readUInt32BE(0);
-    reading.leaves(page, Math.min(left + 4, usableBytes), usableBytes);
-    page = next;
+    const read = reading.take(page);
+    reading.leaves(page, read, Math.min(left + 4, usableBytes), usableBytes);
+    page = read.readUInt32BE(0);
   }
 }
 
@@ -189,11 +206,8 @@ function readFreePages(reading: Reading, firstTrunk: number): void {
     const bytes = reading.take(trunk);
     const next = bytes.readUInt32BE(0);
     const listed = Array.from({ length: bytes.readUInt32BE(4) }, (_none, index) => bytes.readUInt32BE(8 + 4 * index));
-    reading.leaves(trunk, 8 + 4 * listed.length, reading.usableBytes);
-    for (const page of listed) {
-      reading.take(page);
-      reading.leaves(page, 0, reading.usableBytes);
-    }
+    reading.leaves(trunk, bytes, 8 + 4 * listed.length, reading.usableBytes);
+    for (const page of listed) reading.leaves(page, reading.take(page), 0, reading.usableBytes);
     trunk = next;
   }
 }

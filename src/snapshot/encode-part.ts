@@ -6,7 +6,7 @@ import { publishedShapes } from './columns.ts';
 import { parquetRows, sqlName, sqlText } from './duckdb.ts';
 import type { Manifest, ManifestFile } from './manifest.ts';
 import { copyOptions } from './parquet-file.ts';
-import { countGoneOf, countMarks, trimFunction, trimmedColumn } from './mark-rows.ts';
+import { countGoneOf, countMarks, goneRows, trimFunction, trimmedColumn } from './mark-rows.ts';
 
 /**
  * How rows change. `prepare` is called once a connection, then `mark` for each part, to mark the rows to change. `subjects`: how
@@ -18,8 +18,8 @@ export type RowChange = {
   mark: (connection: DuckDBConnection, path: string) => Promise<void>;
 };
 
-/** A part that was encoded again, and how many rows were removed from it: in all, and of each subject. */
-export type EncodedPart = { file: ManifestFile; removed: number; removedOf: number[] };
+/** A part that was encoded again, which of its rows were removed, by their places, and how many of each subject. */
+export type EncodedPart = { file: ManifestFile; removed: readonly number[]; removedOf: readonly number[] };
 
 /** A part that had the same bytes, encoded again without the same rows. `copyTo` copies what it has become. */
 export type Twin = EncodedPart & { copyTo: (path: string) => void };
@@ -41,14 +41,15 @@ export async function encodePart(
   if ((await sha256File(part.path)) !== part.file.sha256)
     throw damagedPart(part, 'is damaged (its SHA-256 is not that of its manifest)');
   await checkPartRows(connection, [part]);
-  await mark(connection, part.path);
-  const { gone, trimmed } = await countMarks(connection);
-  const removedOf = await countGoneOf(connection, subjects);
-  if (twin && String(twin.removedOf) === String(removedOf)) {
+  if (twin && twin.file.rows + twin.removed.length === part.file.rows) {
     twin.copyTo(to.path);
     const copy = { ...twin.file, name: to.name, ...(await measureFile(to.path)) };
-    if (copy.sha256 === twin.file.sha256) return { file: copy, removed: gone, removedOf };
+    if (copy.sha256 === twin.file.sha256) return { ...twin, file: copy };
   }
+  await mark(connection, part.path);
+  const { trimmed } = await countMarks(connection);
+  const removed = await goneRows(connection);
+  const removedOf = await countGoneOf(connection, subjects);
   const trimmedName = trimmedColumn(part.dataset);
   const key = publishedShapes[part.dataset].key.name;
   const nameOf = ({ name }: { name: string }): string =>
@@ -63,11 +64,11 @@ export async function encodePart(
   const { print: after, rows } = await printRows(connection, parquetRows([to.path]), compared);
   await mark(connection, to.path);
   const found = await countMarks(connection);
-  if (rows !== part.file.rows - gone || before !== after)
+  if (rows !== part.file.rows - removed.length || before !== after)
     throw refused(part, 'would not hold exactly the rows that should stay');
   if (found.gone + found.trimmed > 0) throw refused(part, 'would still hold rows that should be removed');
   const file: ManifestFile = { name: to.name, rows, ...(await measureFile(to.path)) };
-  return { file, removed: gone, removedOf };
+  return { file, removed, removedOf };
 }
 
 function trimSql(column: string): string {

@@ -122,6 +122,12 @@ export async function countMarks(connection: DuckDBConnection): Promise<{ gone: 
   return { gone: Number(gone), trimmed: Number(trimmed) };
 }
 
+/** The rows of one part that are marked as `gone`, by their places in it. */
+export async function goneRows(connection: DuckDBConnection): Promise<number[]> {
+  const rows = await connection.runAndReadAll(`SELECT DISTINCT row FROM gone`);
+  return rows.getRows().map(([row]) => Number(row));
+}
+
 /** How many of the rows marked as `gone` are each subject's own: a row of two counts for both. */
 export async function countGoneOf(connection: DuckDBConnection, subjects: number): Promise<number[]> {
   const counts = await connection.runAndReadAll(`SELECT owner, count(*) FROM gone GROUP BY owner`);

@@ -49,8 +49,8 @@ export async function columnBytesIn({ connection }: ParquetReader, path: string)
 }
 
 /**
- * Every row of a Parquet file, or those that a filter leaves, in batches, in constant memory. Other files can be read meanwhile. Throws
- * `storage` when it cannot be read.
+ * Every row of a Parquet file, or those that a filter leaves, in batches, the first without any, in constant memory. Other files can be
+ * read meanwhile. Throws `storage` when it cannot be read.
  */
 export async function* readParquetRows(
   reader: ParquetReader,
@@ -64,6 +64,7 @@ export async function* readParquetRows(
       `SELECT * FROM ${rows} ${filter ? await whereOf(connection, rows, filter) : ''}`,
     );
     const columns = result.columnNames();
+    yield { columns, rows: [] };
     for await (const rows of result.yieldRowsJs()) yield { columns, rows };
   } catch (error) {
     throw storageError('read a Parquet file', error);
@@ -84,6 +85,9 @@ async function whereOf(connection: DuckDBConnection, rows: string, { texts, text
     Array.from(texts, (text) => [text]),
   );
   await connection.run(`INSERT INTO sought SELECT lower(text) FROM sought`);
-  return `WHERE file_row_number IN (SELECT row FROM (SELECT file_row_number AS row, unnest(${list}) AS text FROM ${rows})
-    SEMI JOIN sought USING (text))`;
+  await connection.run(`CREATE TEMP TABLE found AS
+    SELECT row FROM (SELECT file_row_number AS row, unnest(${list}) AS text FROM ${rows}) SEMI JOIN sought USING (text)`);
+  const counted = await connection.runAndReadAll(`SELECT count(*) FROM found`);
+  // In one query, every column would be read, also where no row is left.
+  return counted.getRows()[0]?.[0] === 0n ? 'LIMIT 0' : 'WHERE file_row_number IN (SELECT row FROM found)';
 }

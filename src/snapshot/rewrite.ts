@@ -28,7 +28,7 @@ type RewrittenPart = {
   rowsBefore: number;
   rowsRemoved: number;
   /** Of these, the rows of each identity: a row of two counts for both. */
-  rowsRemovedOf: number[];
+  rowsRemovedOf: readonly number[];
 };
 
 /** Parts that were rewritten without the same identities, by the SHA-256 that they had: generations have many with the same bytes. */
@@ -163,23 +163,13 @@ async function rewriteParts(
         const part = { dataset, snapshotId, file, path: published.localPath(snapshot, file.name) };
         const newName = partName((number += 1));
         const to = { name: newName, path: join(draft, newName) };
-        const markAndNote = async (on: DuckDBConnection, path: string): Promise<void> => {
-          await mark(on, path);
-          if (path === part.path) await noteRemovedRows(on, to.path);
-        };
-        const encoded = await encodePart(
-          connection,
-          part,
-          columns,
-          to,
-          { subjects, mark: markAndNote },
-          twins.get(file.sha256),
-        );
+        const encoded = await encodePart(connection, part, columns, to, { subjects, mark }, twins.get(file.sha256));
+        await noteRemovedRows(connection, to.path, encoded.removed);
         replacements.set(file.name, encoded.file);
         encodedHere.set(file.sha256, { ...encoded, copyTo: (path) => published.copyFile(snapshot, newName, path) });
         const { name, rows: rowsBefore } = file;
-        const { removed: rowsRemoved, removedOf: rowsRemovedOf } = encoded;
-        parts.push({ snapshotId, name, newName, rowsBefore, rowsRemoved, rowsRemovedOf });
+        const { removed, removedOf: rowsRemovedOf } = encoded;
+        parts.push({ snapshotId, name, newName, rowsBefore, rowsRemoved: removed.length, rowsRemovedOf });
       }
       const table = await rewrittenTable(connection, published, dataset, after(), draft, replacements);
       return { parts, table };

@@ -25,9 +25,13 @@ export async function prepareRemovedRows(connection: DuckDBConnection): Promise<
   await connection.run(`CREATE TEMP TABLE IF NOT EXISTS removed_rows (local VARCHAR, row BIGINT)`);
 }
 
-/** Notes the rows of a part that are marked as `gone`. `local`: where the part without them is. */
-export async function noteRemovedRows(connection: DuckDBConnection, local: string): Promise<void> {
-  await connection.run(`INSERT INTO removed_rows SELECT DISTINCT ${sqlText(local)}, row FROM gone`);
+/** Notes the rows that were removed from a part, by their places. `local`: where the part without them is. */
+export async function noteRemovedRows(
+  connection: DuckDBConnection,
+  local: string,
+  rows: readonly number[],
+): Promise<void> {
+  await connection.run(`INSERT INTO removed_rows SELECT ${sqlText(local)}, unnest([${rows.join(', ')}]::BIGINT[])`);
 }
 
 /**
