@@ -5,6 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
 import {
   forgetDestination,
+  type KnownDestination,
   listDestinations,
   noteBehind,
   noteDestination,
@@ -15,7 +16,7 @@ import {
 import { transact } from '../mirror/transact.ts';
 import { addTargetToFenced } from '../mirror/erasure-requests.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
-import { openBucket, type Destination, type ObjectFacts } from './bucket.ts';
+import { openBucket, type Bucket, type Destination, type ObjectFacts } from './bucket.ts';
 import { compareWithFolder, followFolder, type FollowResult, type Seen } from './follow.ts';
 import { isOurs } from './follow-plan.ts';
 import { publisherIn, publisherOf } from './publisher.ts';
@@ -61,15 +62,24 @@ async function keepBucket(context: BucketContext, asksAnew: boolean): Promise<Bu
   const { db, published, settings, clock, signal, ledger } = context;
   const destination = destinationOf(settings.export);
   if (destination === null) return null;
-  const { location, ...reachedBy } = destination;
+  const { location, ...reach } = destination;
   const at = isoTime(clock.now());
+  const asNow = { location, reachedBy: JSON.stringify(reach), equalAt: null };
+  const before = listDestinations(db).find((one) => one.location === location) ?? asNow;
   transact(db, () => {
-    noteDestination(db, { location, reachedBy: JSON.stringify(reachedBy) }, at);
+    noteDestination(db, before, at);
     addTargetToFenced(db, 'bucket', at);
   });
   const publisher = publisherOf(settings.dataDir, ledger());
   return reported(context, location, async () => {
     using bucket = await openBucket(destination, { clock, retry: settings.retry, signal });
+    // The same name can be another bucket, of another store. With this program's files in it, it is the same by another address.
+    if (before.reachedBy !== asNow.reachedBy && !(await holdsOurs(bucket)))
+      await mustHoldNone(context, before).catch((error: AppError) => {
+        // An address that was misspelled has never been reached.
+        if (before.equalAt !== null || error.finding === 'bucket_left') throw error;
+      });
+    noteDestination(db, asNow, at);
     const known = asksAnew ? [] : readObjects(db, location);
     const seen: Seen = new Map([...known].map(([object, facts]) => [object, JSON.parse(facts) as ObjectFacts]));
     const followed = await followFolder({ published, bucket, publisher, signal, seen });
@@ -84,25 +94,36 @@ async function keepBucket(context: BucketContext, asksAnew: boolean): Promise<Bu
  * Returns a report of the first of the others; null where there is none.
  */
 async function leaveOldBuckets(context: BucketContext): Promise<BucketReport | null> {
-  const { db, settings, clock, signal } = context;
-  for (const { location, reachedBy } of listDestinations(db)) {
+  const { db, settings } = context;
+  for (const known of listDestinations(db)) {
+    const { location } = known;
     if (location === settings.export.destination) continue;
     const report = await reported(context, location, async () => {
-      const reach = JSON.parse(reachedBy) as Settings['export']['s3'];
-      using bucket = await openBucket({ location, ...reach }, { clock, retry: settings.retry, signal });
-      const standing = [...(await bucket.listVersions()), ...(await bucket.listUploads())];
-      if (standing.some(({ path }) => isOurs(path)))
-        throw new AppError(`${location} still holds published files, and export.destination no longer names it`, {
-          code: 'refused',
-          hint: 'set export.destination to it again; or delete what is below it, versions and uploads included',
-          finding: 'bucket_left',
-        });
+      await mustHoldNone(context, known);
       return null;
     });
     if (report.error) return report;
     forgetDestination(db, location);
   }
   return null;
+}
+
+/** Throws where a place that was followed once still holds published files, or cannot be looked at. */
+async function mustHoldNone({ settings, clock, signal }: BucketContext, known: KnownDestination): Promise<void> {
+  const reach = JSON.parse(known.reachedBy) as Settings['export']['s3'];
+  using bucket = await openBucket({ location: known.location, ...reach }, { clock, retry: settings.retry, signal });
+  if (!(await holdsOurs(bucket))) return;
+  const place = `${known.location}${reach.endpoint === null ? '' : ` at ${reach.endpoint}`}`;
+  throw new AppError(`${place} still holds published files, and export.destination no longer names it`, {
+    code: 'refused',
+    hint: 'set export.destination and export.s3 to it again; or delete what is below it, versions and uploads included',
+    finding: 'bucket_left',
+  });
+}
+
+async function holdsOurs(bucket: Bucket): Promise<boolean> {
+  const standing = [...(await bucket.listVersions()), ...(await bucket.listUploads())];
+  return standing.some(({ path }) => isOurs(path));
 }
 
 async function reported(

@@ -13,10 +13,16 @@ const bytesMax = 256_000_000;
 /** Rows that are sent together, which are one part of a table until ClickHouse merges it. */
 const partBytes = 1 << 24;
 /**
- * Without them, an error can follow a good status, numbers are read with the last digit wrong, and a column is taken for what is
- * selected under its name.
+ * Without them, an error can follow a good status, numbers are read with the last digit wrong, a column is taken for what is
+ * selected under its name, and texts are read as a user's profile says.
  */
-const settings = ['wait_end_of_query', 'precise_float_parsing', 'prefer_column_name_to_alias'];
+const settings = {
+  wait_end_of_query: '1',
+  precise_float_parsing: '1',
+  prefer_column_name_to_alias: '1',
+  input_format_tsv_empty_as_default: '0',
+  format_tsv_null_representation: String.raw`\N`,
+};
 /** Of the tables beside those that are loaded, while a load goes on. A kill leaves them: the next load drops them. */
 const draftPattern = /^[a-z_]+__load_[0-9a-f]{12}(?:_[a-z]+)?$/;
 
@@ -134,7 +140,7 @@ async function query(session: Session, sql: string): Promise<string[][]> {
 /** Sends a statement, with its data where it has some, and waits for its end. */
 async function send({ address, headers, signal }: Session, sql: string, data?: Buffer): Promise<string> {
   const url = new URL(address);
-  for (const setting of settings) url.searchParams.set(setting, '1');
+  for (const [setting, value] of Object.entries(settings)) url.searchParams.set(setting, value);
   if (data !== undefined) url.searchParams.set('query', sql);
   const body = data ?? sql;
   const answer = await post(url.href, { body, type: 'text/plain', headers, timeoutMs, bytesMax }, signal).catch(

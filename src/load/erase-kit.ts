@@ -36,7 +36,8 @@ const temporary = (name: string, columns: string): string => `CREATE TEMP TABLE 
 const words: Readonly<Record<Engine, Words>> = {
   postgres: {
     hash: (text) => `encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`,
-    begin: ['\\set ON_ERROR_STOP on', 'BEGIN;'],
+    // Where a policy hides rows, a statement fails: what is hidden would count as gone.
+    begin: ['\\set ON_ERROR_STOP on', 'BEGIN;', 'SET LOCAL row_security = off;'],
     helper: temporary,
     readKey: (keys, file) => `\\copy ${keys} FROM ${sqlText(file)}`,
     remove: removeRows,

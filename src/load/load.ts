@@ -2,7 +2,7 @@ import type { PublishedDataset } from '../contract/datasets.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import type { WarehousePlace } from './address.ts';
 import { withWarehouse } from './open-warehouse.ts';
-import { loadedComment, planLoad } from './plan.ts';
+import { loadedComment, planLoad, type LoadPlan } from './plan.ts';
 import { lookAt, type Look, type LookedTable } from './look.ts';
 import { publishedTables } from './published.ts';
 
@@ -45,7 +45,13 @@ export async function loadWarehouse(
         signal.throwIfAborted();
         const { dataset, links, newest, verdict } = table;
         const present = there.get(dataset);
-        const plan = planLoad(table, present, project);
+        const planned = planLoad(table, present, project, warehouse.dialect.types);
+        // A copy of a table's definition has its comment, too.
+        const isEmptied =
+          planned.is !== 'full' &&
+          links.some(({ rows }) => rows > 0) &&
+          (await warehouse.query(`SELECT 1 FROM ${warehouse.nameOf(dataset)} LIMIT 1`)).length === 0;
+        const plan: LoadPlan = isEmptied ? { is: 'full' } : planned;
         if (plan.is !== 'unchanged')
           await warehouse.apply({ table, plan, comment: loadedComment(table, project), present });
         done.push({

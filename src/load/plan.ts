@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError, usageError } from '../core/errors.ts';
 import { readJson } from '../core/exact-json.ts';
-import type { LoadedColumn } from './dialect.ts';
+import type { Dialect, LoadedColumn } from './dialect.ts';
 import type { PublishedTable } from './published.ts';
 
 /** What was loaded into a table: the newest snapshot, with the digest of the manifests up to it, and the deletions that were applied. */
@@ -36,7 +36,12 @@ export function loadedComment({ newest, gone }: PublishedTable, project: string 
  * `usage` for a table that another program or another project has made, and `storage` where what is published is older than what
  * was loaded: it could bring people back who were erased since.
  */
-export function planLoad(table: PublishedTable, present: WarehouseTable | undefined, project: string | null): LoadPlan {
+export function planLoad(
+  table: PublishedTable,
+  present: WarehouseTable | undefined,
+  project: string | null,
+  types: Dialect['types'],
+): LoadPlan {
   if (present === undefined) return { is: 'full' };
   const { dataset, links, gone } = table;
   const state = stateOf(present.comment);
@@ -47,7 +52,7 @@ export function planLoad(table: PublishedTable, present: WarehouseTable | undefi
     );
   refuseOlder(table, state);
   const after = links.findIndex(({ digest }) => digest === state.digest);
-  if (after === -1 || !hasColumns(present, table.columns)) return { is: 'full' };
+  if (after === -1 || !hasColumns(present, table.columns, types)) return { is: 'full' };
   const isNew = after === links.length - 1 && state.deletions === (gone?.digest ?? null);
   return isNew ? { is: 'unchanged' } : { is: 'delta', after };
 }
@@ -73,7 +78,12 @@ function stateOf(comment: string | null): LoadedState | null {
   return LoadedState.safeParse(readJson(comment.slice(mark.length))).data ?? null;
 }
 
-/** Whether a table has these columns and no others, by name: their types cannot change under one digest. */
-export function hasColumns({ columns }: WarehouseTable, wanted: readonly LoadedColumn[]): boolean {
-  return columns.size === wanted.length && wanted.every(({ name }) => columns.has(name));
+/** Whether a table has these columns and no others, by name and type. ClickHouse has keys that cannot be null. */
+export function hasColumns(
+  { columns }: WarehouseTable,
+  wanted: readonly LoadedColumn[],
+  types: Dialect['types'],
+): boolean {
+  const isOf = (type: string, column?: string): boolean => column === type || `Nullable(${column})` === type;
+  return columns.size === wanted.length && wanted.every(({ name, type }) => isOf(types[type], columns.get(name)));
 }

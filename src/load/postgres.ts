@@ -48,6 +48,8 @@ export async function openPostgres(
   };
   try {
     await explained(signal, () => client.connect());
+    // Where a policy hides rows, a statement fails. With every name in quotes, no type would be known.
+    await run(session, `SET row_security = off; SET quote_all_identifiers = off`);
     const [[encoding = ''] = []] = await query(session, `SELECT current_setting('server_encoding')`);
     if (encoding !== 'UTF8')
       throw usageError(
@@ -81,7 +83,8 @@ function nameIn(schema: string, table: string): string {
 
 async function inTransaction(session: Session, work: () => Promise<void>): Promise<void> {
   const { schema } = session;
-  await run(session, 'BEGIN');
+  // What an earlier load has left has to be seen once its lock is had.
+  await run(session, 'BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
     await run(
       session,

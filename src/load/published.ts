@@ -9,7 +9,7 @@ import type { PublishedFiles } from '../snapshot/published-files.ts';
 import type { LoadedColumn } from './dialect.ts';
 
 /** A snapshot, with the digest of all manifests from the full snapshot to its own. */
-type Link = { snapshotId: string; digest: string; seq: number; epoch: number; paths: readonly string[] };
+type Link = { snapshotId: string; digest: string; seq: number; epoch: number; rows: number; paths: readonly string[] };
 
 /** What is published of a dataset now. */
 export type PublishedTable = {
@@ -46,7 +46,8 @@ export function publishedTables(published: PublishedFiles): PublishedTable[] {
     const links = own.map(({ snapshotId, files }, index): Link => {
       digest = sha256(`${digest}${digestOf(dataset, snapshotId)}`);
       epoch = Math.max(epoch, manifests[index]?.erasure_epoch ?? 0);
-      return { snapshotId, digest, seq: manifests[index]?.seq ?? 0, epoch, paths: files.map(({ path }) => path) };
+      const { seq = 0, rows = 0 } = manifests[index] ?? {};
+      return { snapshotId, digest, seq, epoch, rows, paths: files.map(({ path }) => path) };
     });
     const [newest, manifest] = [links.at(-1), manifests.at(-1)];
     if (newest === undefined || manifest === undefined) return [];

@@ -51,7 +51,8 @@ export async function verifyWarehouse(
       const bare = { dataset, isCurrent: present !== undefined && isLoadedFrom(table, present), differences: [] };
       const rows = { published: 0, held: 0 };
       if (present === undefined) checks.push({ ...bare, state: 'not_loaded', rows });
-      else if (!hasColumns(present, columns)) checks.push({ ...bare, state: 'other_columns', rows });
+      else if (!hasColumns(present, columns, warehouse.dialect.types))
+        checks.push({ ...bare, state: 'other_columns', rows });
       else checks.push({ ...bare, ...(await compare(table, warehouse, reader)) });
     }
     return checks;

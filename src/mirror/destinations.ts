@@ -1,11 +1,11 @@
 import type { Database } from 'better-sqlite3';
 
-/** A place where published files were put. `reachedBy`: how it is reached, as JSON. */
-export type KnownDestination = { location: string; reachedBy: string };
+/** A place where published files were put. `reachedBy`: how it is reached, as JSON. `equalAt`: as `DestinationStanding` has it. */
+export type KnownDestination = { location: string; reachedBy: string; equalAt: string | null };
 
 /** The places that may hold published files, beside the folder. */
 export function listDestinations(db: Database): KnownDestination[] {
-  const sql = /*sql*/ `SELECT location, reached_by AS reachedBy FROM destinations ORDER BY location`;
+  const sql = /*sql*/ `SELECT location, reached_by AS reachedBy, equal_at AS equalAt FROM destinations ORDER BY location`;
   return db.prepare<[], KnownDestination>(sql).all();
 }
 
@@ -29,7 +29,11 @@ export function readStandings(db: Database): DestinationStanding[] {
 }
 
 /** Notes that published files are about to be put to a place: until they are seen there, it is behind. */
-export function noteDestination(db: Database, { location, reachedBy }: KnownDestination, at: string): void {
+export function noteDestination(
+  db: Database,
+  { location, reachedBy }: Pick<KnownDestination, 'location' | 'reachedBy'>,
+  at: string,
+): void {
   db.prepare(/*sql*/ `INSERT INTO destinations (location, reached_by, followed_at, behind_since)
     VALUES (@location, @reachedBy, @at, @at)
     ON CONFLICT (location) DO UPDATE SET reached_by = excluded.reached_by,

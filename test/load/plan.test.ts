@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest';
-import { isLoadedFrom, loadedComment, planLoad, type WarehouseTable } from '../../src/load/plan.ts';
+import { dialects } from '../../src/load/dialect.ts';
+import {
+  isLoadedFrom,
+  loadedComment,
+  planLoad as plan,
+  type LoadPlan,
+  type WarehouseTable,
+} from '../../src/load/plan.ts';
 import type { PublishedTable } from '../../src/load/published.ts';
 
 const link = (number: number, digest = `d${number}`, epoch = 1): PublishedTable['newest'] => ({
@@ -7,8 +14,18 @@ const link = (number: number, digest = `d${number}`, epoch = 1): PublishedTable[
   digest,
   seq: number * 10,
   epoch,
+  rows: 1,
   paths: [`p${number}`],
 });
+
+function planLoad(
+  table: PublishedTable,
+  present: WarehouseTable | undefined,
+  project: string | null,
+  { types } = dialects.postgres,
+): LoadPlan {
+  return plan(table, present, project, types);
+}
 
 function tableOf(links: readonly PublishedTable['newest'][], deletions: string | null = null): PublishedTable {
   const [first = link(1)] = links;
@@ -42,7 +59,10 @@ it('another full snapshot, files that were written anew, and other columns are l
   const base = tableOf([link(1)]);
   expect(planLoad(tableOf([link(2)]), loaded(base), 'p')).toEqual({ is: 'full' });
   expect(planLoad(tableOf([link(1, 'rewritten', 2)]), loaded(base), 'p')).toEqual({ is: 'full' });
+  const withType = (type: string): WarehouseTable => ({ ...loaded(base), columns: new Map([['person_uuid', type]]) });
   expect(planLoad(base, { ...loaded(base), columns: new Map() }, 'p')).toEqual({ is: 'full' });
+  expect(planLoad(base, withType('uuid'), 'p')).toEqual({ is: 'full' });
+  expect(planLoad(base, withType('String'), 'p', dialects.clickhouse)).toEqual({ is: 'unchanged' });
 });
 
 it('what is older than the table, by number or by epoch, is refused, also where it is only compared', () => {
