@@ -1,15 +1,22 @@
+import { isoTime } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
 import { isAgreed, presentOf } from '../core/present.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { expireDeletionFeed } from '../mirror/feeds.ts';
-import { destroyWords, findRequest, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import {
+  destroyWords,
+  findRequest,
+  listRequests,
+  type ErasureRequest,
+  updateRequest,
+} from '../mirror/erasure-requests.ts';
 import { hasBox } from '../mirror/request-box.ts';
 import { listOpenTargets, listTargets } from '../mirror/erasure-targets.ts';
 import { purgeOwed } from '../mirror/purge.ts';
 import { transact } from '../mirror/transact.ts';
 import { expireDeletions } from '../snapshot/rewrite.ts';
 import { feedEnd } from './plan.ts';
-import { issueCertificate } from './proof/certificate-file.ts';
+import { issueCertificate, listedUntil } from './proof/certificate-file.ts';
 import { isGivenUp, planLife } from './request/life-plan.ts';
 import { callAttention, settle } from './request/target-journal.ts';
 import { noteWait } from './request/waits.ts';
@@ -33,7 +40,7 @@ export type FinishResult = {
  * clock agrees with this machine's. Deletions that have been in the feeds long enough leave them.
  */
 export async function finishRequests(context: JobContext): Promise<FinishResult> {
-  const { db, published, clock, settings, signal } = context;
+  const { db, published, clock, signal } = context;
   const result: FinishResult = { certified: 0, sealed: 0, cancelled: 0, unreached: 0, feedExpired: 0 };
   const open = listRequests(db, 'open');
   const ends = await eachTogether(context, open, endLongLife);
@@ -64,7 +71,7 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
     // Not before: a run that is killed in between has told nobody.
     const isUnreached = ({ id }: ErasureRequest): boolean => {
       const ended = findRequest(db, id);
-      return ended !== undefined && isGivenUp(ended, () => listTargets(db, id), settings.erasure.maxRequestDays);
+      return ended !== undefined && isGivenUp(ended, () => listTargets(db, id));
     };
     result.unreached = sealing.filter((request) => unproved.has(request.id) || isUnreached(request)).length;
   }
@@ -73,12 +80,14 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   return result;
 }
 
-function certify(context: JobContext, { id, generation, verifiedAt, certifiedAt }: ErasureRequest): boolean {
-  const { db } = context;
+function certify(context: JobContext, request: ErasureRequest): boolean {
+  const { db, settings } = context;
+  const { id, generation, verifiedAt, certifiedAt, fencedAt } = request;
   if (verifiedAt === null || certifiedAt !== null) return false;
   if (listTargets(db, id).some(({ status }) => status !== 'done')) return false;
   const certificate = issueCertificate(context, { id, generation });
   record(context, { type: 'certified', request: id, generation, certificate });
+  if (fencedAt !== null) updateRequest(db, id, { listedUntil: listedUntil(settings.erasure, { at: fencedAt }) });
   return true;
 }
 
@@ -93,6 +102,7 @@ function endLongLife(context: JobContext, request: ErasureRequest): 'cancelled' 
   const { earliestMs: nowMs, aheadMs } = presentOf(context);
   if (!isAgreed(aheadMs)) return undefined;
   const step = planLife(request, targets, { nowMs, daysMax: settings.erasure.maxRequestDays });
+  if (step.do !== 'nothing') updateRequest(db, id, { lifeEndedAt: isoTime(nowMs) });
   switch (step.do) {
     case 'nothing':
       return undefined;

@@ -55,7 +55,7 @@ export function feedBegin({ db, settings }: Pick<JobContext, 'db' | 'settings'>)
 /**
  * Which deletions leave the feeds now. Those that a published delta may need stay: without them, readers would have rows again
  * that have left since its full snapshot. So do those that have been published everywhere for less than the time that they stay: exports
- * may have failed since, or a bucket been away. So do those from the first of an open request on. Where nothing is published, nobody
+ * may have failed since, or a bucket been away. So do those from the first of an open request on, or of one whose certificate says so. Where nothing is published, nobody
  * reads them.
  */
 export function feedEnd(context: Pick<JobContext, 'db' | 'settings' | 'published'>): FeedEnd {
@@ -69,7 +69,11 @@ function readThrough({ db, published }: Pick<JobContext, 'db' | 'published'>, be
     const current = published.readCurrent();
     const isPublished = publishedDatasets.some((dataset) => currentIds(current, dataset).length > 0);
     const read = isPublished ? publishedBefore(db, before) : Infinity;
-    return Math.min(read, beforeOpenRequests(db), ...fullsWithDeltas(published).map(({ seq }) => seq));
+    return Math.min(
+      read,
+      beforeOpenRequests(db, isoTime(agreedMs(db))),
+      ...fullsWithDeltas(published).map(({ seq }) => seq),
+    );
   } catch (error) {
     if (error instanceof AppError) return 0;
     throw error;

@@ -1,9 +1,10 @@
 import { explainStorageError } from '../core/storage-error.ts';
-import { snapshotOf } from '../snapshot/manifest.ts';
+import { currentIds, snapshotOf } from '../snapshot/manifest.ts';
 import { publishSnapshots } from '../snapshot/publish.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
+import { readIfSound } from '../snapshot/published-parts.ts';
 import type { ExportResult, StagedSnapshot } from './export-dataset.ts';
-import { removeExpired, withdrawSnapshots } from './retire-snapshots.ts';
+import { hidesAll, removeExpired, showsAll, withdrawSnapshots } from './retire-snapshots.ts';
 
 /** What was published of a dataset, and the ids of its snapshots that were removed. */
 export type PublishedExport = StagedSnapshot & { result: ExportResult; removed: string[] };
@@ -35,13 +36,19 @@ export async function publishTogether(
     );
   try {
     for await (const one of staging) staged.push(one);
+    const before = published.readCurrent();
     if (staged.length > 0 && !publishing(() => publishSnapshots(published, finished()))) {
       withdraw();
       return 'refused';
     }
     return staged.map((one) => {
-      const { dataset } = one.finished.manifest;
-      return Object.assign(one, { removed: removeExpired(published, dataset, { keep, hiding: null }) });
+      const { dataset, publication } = one.finished.manifest;
+      // Readers of what shows more can finish: it leaves once it is not the last that was published before this.
+      const isHidden = currentIds(before, dataset).every((snapshotId) =>
+        hidesAll(readIfSound(published, { dataset, snapshotId })?.publication ?? showsAll, publication),
+      );
+      const hiding = isHidden ? publication : null;
+      return Object.assign(one, { removed: removeExpired(published, dataset, { keep, hiding }) });
     });
   } catch (error) {
     try {

@@ -42,7 +42,7 @@ function planNow(published: PublishedFiles, dataset: string, { keep, hiding }: R
       id,
       hasManifest,
       kind: manifest?.kind ?? 'full',
-      isOutdated: hiding !== null && !hidesAll(manifest?.publication ?? { mask: [], promote: [] }, hiding),
+      isOutdated: hiding !== null && !hidesAll(manifest?.publication ?? showsAll, hiding),
     };
   });
   return planRetention(found, currentIds(published.readCurrent(), dataset), keep);
@@ -50,6 +50,9 @@ function planNow(published: PublishedFiles, dataset: string, { keep, hiding }: R
 
 /** What decided the values of a snapshot. */
 type Decided = Pick<Manifest['publication'], 'mask' | 'promote' | 'properties'>;
+
+/** What a snapshot without a manifest may show. */
+export const showsAll: Decided = { mask: [], promote: [] };
 
 /** Whether a snapshot hides all that another hides, and hashes under the same key. */
 export function hidesAll(found: Decided, wanted: Decided): boolean {

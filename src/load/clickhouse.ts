@@ -14,14 +14,13 @@ const bytesMax = 256_000_000;
 const partBytes = 1 << 24;
 /**
  * Without them, an error can follow a good status, numbers are read with the last digit wrong, a column is taken for what is
- * selected under its name, and texts are read as a user's profile says.
+ * selected under its name, and empty texts are read as nulls where a user's profile says so.
  */
 const settings = {
   wait_end_of_query: '1',
   precise_float_parsing: '1',
   prefer_column_name_to_alias: '1',
   input_format_tsv_empty_as_default: '0',
-  format_tsv_null_representation: String.raw`\N`,
 };
 /** Of the tables beside those that are loaded, while a load goes on. A kill leaves them: the next load drops them. */
 const draftPattern = /^[a-z_]+__load_[0-9a-f]{12}(?:_[a-z]+)?$/;

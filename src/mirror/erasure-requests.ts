@@ -47,6 +47,10 @@ export type ErasureRequest = {
   recordings: number | null;
   /** Since when its life counts; null before a reconciliation in which the clocks agreed. */
   lifeFrom: string | null;
+  /** When its life was over before it had come to its end. */
+  lifeEndedAt: string | null;
+  /** Until when its certificate says that the feed of deletions names its rows. */
+  listedUntil: string | null;
   /** When the service listed the person again, after it had said that the person is gone. */
   listedAgainPass: number | null;
   /** Why the row that a deletion at the service had taken out, and that is listed again, stays out. */
@@ -64,7 +68,8 @@ const columns = /*sql*/ `id, generation, is_access AS isAccess, origin, basis, a
   state, reason, received_at AS receivedAt, due_at AS dueAt, scoped_at AS scopedAt, held_at AS heldAt,
   approved_at AS approvedAt, refused_at AS refusedAt, cancelled_at AS cancelledAt, fenced_at AS fencedAt, epoch,
   verified_at AS verifiedAt, events_expected_by AS eventsExpectedBy, certified_at AS certifiedAt, sealed_at AS sealedAt,
-  persons, distinct_ids AS distinctIds, recordings, life_from AS lifeFrom,
+  persons, distinct_ids AS distinctIds, recordings, life_from AS lifeFrom, life_ended_at AS lifeEndedAt,
+  listed_until AS listedUntil,
   listed_again_pass AS listedAgainPass, stays_out AS staysOut,
   waits_for AS waitsFor, waits_since AS waitsSince, searched_files AS searchedFiles, erased_by AS erasedBy`;
 

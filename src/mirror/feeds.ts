@@ -79,11 +79,12 @@ export function publishedBefore(db: Database, before: string): number {
   return db.prepare<[string], number | null>(sql).pluck().get(before) ?? 0;
 }
 
-/** Up to which number no deletion is of a request for erasure that is open. */
-export function beforeOpenRequests(db: Database): number {
-  const sql = /*sql*/ `SELECT min(seq) FROM deletions WHERE request_id IN (SELECT value FROM json_each(?))`;
+/** Up to which number no deletion is of a request for erasure that is open, or whose certificate says that it is listed after `at`. */
+export function beforeOpenRequests(db: Database, at: string): number {
+  const sql = /*sql*/ `SELECT min(seq) FROM deletions WHERE request_id IN (SELECT value FROM json_each(?)
+    UNION ALL SELECT id FROM erasure_requests WHERE listed_until > ?)`;
   const open = listRequests(db, 'open').map(({ id }) => id);
-  const first = db.prepare<[string], number | null>(sql).pluck().get(JSON.stringify(open));
+  const first = db.prepare<[string, string], number | null>(sql).pluck().get(JSON.stringify(open), at);
   return (first ?? Infinity) - 1;
 }
 

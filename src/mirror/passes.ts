@@ -216,12 +216,21 @@ export function noteUntold(db: Database, passId: number, untold: readonly Untold
   db.prepare(/*sql*/ `UPDATE passes SET untold = ? WHERE id = ?`).run(JSON.stringify(untold), passId);
 }
 
-/** The configured playlists whose entries the mirror does not hold as the service has them: its last judged pass was not told. */
+/**
+ * The playlists whose entries the mirror does not hold as the service has them: configured ones that the last judged pass was not
+ * told, and others of which it knows more entries than it was told (`untoldBefore`).
+ */
 export function untoldPlaylists(db: Database, shortIds: readonly string[]): string[] {
-  if (shortIds.length === 0) return [];
   const pass = lastJudgedPass(db, 'playlists');
   const asked = pass ? PlaylistPlan.parse(JSON.parse(pass.plan)).shortIds : [];
-  return shortIds.filter((id) => !asked.includes(id) || pass?.untold.some(({ shortId }) => shortId === id));
+  const untold = shortIds.filter((id) => !asked.includes(id) || pass?.untold.some(({ shortId }) => shortId === id));
+  return [...untold, ...untoldBefore(db, shortIds).map(({ shortId }) => shortId)];
+}
+
+/** What the last judged pass knew of playlists, beside these, that had more entries than they showed when they were last asked for. */
+export function untoldBefore(db: Database, shortIds: readonly string[]): UntoldEntries[] {
+  const { untold = [] } = lastJudgedPass(db, 'playlists') ?? {};
+  return untold.filter(({ shortId, reason }) => reason === 'cut' && !shortIds.includes(shortId));
 }
 
 /** Ends a pass and returns it. Without a reason, it is complete. */

@@ -11,6 +11,7 @@ import {
   prepareSavePass,
   startPass,
   type Pass,
+  untoldBefore,
   type UntoldEntries,
 } from '../mirror/passes.ts';
 import { prepareWriteRows, replacePlaylistRecordings, type Member } from '../mirror/write-rows.ts';
@@ -71,7 +72,7 @@ export async function syncPlaylists(parts: SyncPlaylistsParts): Promise<SyncPlay
   const { isQuarantineFull } = transact(db, () => {
     const { outcome } = prepareWriteRows(db, 'playlists')({ rows, quarantined, at }, passId);
     prepareSavePass(db, passId)(evidence, outcome, null);
-    noteUntold(db, passId, untold);
+    noteUntold(db, passId, [...untold, ...untoldBefore(db, shortIds)]);
     return outcome;
   });
   if (failure) throw failure;

@@ -373,4 +373,31 @@ describe('an erasure with a bucket', () => {
     expect(listDestinations(world.db())).toEqual([]);
     expect(bucketOf(scene)).toMatchObject({ status: 'done', result: 'absent' });
   });
+
+  it('is not done while the bucket of this name at another address still holds files', async () => {
+    const scene = await openScene();
+    const { world, model } = scene;
+    const other = await freshModel();
+    other.now = () => world.clock.now();
+    const at = (endpoint: string) => () =>
+      world.look((context) => {
+        const { settings } = context;
+        const exporting = { ...settings.export, s3: { ...settings.export.s3, endpoint } };
+        return runReconcileJob({ ...context, settings: { ...settings, export: exporting } }, undefined);
+      });
+    const moved = at(other.endpoint);
+    expect((await moved()).bucket?.error).toMatchObject({ finding: 'bucket_left' });
+    expect(bucketOf(scene)).toMatchObject({ status: 'attention', reason: 'bucket_refuses' });
+    expect(other.versions.size).toBe(0);
+    // The same bucket by another name of its store holds the files: it is no other place.
+    const named = model.endpoint.replace('127.0.0.1', 'localhost');
+    expect((await at(named)()).bucket?.error).toBeNull();
+    expect((await moved()).bucket?.error).toMatchObject({ finding: 'bucket_left' });
+    model.versions.clear();
+    expect((await moved()).outcome).toBe('done');
+    expectEqual(other, world.dataDir);
+    expect(listDestinations(world.db())).toMatchObject([
+      { reachedBy: expect.stringContaining(other.endpoint) as string },
+    ]);
+  });
 });

@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { nobody } from '../../src/contract/identity.ts';
-import { compactChanges, hasChange, newestChange, newestNumber } from '../../src/mirror/feeds.ts';
+import { beforeOpenRequests, compactChanges, hasChange, newestChange, newestNumber } from '../../src/mirror/feeds.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { expireDeletionFeed } from '../../src/mirror/feeds.ts';
+import { insertRequest } from '../../src/mirror/erasure-requests.ts';
 import { prepareEraseRows, prepareRemoveRow, type DeletionReason } from '../../src/mirror/remove-rows.ts';
 import { openTestMirror } from './open-test-mirror.ts';
 
@@ -85,6 +86,20 @@ test('an expired deletion takes what the feed tells of its row, unless the row i
   expect(expireDeletionFeed(db, { before: dayOf(9), through: Infinity })).toBe(2);
   expect(toldSince(db, 0)).toEqual(new Map([['persons back', 'upsert']]));
   expect(db.prepare(`SELECT count(*) FROM deletions`).pluck().get()).toBe(0);
+});
+
+test('deletions stay from the first of a request on that is open, or whose certificate says that they are listed', () => {
+  const { db } = openTestMirror();
+  const about = { isAccess: false, origin: 'manual', basis: 'objection', deleteEvents: true, dueAt: dayOf(9) } as const;
+  const more = { receivedAt: dayOf(1), generation: 1, authorisedBy: null, box: null } as const;
+  for (const id of ['open', 'listed']) insertRequest(db, { ...about, ...more, id });
+  db.exec(`UPDATE erasure_requests SET sealed_at = '${dayOf(2)}', state = 'sealed', listed_until = '${dayOf(8)}' WHERE id = 'listed';
+    INSERT INTO deletions (seq, dataset, key, reason, deleted_at, request_id) VALUES
+      (3, 'persons', 'a', 'erased', '${dayOf(1)}', 'listed'), (5, 'persons', 'b', 'erased', '${dayOf(1)}', 'open')`);
+  expect(beforeOpenRequests(db, dayOf(7))).toBe(2);
+  expect(beforeOpenRequests(db, dayOf(8))).toBe(4);
+  db.exec(`UPDATE erasure_requests SET state = 'sealed'`);
+  expect(beforeOpenRequests(db, dayOf(8))).toBe(Infinity);
 });
 
 test('a deletion that expires costs a look at its own key, however many have not expired', () => {

@@ -288,6 +288,15 @@ describe('a pass over the playlists', () => {
     expect(pass.untold).toEqual([{ shortId: first, reason: 'cut' }]);
     expect(stored.all()).toEqual(['e', 'f']);
     expect(untoldPlaylists(db, [first, 'never asked for'])).toEqual([first, 'never asked for']);
+    // What it hides stays hidden when it is configured no more, also after passes without it.
+    const others = sandbox.playlists.slice(1, 2);
+    expect(untoldPlaylists(db, [])).toEqual([first]);
+    await playlists(db, others);
+    expect(untoldPlaylists(db, [])).toEqual([first]);
+    expect(untoldPlaylists(db, others)).toEqual([...others, first]);
+    [members, hidden] = [['f'], 0];
+    await playlists(db, [first], through);
+    expect(untoldPlaylists(db, [])).toEqual([]);
   });
 
   it('reads the others where the service fails at one, and fails at the end', async () => {

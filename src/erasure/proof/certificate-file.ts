@@ -64,11 +64,16 @@ export function issueFacts(
     stated: {
       ...(audit.backupDays === null ? {} : { backups_until: daysAfter((verified ?? fence).at, audit.backupDays) }),
       controller: name === null ? null : { name, contact },
-      deletions_list_until: daysAfter(fence.at, erasure.feedRetentionDays),
+      deletions_list_until: listedUntil(erasure, fence),
       program: packageJson.version,
       service: url === null || project === null ? null : { url, project },
     },
   };
+}
+
+/** Until when a certificate says that the feed of deletions names the rows of a request (ISO 8601). */
+export function listedUntil({ feedRetentionDays }: IssuingSettings['erasure'], fence: { at: string }): string {
+  return daysAfter(fence.at, feedRetentionDays);
 }
 
 function daysAfter(at: string, days: number): string {

@@ -53,16 +53,12 @@ const lateResults: readonly (TargetResult | null)[] = ['not_queued', 'not_verifi
 
 /** Whether a request has ended by its age, with something that was not done, not proved here, or not answered by the service. */
 export function isGivenUp(
-  request: Pick<ErasureRequest, 'lifeFrom' | 'cancelledAt' | 'certifiedAt' | 'sealedAt'>,
+  { certifiedAt, lifeEndedAt }: Pick<ErasureRequest, 'certifiedAt' | 'lifeEndedAt'>,
   targets: () => readonly Pick<ErasureTarget, 'target' | 'result'>[],
-  daysMax: number,
 ): boolean {
-  const { cancelledAt, certifiedAt, sealedAt } = request;
-  const endedAt = cancelledAt ?? certifiedAt ?? sealedAt;
-  if (endedAt === null || Date.parse(endedAt) < lifeEndsAtMs(request, daysMax)) return false;
-  return (
-    certifiedAt === null || targets().some(({ target, result }) => isUpstream(target) && lateResults.includes(result))
-  );
+  const isLate = ({ target, result }: Pick<ErasureTarget, 'target' | 'result'>): boolean =>
+    isUpstream(target) && lateResults.includes(result);
+  return lifeEndedAt !== null && (certifiedAt === null || targets().some(isLate));
 }
 
 /** Where the service showed the person when it was last asked, or no deletion of the events, the result says so. */

@@ -43,7 +43,7 @@ export function reopenUnnamed(
   const about = { request: id, generation: nextGeneration(context, id).generation, reason };
   together(context, (own) => {
     record(own, { type: 'reopened', ...about, unnamed: true }, { type: 'attention', ...about, target });
-    updateRequest(own.db, id, { lifeFrom: null });
+    updateRequest(own.db, id, { lifeFrom: null, lifeEndedAt: null });
   });
 }
 
@@ -118,7 +118,10 @@ export function nameAgain(
     values: [...new Set([...box.values, ...values])],
     ...(left > 0 ? { leftOut: left } : {}),
   };
-  updateRequest(db, id, { box: closeBox({ db, settings }, id, whole), ...(known ? {} : { lifeFrom: null }) });
+  updateRequest(db, id, {
+    box: closeBox({ db, settings }, id, whole),
+    ...(known ? {} : { lifeFrom: null, lifeEndedAt: null }),
+  });
 }
 
 /**

@@ -348,7 +348,9 @@ INSERT INTO taken_entries VALUES (1, 0);
 -- erased the same person.
 -- stays_out: why a row that was taken for deleted at the service, and that the service lists again, stays out; null where it was
 -- not asked for yet.
--- life_from: when the life of the request began, at the first reconciliation in which both clocks agreed.
+-- life_from: when the life of the request began, at the first reconciliation in which both clocks agreed. life_ended_at: when it
+-- was over before the request had come to its end. listed_until: until when its certificate says that the feed of deletions names
+-- its rows.
 -- holders: who else had a distinct id of the person before the first deletion was sent, by uuid: encrypted as in a box, until
 -- an operator has decided.
 CREATE TABLE erasure_requests (
@@ -387,6 +389,8 @@ CREATE TABLE erasure_requests (
   erased_by TEXT,
   stays_out TEXT CHECK (stays_out IN ('not_found', 'not_answered', 'still_open')),
   life_from TEXT,
+  life_ended_at TEXT,
+  listed_until TEXT,
   holders BLOB
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX erasure_requests_by_state ON erasure_requests (state);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planLife } from '../../../src/erasure/request/life-plan.ts';
+import { isGivenUp, planLife } from '../../../src/erasure/request/life-plan.ts';
 import type { FixedTarget } from '../../../src/ledger/target.ts';
 
 const lifeFrom = '2026-01-01T00:00:00.000Z';
@@ -68,6 +68,18 @@ describe('a request whose time is over', () => {
       isProved: false,
     });
     expect(planLife(fenced, [here], limits)).toMatchObject({ unproved: [], isProved: false });
+  });
+
+  it('is given up where its life was over, and something was not done or not answered; else it is not', () => {
+    const done = [{ target: 'upstream.person', result: 'deleted' }] as const;
+    const late = [{ target: 'upstream.person', result: 'still_present' }] as const;
+    const given = (
+      certifiedAt: string | null,
+      lifeEndedAt: string | null,
+      targets: typeof done | typeof late,
+    ): boolean => isGivenUp({ certifiedAt, lifeEndedAt }, () => targets);
+    expect([given(at, at, late), given(null, at, done)]).toEqual([true, true]);
+    expect([given(at, at, done), given(at, null, late), given(null, null, late)]).toEqual([false, false, false]);
   });
 
   it('that is certified or sealed is done', () => {
