@@ -236,11 +236,11 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_153,
-  service: 1_918,
+  service: 1_928,
   ledger: 2_845,
-  mirror: 7_370,
-  publish: 7_742,
-  erasure: 10_472,
+  mirror: 7_391,
+  publish: 7_800,
+  erasure: 10_492,
   operate: 10_932,
   anchor: 315,
   cluster: 2_946,

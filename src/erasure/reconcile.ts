@@ -17,6 +17,7 @@ import { finishRequests, type FinishResult } from './finish.ts';
 import { leftForLater, planErasure } from './plan.ts';
 import { isUpstream } from '../ledger/target.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
+import { countTable } from '../mirror/read-rows.ts';
 import { findFormerUuids } from '../mirror/sightings.ts';
 import { openSubjects, type Subject } from './request/box.ts';
 import { reopenWider } from './request/reopen.ts';
@@ -172,7 +173,8 @@ export async function advanceUpstream(
     recordingCalls: { isMissing: false, isManyRefused: false },
     failed: [],
     wider: [],
-    control: controlOf(job),
+    // Lists of recordings end where the service's own time for them does.
+    control: controlOf({ ...job, areKnown: (dataset) => dataset === 'persons' && countTable(job.db, 'persons') > 0 }),
   };
   let ended: AppError | null = null;
   for (const advance of [advancePersons, advanceEvents, advancePlaylists, advanceRecordings])

@@ -110,7 +110,7 @@ function damaged(why: string): AppError {
 function readTrees(reading: Reading, roots: readonly number[]): void {
   for (let level = roots; level.length > 0;) {
     const below: number[] = [];
-    for (const page of new Uint32Array(level).sort()) {
+    for (const page of new Uint32Array(level).toSorted()) {
       const chains: Chain[] = [];
       readTreePage(reading, page, below, chains);
       for (const chain of chains) readChain(reading, chain);

@@ -156,23 +156,24 @@ export type MirroredProject = { origin: string; projectId: string };
 
 /**
  * Makes the mirror this project's, as long as it has never held a row; later only the same project is let in, at the
- * same origin or at one that its service has `movedFrom` there. Throws `usage` for any other project: its lists would
- * make every row of the mirror absent.
+ * same origin or at one that its service has `movedFrom` there. Throws as `refuseOtherProject`.
  */
 export function claimMirror(db: Database, project: MirroredProject, movedFrom: string | null): void {
   transact(db, () => {
-    const owner = db
-      .prepare<[], MirroredProject>(
-        /*sql*/ `SELECT origin, project_id AS projectId FROM mirrored_project WHERE EXISTS (SELECT 1 FROM changes)`,
-      )
-      .get();
-    if (owner === undefined)
-      db.prepare(/*sql*/ `INSERT OR REPLACE INTO mirrored_project (only_row, origin, project_id)
-        VALUES (1, @origin, @projectId)`).run(project);
-    else if (owner.projectId !== project.projectId || ![project.origin, movedFrom].includes(owner.origin))
-      throw usageError(
-        `the data folder mirrors project ${owner.projectId} of ${owner.origin}, not project ${project.projectId} of ${project.origin}`,
-        'give each project a dataDir (MIRROR_DATA_DIR) of its own; where the service has moved, set service.movedFrom to its old address',
-      );
+    if (refuseOtherProject(db, project, movedFrom)) return;
+    db.prepare(/*sql*/ `INSERT OR REPLACE INTO mirrored_project (only_row, origin, project_id)
+      VALUES (1, @origin, @projectId)`).run(project);
   });
+}
+
+/** Throws `usage` for another project than the mirror's: its lists would make every row of the mirror absent. Returns whether it has one. */
+export function refuseOtherProject(db: Database, project: MirroredProject, movedFrom: string | null): boolean {
+  const sql = /*sql*/ `SELECT origin, project_id AS projectId FROM mirrored_project WHERE EXISTS (SELECT 1 FROM changes)`;
+  const owner = db.prepare<[], MirroredProject>(sql).get();
+  if (owner && (owner.projectId !== project.projectId || ![project.origin, movedFrom].includes(owner.origin)))
+    throw usageError(
+      `the data folder mirrors project ${owner.projectId} of ${owner.origin}, not project ${project.projectId} of ${project.origin}`,
+      'give each project a dataDir (MIRROR_DATA_DIR) of its own; where the service has moved, set service.movedFrom to its old address',
+    );
+  return owner !== undefined;
 }

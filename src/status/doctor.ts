@@ -22,6 +22,7 @@ import { listRequests } from '../mirror/erasure-requests.ts';
 import { findFencedIdentifiers, readEpoch, refuseLostFenceKey } from '../mirror/fence.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { countTable } from '../mirror/read-rows.ts';
+import { refuseOtherProject } from '../mirror/runs.ts';
 import { checkStructure } from '../mirror/run-query.ts';
 import { keptLogText, readLogBytes } from '../mirror/log-size.ts';
 import { checkBuckets } from './bucket-check.ts';
@@ -56,7 +57,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
     configurationFound(settings),
     await attempt('data folder', () => folderUse(dataDir)),
     await attempt('disk', () => diskSpace(settings)),
-    await attempt('mirror', () => (hasMirror ? checkMirror(openReader(), signal) : missingMirror(ledger()))),
+    await attempt('mirror', () => (hasMirror ? checkMirror(openReader(), settings, signal) : missingMirror(ledger()))),
     ...(hasMirror ? [await attempt('log', () => checkLog(dataDir))] : []),
     await attempt('ledger', () => checkLedger(dataDir, parts.signers())),
     ...(settings.audit.anchors.length > 0 ? [await attempt('anchors', () => checkAnchors(settings))] : []),
@@ -99,8 +100,11 @@ function missingMirror(ledger: LedgerReader): Found {
   });
 }
 
-/** Reads the whole file and checks its structure. */
-async function checkMirror(db: Database, signal: AbortSignal): Promise<string> {
+/** Checks whose mirror it is; reads the whole file and checks its structure. */
+async function checkMirror(db: Database, { service }: Settings, signal: AbortSignal): Promise<string> {
+  const { baseUrl, projectId, movedFrom } = service;
+  if (baseUrl !== null && projectId !== null)
+    refuseOtherProject(db, { origin: new URL(baseUrl).origin, projectId }, movedFrom);
   if ((await checkStructure(db, signal)) !== 'ok')
     throw new AppError('mirror.db is damaged', {
       code: 'storage',

@@ -10,7 +10,11 @@ const missing = (isForeign = false) => new AppError('no row', { code: 'rejected'
 const uuidOf = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
 /** A service that lists persons 1 to 9, and answers by id as it is told; and what it was asked. */
-function serviceThat(byId: (id: number) => unknown, listed: readonly unknown[] = [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
+function serviceThat(
+  byId: (id: number) => unknown,
+  listed: readonly unknown[] = [1, 2, 3, 4, 5, 6, 7, 8, 9],
+  areKnown?: (dataset: PagedDataset) => boolean,
+) {
   const asked: unknown[] = [];
   const queries: unknown[] = [];
   const service: Service = {
@@ -28,7 +32,7 @@ function serviceThat(byId: (id: number) => unknown, listed: readonly unknown[] =
   };
   const { signal } = new AbortController();
   const { settings } = loadSettings({}, { set: [{ path: 'recordings.query', value: { date_from: '-30d' } }] });
-  const control = controlOf({ service, settings, signal }, () => 0);
+  const control = controlOf({ service, settings, signal, ...(areKnown && { areKnown }) }, () => 0);
   return { asked, queries, prove: (dataset: PagedDataset = 'persons') => control(dataset) };
 }
 
@@ -65,6 +69,15 @@ it.each([
 
 it('where the list shows nobody, there is nothing to hold a 404 against', async () => {
   await expect(serviceThat(() => missing(), []).prove()).resolves.toBeUndefined();
+  const service = serviceThat(
+    () => missing(),
+    [],
+    (dataset) => dataset === 'persons',
+  );
+  await expect(service.prove('recordings')).resolves.toBeUndefined();
+  await expect(service.prove()).rejects.toMatchObject({
+    message: expect.stringContaining('the mirror holds some') as string,
+  });
 });
 
 it('the list is asked for as a pass asks for it: without its query, a live service may show no row of the last days', async () => {

@@ -1,3 +1,4 @@
+import { claimMirror } from '../../src/mirror/runs.ts';
 import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -111,6 +112,16 @@ test('where all is well, every check says so', async () => {
     'playlists.update',
   ]);
   expect(calls[2]?.[1]).toMatchObject({ query: { limit: 1 }, extraQuery: { date_from: '-30d' } });
+});
+
+test('a mirror of another project than the configured one is a failure, with what the jobs say', async () => {
+  const { db, dataDir } = openTestMirror();
+  claimMirror(db, { origin: 'https://analytics.example.com', projectId: '8' }, null);
+  db.exec(`INSERT INTO changes (dataset, key, op, at) VALUES ('persons', 'a', 'upsert', 't')`);
+  expect((await examined(dataDir)).get('mirror')).toMatchObject({
+    state: 'failed',
+    detail: expect.stringContaining('mirrors project 8 of') as string,
+  });
 });
 
 test('a person whom the service lists again after the certificate is a warning until reconcile has opened the request', async () => {
