@@ -8,6 +8,7 @@ import { refuseLowDisk } from '../job/disk-floor.ts';
 import { refuseLostLedger } from '../job/lost-ledger.ts';
 import { alertTable } from '../config/alert-kinds.ts';
 import type { Settings } from '../config/settings.ts';
+import { mirroredProject } from '../client/configured-service.ts';
 import { learntText, pauseText, type BudgetStanding } from '../client/budget-standing.ts';
 import { findDifferencesIn } from '../erasure/bound/differences.ts';
 import { differenceError } from '../erasure/bound/compare.ts';
@@ -101,10 +102,10 @@ function missingMirror(ledger: LedgerReader): Found {
 }
 
 /** Checks whose mirror it is; reads the whole file and checks its structure. */
-async function checkMirror(db: Database, { service }: Settings, signal: AbortSignal): Promise<string> {
-  const { baseUrl, projectId, movedFrom } = service;
-  if (baseUrl !== null && projectId !== null)
-    refuseOtherProject(db, { origin: new URL(baseUrl).origin, projectId }, movedFrom);
+async function checkMirror(db: Database, settings: Settings, signal: AbortSignal): Promise<string> {
+  const { baseUrl, projectId, movedFrom } = settings.service;
+  // Whose it is does not depend on the key.
+  if (baseUrl !== null && projectId !== null) refuseOtherProject(db, mirroredProject(settings, ''), movedFrom);
   if ((await checkStructure(db, signal)) !== 'ok')
     throw new AppError('mirror.db is damaged', {
       code: 'storage',
