@@ -27,8 +27,8 @@ export function explainPostgres(error: unknown, { is, place }: { is: string; pla
     );
   if (state === '42501')
     return usageError(
-      `the user of ${is} may not make or change its tables${told}`,
-      'let it make a schema: GRANT CREATE ON DATABASE … TO …',
+      `the user of ${is} may not make, change or wholly read its tables${told}`,
+      'let it make a schema: GRANT CREATE ON DATABASE … TO …; where a policy hides rows from it: ALTER ROLE … BYPASSRLS',
     );
   if (state === '2BP01')
     return usageError(

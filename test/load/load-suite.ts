@@ -158,6 +158,16 @@ export function testLoad(open: () => TestWarehouse): void {
     expect(await differences(world.dataDir, warehouse)).toEqual([]);
   });
 
+  test('a table whose rows were all removed, as in a copy of its definition, is loaded whole', async () => {
+    const [dataDir, warehouse] = [temporaryFolder(), open()];
+    await publishRows(dataDir, 'persons', [personRow('a'), personRow('b')]);
+    await publishRows(dataDir, 'recordings', []);
+    await load(dataDir, warehouse);
+    await warehouse.remove('persons', `person_uuid <> ''`);
+    expect(await load(dataDir, warehouse)).toEqual(['persons: everything', 'recordings: nothing']);
+    expect(await differences(dataDir, warehouse)).toEqual([]);
+  });
+
   test('a row that somebody dropped, doubled or altered is named, a distinct id by its MD5', async () => {
     const [dataDir, warehouse] = [temporaryFolder(), open()];
     await publishRows(

@@ -1,12 +1,50 @@
+import { randomBytes } from 'node:crypto';
 import process from 'node:process';
-import { describe } from 'vitest';
-import { testLoad } from './load-suite.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { publishRows } from '../snapshot/publish-rows.ts';
+import { personRow } from '../snapshot/rows.ts';
+import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+import { differences, load, testLoad } from './load-suite.ts';
 import { clickHouseWarehouse, postgresWarehouse } from './warehouses.ts';
 
 // `.ci/loading` starts both.
 const { LOAD_POSTGRES = '', LOAD_CLICKHOUSE = '' } = process.env;
 describe('Postgres', () => {
   testLoad(() => postgresWarehouse(LOAD_POSTGRES));
+
+  test('a column to which somebody has given another type gets its own, and every row its value', async () => {
+    const [dataDir, warehouse] = [temporaryFolder(), postgresWarehouse(LOAD_POSTGRES)];
+    await publishRows(dataDir, 'persons', [personRow('a', { properties: '{"n":1}' })]);
+    await load(dataDir, warehouse);
+    await warehouse.read('ALTER TABLE $persons ALTER properties TYPE jsonb USING properties::jsonb');
+    expect(await load(dataDir, warehouse)).toEqual(['persons: everything']);
+    expect(await differences(dataDir, warehouse)).toEqual([]);
+    expect(await load(dataDir, warehouse)).toEqual(['persons: nothing']);
+  });
+
+  test('a row that a policy hides from the loader is an error: it is not gone', async () => {
+    const [dataDir, warehouse] = [temporaryFolder(), postgresWarehouse(LOAD_POSTGRES)];
+    const loader = `loader_${randomBytes(6).toString('hex')}`;
+    await publishRows(dataDir, 'persons', [personRow('a'), personRow('b')]);
+    await load(dataDir, warehouse);
+    const { schema, at } = warehouse.place;
+    const runAll = async (...statements: string[]): Promise<void> => {
+      for (const sql of statements) await warehouse.read(sql);
+    };
+    await runAll(
+      `CREATE ROLE ${loader} LOGIN`,
+      `ALTER SCHEMA ${schema} OWNER TO ${loader}`,
+      `ALTER TABLE $persons OWNER TO ${loader}`,
+      'ALTER TABLE $persons ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY',
+      "CREATE POLICY hides ON $persons USING (person_uuid <> 'b')",
+    );
+    onTestFinished(() => runAll(`DROP OWNED BY ${loader}`, `DROP ROLE ${loader}`));
+    const asLoader = { ...warehouse, place: { ...warehouse.place, at: at.replace('postgres@', `${loader}@`) } };
+    await publishRows(dataDir, 'persons', [personRow('a')]);
+    const refused = { code: 'usage', message: expect.stringContaining('42501') as string };
+    await expect(load(dataDir, asLoader)).rejects.toMatchObject(refused);
+    await expect(differences(dataDir, asLoader)).rejects.toMatchObject(refused);
+  });
 });
 describe('ClickHouse', () => {
   testLoad(() => clickHouseWarehouse(LOAD_CLICKHOUSE));
