@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
@@ -8,6 +9,8 @@ import {
   type KnownDestination,
   listDestinations,
   noteBehind,
+  hasAnswered,
+  noteAnswered,
   noteDestination,
   noteEqual,
   noteObjects,
@@ -16,7 +19,7 @@ import {
 import { transact } from '../mirror/transact.ts';
 import { addTargetToFenced } from '../mirror/erasure-requests.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
-import { openBucket, type Bucket, type Destination, type ObjectFacts } from './bucket.ts';
+import { openBucket, type Destination, type ObjectFacts } from './bucket.ts';
 import { compareWithFolder, followFolder, type FollowResult, type Seen } from './follow.ts';
 import { isOurs } from './follow-plan.ts';
 import { publisherIn, publisherOf } from './publisher.ts';
@@ -62,24 +65,19 @@ async function keepBucket(context: BucketContext, asksAnew: boolean): Promise<Bu
   const { db, published, settings, clock, signal, ledger } = context;
   const destination = destinationOf(settings.export);
   if (destination === null) return null;
-  const { location, ...reach } = destination;
+  const { location } = destination;
   const at = isoTime(clock.now());
-  const asNow = { location, reachedBy: JSON.stringify(reach), equalAt: null };
-  const before = listDestinations(db).find((one) => one.location === location) ?? asNow;
   transact(db, () => {
-    noteDestination(db, before, at);
+    noteDestination(db, { location, reachedBy: JSON.stringify(destination) }, formerName, at);
     addTargetToFenced(db, 'bucket', at);
   });
   const publisher = publisherOf(settings.dataDir, ledger());
   return reported(context, location, async () => {
     using bucket = await openBucket(destination, { clock, retry: settings.retry, signal });
-    // The same name can be another bucket, of another store. With this program's files in it, it is the same by another address.
-    if (before.reachedBy !== asNow.reachedBy && !(await holdsOurs(bucket)))
-      await mustHoldNone(context, before).catch((error: AppError) => {
-        // An address that was misspelled has never been reached.
-        if (before.equalAt !== null || error.finding === 'bucket_left') throw error;
-      });
-    noteDestination(db, asNow, at);
+    if (!hasAnswered(db, location)) {
+      await bucket.listUploads();
+      noteAnswered(db, location, at);
+    }
     const known = asksAnew ? [] : readObjects(db, location);
     const seen: Seen = new Map([...known].map(([object, facts]) => [object, JSON.parse(facts) as ObjectFacts]));
     const followed = await followFolder({ published, bucket, publisher, signal, seen });
@@ -108,22 +106,42 @@ async function leaveOldBuckets(context: BucketContext): Promise<BucketReport | n
   return null;
 }
 
-/** Throws where a place that was followed once still holds published files, or cannot be looked at. */
-async function mustHoldNone({ settings, clock, signal }: BucketContext, known: KnownDestination): Promise<void> {
-  const reach = JSON.parse(known.reachedBy) as Settings['export']['s3'];
-  using bucket = await openBucket({ location: known.location, ...reach }, { clock, retry: settings.retry, signal });
-  if (!(await holdsOurs(bucket))) return;
-  const place = `${known.location}${reach.endpoint === null ? '' : ` at ${reach.endpoint}`}`;
-  throw new AppError(`${place} still holds published files, and export.destination no longer names it`, {
-    code: 'refused',
-    hint: 'set export.destination and export.s3 to it again; or delete what is below it, versions and uploads included',
-    finding: 'bucket_left',
-  });
+/** What a place is called where its name leads to another one now. */
+function formerName(reachedBy: string): string {
+  const { location, endpoint } = JSON.parse(reachedBy) as Destination;
+  return `${location} at ${endpoint ?? 'the address of its own'}`;
 }
 
-async function holdsOurs(bucket: Bucket): Promise<boolean> {
-  const standing = [...(await bucket.listVersions()), ...(await bucket.listUploads())];
-  return standing.some(({ path }) => isOurs(path));
+/** Throws where a place that was followed once still holds published files, or cannot be looked at. */
+async function mustHoldNone(context: BucketContext, { location, reachedBy }: KnownDestination): Promise<void> {
+  const { settings, clock, signal } = context;
+  const tools = { clock, retry: settings.retry, signal };
+  const former = JSON.parse(reachedBy) as Destination;
+  try {
+    using bucket = await openBucket(former, tools);
+    const versions = await bucket.listVersions();
+    if (![...versions, ...(await bucket.listUploads())].some(({ path }) => isOurs(path))) return;
+    const now = destinationOf(settings.export);
+    // The same bucket by another address of its store shows the very same versions. A copy has other times.
+    if (now !== null && now.location === former.location) {
+      using same = await openBucket(now, tools);
+      if (isDeepStrictEqual(versions, await same.listVersions())) return;
+    }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { message, code, hint, retryable } = error;
+    throw new AppError(`${location} was followed before, and cannot be looked at: ${message}`, {
+      code,
+      hint,
+      retryable,
+      cause: error,
+    });
+  }
+  throw new AppError(`${location} still holds published files, and export.destination no longer names it`, {
+    code: 'refused',
+    hint: 'set export.destination to it again; or delete what is below it, versions and uploads included',
+    finding: 'bucket_left',
+  });
 }
 
 async function reported(

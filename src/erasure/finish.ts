@@ -40,7 +40,7 @@ export type FinishResult = {
  * clock agrees with this machine's. Deletions that have been in the feeds long enough leave them.
  */
 export async function finishRequests(context: JobContext): Promise<FinishResult> {
-  const { db, published, clock, signal } = context;
+  const { db, published, clock, settings, signal } = context;
   const result: FinishResult = { certified: 0, sealed: 0, cancelled: 0, unreached: 0, feedExpired: 0 };
   const open = listRequests(db, 'open');
   const ends = await eachTogether(context, open, endLongLife);
@@ -71,7 +71,7 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
     // Not before: a run that is killed in between has told nobody.
     const isUnreached = ({ id }: ErasureRequest): boolean => {
       const ended = findRequest(db, id);
-      return ended !== undefined && isGivenUp(ended, () => listTargets(db, id));
+      return ended !== undefined && isGivenUp(ended, () => listTargets(db, id), settings.erasure.maxRequestDays);
     };
     result.unreached = sealing.filter((request) => unproved.has(request.id) || isUnreached(request)).length;
   }

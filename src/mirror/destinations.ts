@@ -1,11 +1,11 @@
 import type { Database } from 'better-sqlite3';
 
-/** A place where published files were put. `reachedBy`: how it is reached, as JSON. `equalAt`: as `DestinationStanding` has it. */
-export type KnownDestination = { location: string; reachedBy: string; equalAt: string | null };
+/** A place where published files were put, by its name. `reachedBy`: how it is reached, as JSON. */
+export type KnownDestination = { location: string; reachedBy: string };
 
 /** The places that may hold published files, beside the folder. */
 export function listDestinations(db: Database): KnownDestination[] {
-  const sql = /*sql*/ `SELECT location, reached_by AS reachedBy, equal_at AS equalAt FROM destinations ORDER BY location`;
+  const sql = /*sql*/ `SELECT location, reached_by AS reachedBy FROM destinations ORDER BY location`;
   return db.prepare<[], KnownDestination>(sql).all();
 }
 
@@ -28,16 +28,41 @@ export function readStandings(db: Database): DestinationStanding[] {
   return db.prepare<[], DestinationStanding>(sql).all();
 }
 
-/** Notes that published files are about to be put to a place: until they are seen there, it is behind. */
+/**
+ * Notes that published files are about to be put to a place: until they are seen there, it is behind. A place of this name that was
+ * reached in another way is from then on known by its `formerName`; one that never answered is forgotten.
+ */
 export function noteDestination(
   db: Database,
-  { location, reachedBy }: Pick<KnownDestination, 'location' | 'reachedBy'>,
+  { location, reachedBy }: KnownDestination,
+  formerName: (reachedBy: string) => string,
   at: string,
 ): void {
+  const sql = /*sql*/ `SELECT reached_by AS reachedBy, answered_at AS answeredAt FROM destinations WHERE location = ?`;
+  const known = db.prepare<[string], { reachedBy: string; answeredAt: string | null }>(sql).get(location);
+  if (known && known.reachedBy !== reachedBy) {
+    const rename = db.prepare(/*sql*/ `UPDATE OR REPLACE destinations SET location = ? WHERE location = ?`);
+    if (known.answeredAt !== null) rename.run(formerName(known.reachedBy), location);
+    forgetDestination(db, location);
+  }
   db.prepare(/*sql*/ `INSERT INTO destinations (location, reached_by, followed_at, behind_since)
     VALUES (@location, @reachedBy, @at, @at)
-    ON CONFLICT (location) DO UPDATE SET reached_by = excluded.reached_by,
-      behind_since = coalesce(behind_since, excluded.behind_since)`).run({ location, reachedBy, at });
+    ON CONFLICT (location) DO UPDATE SET behind_since = coalesce(behind_since, excluded.behind_since)`).run({
+    location,
+    reachedBy,
+    at,
+  });
+}
+
+/** Whether a place has ever answered. */
+export function hasAnswered(db: Database, location: string): boolean {
+  const sql = /*sql*/ `SELECT 1 FROM destinations WHERE location = ? AND answered_at IS NOT NULL`;
+  return db.prepare(sql).get(location) !== undefined;
+}
+
+/** Notes that a place answers: from now on, files may be there. */
+export function noteAnswered(db: Database, location: string, at: string): void {
+  db.prepare(/*sql*/ `UPDATE destinations SET answered_at = ? WHERE location = ?`).run(at, location);
 }
 
 /** Notes that a place was seen to be equal to the folder, file by file. */

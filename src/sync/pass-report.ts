@@ -78,16 +78,11 @@ function holderRemarks({ dataset, rowsCameAfter, rowsTrimmed }: PassReport): Rem
   ];
 }
 
-/** Which playlists a pass was not told all recordings of, and why. */
-function untoldRemarks({ dataset, windows, untold }: PassReport): Remark[] {
+/** Which playlists were not told with all recordings when they were last asked for, and why. */
+function untoldRemarks({ dataset, untold }: PassReport): Remark[] {
   if (dataset !== 'playlists' || untold.length === 0) return [];
   const named = untold.map(({ shortId, reason }) => `${shortId} (${untoldText(reason)})`).join(', ');
-  const told = `${windows - untold.length} of ${countedText(windows, 'playlist')}`;
-  return [
-    {
-      detail: `all recordings were told of ${told}, but not of ${named}; an erasure cannot verify what it was not told`,
-    },
-  ];
+  return [{ detail: `not all recordings were told of ${named}; an erasure cannot verify what it was not told` }];
 }
 
 /** That the only page of a list shows fewer rows than it counts: one answer, of one moment, so the walk is not why. */

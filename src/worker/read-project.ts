@@ -88,7 +88,12 @@ function readJobStates(db: Database, settings: Settings, nowMs: number): JobStat
 /** Reads the condition of a project from its data folder. Throws the system's error when that fails. */
 export function readProjectCondition(
   db: Database,
-  { dataDir, alerts, export: { properties, promote, mask } }: Pick<Settings, 'dataDir' | 'alerts' | 'export'>,
+  {
+    dataDir,
+    alerts,
+    erasure,
+    export: { properties, promote, mask },
+  }: Pick<Settings, 'dataDir' | 'alerts' | 'erasure' | 'export'>,
   nowMs: number,
 ): ProjectCondition {
   const open = listRequests(db, 'open');
@@ -101,8 +106,9 @@ export function readProjectCondition(
     heldRequests: open.filter(({ state }) => state === 'held').length,
     attentionRequests: open.filter(needsOperator).length,
     overdueRequests: countOverdue(open),
-    givenUpRequests: listEnded(db, lately).filter((request) => isGivenUp(request, () => listTargets(db, request.id)))
-      .length,
+    givenUpRequests: listEnded(db, lately).filter((request) =>
+      isGivenUp(request, () => listTargets(db, request.id), erasure.maxRequestDays),
+    ).length,
     overdueAccess: countOverdue(listRequests(db, 'open', 'access')),
     bucketsBehind: readStandings(db).filter(({ cause }) => cause !== null).length,
     newProperties: properties === 'listed' ? countNewProperties(db, lately, [...promote, ...mask].map(propertyOf)) : 0,

@@ -51,14 +51,21 @@ export function planLife(
 /** How targets at the service end by age. */
 const lateResults: readonly (TargetResult | null)[] = ['not_queued', 'not_verifiable', 'still_present'];
 
-/** Whether a request has ended by its age, with something that was not done, not proved here, or not answered by the service. */
+/**
+ * Whether a request has ended by its age, with something that was not done, not proved here, or not answered by the service. An
+ * older mirror does not know what ended one that is cancelled: then its age says so.
+ */
 export function isGivenUp(
-  { certifiedAt, lifeEndedAt }: Pick<ErasureRequest, 'certifiedAt' | 'lifeEndedAt'>,
+  request: Pick<ErasureRequest, 'lifeFrom' | 'lifeEndedAt' | 'cancelledAt' | 'certifiedAt'>,
   targets: () => readonly Pick<ErasureTarget, 'target' | 'result'>[],
+  daysMax: number,
 ): boolean {
-  const isLate = ({ target, result }: Pick<ErasureTarget, 'target' | 'result'>): boolean =>
-    isUpstream(target) && lateResults.includes(result);
-  return lifeEndedAt !== null && (certifiedAt === null || targets().some(isLate));
+  const { lifeEndedAt, cancelledAt, certifiedAt } = request;
+  const isOver = cancelledAt !== null && Date.parse(cancelledAt) >= lifeEndsAtMs(request, daysMax);
+  if (lifeEndedAt === null) return isOver;
+  return (
+    certifiedAt === null || targets().some(({ target, result }) => isUpstream(target) && lateResults.includes(result))
+  );
 }
 
 /** Where the service showed the person when it was last asked, or no deletion of the events, the result says so. */

@@ -531,9 +531,10 @@ CREATE TABLE shown_reader (dataset TEXT PRIMARY KEY, reader TEXT NOT NULL) STRIC
 -- How a place stands to the folder: when both were last seen equal, since when it may be behind, and why (no personal data).
 CREATE TABLE destinations (
   location TEXT PRIMARY KEY,
-  -- How it is reached, as JSON: endpoint, region, forcePathStyle.
+  -- How it is reached, as JSON: location, endpoint, region, forcePathStyle.
   reached_by TEXT NOT NULL,
   followed_at TEXT NOT NULL,
+  answered_at TEXT,
   equal_at TEXT,
   files INTEGER,
   behind_since TEXT,

@@ -31,7 +31,13 @@ export async function noteRemovedRows(
   local: string,
   rows: readonly number[],
 ): Promise<void> {
-  await connection.run(`INSERT INTO removed_rows SELECT ${sqlText(local)}, unnest([${rows.join(', ')}]::BIGINT[])`);
+  const appender = await connection.createAppender('removed_rows');
+  for (const row of rows) {
+    appender.appendVarchar(local);
+    appender.appendBigInt(BigInt(row));
+    appender.endRow();
+  }
+  appender.closeSync();
 }
 
 /**

@@ -77,9 +77,11 @@ describe('a request whose time is over', () => {
       certifiedAt: string | null,
       lifeEndedAt: string | null,
       targets: typeof done | typeof late,
-    ): boolean => isGivenUp({ certifiedAt, lifeEndedAt }, () => targets);
+    ): boolean => isGivenUp({ lifeFrom, cancelledAt: null, certifiedAt, lifeEndedAt }, () => targets, 1);
     expect([given(at, at, late), given(null, at, done)]).toEqual([true, true]);
     expect([given(at, at, done), given(at, null, late), given(null, null, late)]).toEqual([false, false, false]);
+    const cancelled = { lifeFrom, certifiedAt: null, lifeEndedAt: null, cancelledAt: at };
+    expect([1, 1e6].map((days) => isGivenUp(cancelled, () => [], days))).toEqual([true, false]);
   });
 
   it('that is certified or sealed is done', () => {
