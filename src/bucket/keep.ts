@@ -109,7 +109,7 @@ async function leaveOldBuckets(context: BucketContext): Promise<BucketReport | n
 /** What a place is called where its name leads to another one now. */
 function formerName(reachedBy: string): string {
   const { location, endpoint } = JSON.parse(reachedBy) as Destination;
-  return `${location} at ${endpoint ?? 'the address of its own'}`;
+  return `${location} at ${endpoint ?? 'its own address'}`;
 }
 
 /** Throws where a place that was followed once still holds published files, or cannot be looked at. */

@@ -55,8 +55,8 @@ export function feedBegin({ db, settings }: Pick<JobContext, 'db' | 'settings'>)
 /**
  * Which deletions leave the feeds now. Those that a published delta may need stay: without them, readers would have rows again
  * that have left since its full snapshot. So do those that have been published everywhere for less than the time that they stay: exports
- * may have failed since, or a bucket been away. So do those from the first of an open request on, or of one whose certificate says so. Where nothing is published, nobody
- * reads them.
+ * may have failed since, or a bucket been away. So do those from the first of a request on that is open, or whose certificate says
+ * that they are listed. Where nothing is published, nobody reads them.
  */
 export function feedEnd(context: Pick<JobContext, 'db' | 'settings' | 'published'>): FeedEnd {
   const before = feedBegin(context);
