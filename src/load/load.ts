@@ -40,7 +40,7 @@ export async function loadWarehouse(
   let looked: LookedTable[] = [];
   await withWarehouse(place, { published, isReadOnly: false, signal }, (warehouse, reader) =>
     warehouse.together(async () => {
-      const there = await warehouse.tables();
+      const there = new Map(await warehouse.tables());
       for (const table of wanted) {
         signal.throwIfAborted();
         const { dataset, links, newest, verdict } = table;
@@ -48,12 +48,14 @@ export async function loadWarehouse(
         const planned = planLoad(table, present, project, warehouse.dialect.types);
         // A copy of a table's definition has its comment, too.
         const isEmptied =
-          planned.is !== 'full' &&
+          present !== undefined &&
           links.some(({ rows }) => rows > 0) &&
           (await warehouse.query(`SELECT 1 FROM ${warehouse.nameOf(dataset)} LIMIT 1`)).length === 0;
         const plan: LoadPlan = isEmptied ? { is: 'full' } : planned;
         if (plan.is !== 'unchanged')
           await warehouse.apply({ table, plan, comment: loadedComment(table, project), present });
+        // As one that this load has made, it shows nothing of whom it held.
+        if (isEmptied) there.delete(dataset);
         done.push({
           dataset,
           snapshotId: newest.snapshotId,
