@@ -93,6 +93,7 @@ async function keepBucket(context: BucketContext, asksAnew: boolean): Promise<Bu
  */
 async function leaveOldBuckets(context: BucketContext): Promise<BucketReport | null> {
   const { db, settings } = context;
+  let first: BucketReport | null = null;
   for (const known of listDestinations(db)) {
     const { location } = known;
     if (location === settings.export.destination) continue;
@@ -100,10 +101,10 @@ async function leaveOldBuckets(context: BucketContext): Promise<BucketReport | n
       await mustHoldNone(context, known);
       return null;
     });
-    if (report.error) return report;
-    forgetDestination(db, location);
+    if (report.error) first ??= report;
+    else forgetDestination(db, location);
   }
-  return null;
+  return first;
 }
 
 /** What a place is called where its name leads to another one now. */
