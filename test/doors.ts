@@ -239,7 +239,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 1_928,
   ledger: 2_845,
   mirror: 7_411,
-  publish: 7_828,
+  publish: 7_827,
   erasure: 10_499,
   operate: 10_936,
   anchor: 315,
