@@ -54,7 +54,7 @@ export async function loadWarehouse(
         const plan: LoadPlan = isEmptied ? { is: 'full' } : planned;
         if (plan.is !== 'unchanged')
           await warehouse.apply({ table, plan, comment: loadedComment(table, project), present });
-        // As one that this load has made, it shows nothing of whom it held.
+        // A table that was empty before this load shows nothing about the persons that it once held.
         if (isEmptied) there.delete(dataset);
         done.push({
           dataset,

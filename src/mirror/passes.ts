@@ -224,13 +224,12 @@ export function untoldPlaylists(db: Database, shortIds: readonly string[]): stri
   const pass = lastJudgedPass(db, 'playlists');
   const asked = pass ? PlaylistPlan.parse(JSON.parse(pass.plan)).shortIds : [];
   const untold = shortIds.filter((id) => !asked.includes(id) || pass?.untold.some(({ shortId }) => shortId === id));
-  return [...untold, ...untoldBefore(db, shortIds).map(({ shortId }) => shortId)];
+  return [...untold, ...untoldBefore(pass, shortIds).map(({ shortId }) => shortId)];
 }
 
-/** What the last judged pass knew of playlists, beside these, that had more entries than they showed when they were last asked for. */
-export function untoldBefore(db: Database, shortIds: readonly string[]): UntoldEntries[] {
-  const { untold = [] } = lastJudgedPass(db, 'playlists') ?? {};
-  return untold.filter(({ shortId, reason }) => reason === 'cut' && !shortIds.includes(shortId));
+/** What a pass knew of playlists, beside these, that had more entries than they showed when they were last asked for. */
+export function untoldBefore(pass: Pass | undefined, shortIds: readonly string[]): UntoldEntries[] {
+  return (pass?.untold ?? []).filter(({ shortId, reason }) => reason === 'cut' && !shortIds.includes(shortId));
 }
 
 /** Ends a pass and returns it. Without a reason, it is complete. */

@@ -6,6 +6,7 @@ import { bodyOrMissing, isSingleCase } from '../client/service.ts';
 import type { AppError } from '../core/errors.ts';
 import {
   finishPass,
+  lastJudgedPass,
   noEvidence,
   noteUntold,
   prepareSavePass,
@@ -72,7 +73,7 @@ export async function syncPlaylists(parts: SyncPlaylistsParts): Promise<SyncPlay
   const { isQuarantineFull } = transact(db, () => {
     const { outcome } = prepareWriteRows(db, 'playlists')({ rows, quarantined, at }, passId);
     prepareSavePass(db, passId)(evidence, outcome, null);
-    noteUntold(db, passId, [...untold, ...untoldBefore(db, shortIds)]);
+    noteUntold(db, passId, [...untold, ...untoldBefore(lastJudgedPass(db, 'playlists'), shortIds)]);
     return outcome;
   });
   if (failure) throw failure;
