@@ -235,15 +235,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_153,
+  kernel: 5_155,
   service: 1_928,
   ledger: 2_845,
-  mirror: 7_411,
-  publish: 7_827,
-  erasure: 10_499,
-  operate: 10_936,
+  mirror: 7_413,
+  publish: 7_841,
+  erasure: 10_597,
+  operate: 10_954,
   anchor: 315,
   cluster: 2_946,
   sandbox: 4_161,
-  program: 5_977,
+  program: 5_993,
 };

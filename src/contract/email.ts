@@ -17,8 +17,9 @@ const emailCharactersMax = 10_000;
 
 /**
  * The one spelling in which e-mail addresses are compared: without blanks at the edges, and as Unicode compares texts
- * without case (full case folding, canonical forms, written in NFC). Compatibility forms stay apart: RFC 6532 has mail
- * systems keep them, so they are other addresses.
+ * without case (simple case folding, canonical forms, written in NFC). Compatibility forms stay apart: RFC 6532 has mail
+ * systems keep them, so they are other addresses. So does a letter that only full case folding makes two of: `ß` and `ss`
+ * are two domains (IDNA 2008), and can be two persons.
  */
 export function emailKey(email: string): string {
   const trimmed = trimBlanks(email);
@@ -34,7 +35,8 @@ export function emailOf(person: unknown): string | undefined {
   return key === '' ? undefined : key;
 }
 
-/** Full case folding of a character. Upper case and back folds all but the dotless i, which stays another letter. */
+/** Simple case folding of a character. Upper case and back folds all but the dotless i, which stays another letter. */
 function foldCase(character: string): string {
-  return character === 'ı' ? character : character.toLowerCase().toUpperCase().toLowerCase();
+  const upper = character.toUpperCase();
+  return character === 'ı' || Array.from(upper).length > 1 ? character.toLowerCase() : upper.toLowerCase();
 }

@@ -110,9 +110,9 @@ type Shown = { promoted: readonly PromotedColumn[]; masked: Masks['of']; listed:
 /** Adds the promoted columns to a row. What is masked is masked there too. */
 function publishPerson(row: Row, { promoted, masked, listed }: Shown): Row {
   const all = parseObject(row['properties']);
+  const maskName = listed && !listed.hasName ? () => null : maskOfName(row['name'], all, masked);
   const properties = listed ? listedOnly(all, listed.properties) : all;
   const isMasked = maskKeys(properties, masked);
-  const maskName = listed && !listed.hasName ? () => null : masked.get('name');
   return {
     ...row,
     ...((isMasked || listed) && { properties: textOf(properties) }),
@@ -124,8 +124,9 @@ function publishPerson(row: Row, { promoted, masked, listed }: Shown): Row {
 function publishRecording(row: Row, { promoted, masked, listed }: Shown): Row {
   const whole = parseObject(row['person']);
   const person = listed ? knownOnly(whole, listed) : whole;
-  const hadName = maskKeys(person, new Map([...masked].filter(([key]) => key === 'name')));
   const properties = objectOf(person?.['properties']);
+  const maskName = maskOfName(person?.['name'], objectOf(whole?.['properties']), masked);
+  const hadName = maskName !== undefined && maskKeys(person, new Map([['name', maskName]]));
   const hadProperties = maskKeys(properties, masked);
   return {
     ...row,
@@ -149,6 +150,15 @@ function textOf(object: JsonObject | undefined): string | null {
 
 function valuesOf(promoted: readonly PromotedColumn[], properties: JsonObject | undefined): Row {
   return Object.fromEntries(promoted.map(({ field, read }) => [field, read(properties)]));
+}
+
+/** How a name is masked: as the property of that name, or as one that it repeats, since services show persons by an e-mail address. */
+function maskOfName(
+  name: unknown,
+  properties: JsonObject | undefined,
+  masked: Masks['of'],
+): ReturnType<Masks['of']['get']> {
+  return masked.get('name') ?? [...masked].find(([key]) => name !== null && String(properties?.[key]) === name)?.[1];
 }
 
 /** Masks the values of the masked keys of an object; null stays null. Returns whether it has any. */

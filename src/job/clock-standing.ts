@@ -21,7 +21,7 @@ export type ClockStanding = z.infer<typeof ClockStanding>;
 /** How this machine's clock stood against the service's when it was last asked, and against the newest time that was recorded here. */
 export function readClockStanding(db: Database, dataDir: string, nowMs: number): ClockStanding {
   const { aheadMs = null, lookedAt = null, agreedAt = null } = readServiceClock(db) ?? {};
-  const apart = aheadMs === null ? null : apartText(aheadMs);
+  const apart = aheadMs === null ? untoldText(db) : apartText(aheadMs);
   const problem = apart ?? setBackText(isAgreed(aheadMs) ? agreedAt : recordedTime(db, dataDir), nowMs);
   return { aheadMs, lookedAt, problem };
 }
@@ -30,6 +30,12 @@ export function readClockStanding(db: Database, dataDir: string, nowMs: number):
 export function apartText(aheadMs: number): string | null {
   if (isAgreed(aheadMs)) return null;
   return `this machine's clock is ${durationText(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's`;
+}
+
+/** That the service has shown a list and no time; null where it has not been asked. */
+function untoldText(db: Database): string | null {
+  const sql = /*sql*/ `SELECT 1 FROM passes WHERE verdict = 'complete'`;
+  return db.prepare(sql).get() === undefined ? null : 'no answer of the service has told its time';
 }
 
 /** Before the clocks have agreed once, runs and ledger tell: one of their times may be of a clock that was ahead. */

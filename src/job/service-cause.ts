@@ -31,6 +31,9 @@ export const listJobs: readonly ScheduledJob[] = [
   ...mirroredDatasets.map((dataset) => datasets[dataset].fullJob),
 ];
 
+/** The jobs that ask the service. Others can fail alike at a bucket, a warehouse or a witness. */
+const askingJobs: readonly ScheduledJob[] = ['reconcile', ...listJobs];
+
 /** The fault of the service or of its key that a reason of a failed run shows; undefined where it shows none. */
 export function causeOf(reason: string): Pick<ServiceCause, 'kind' | 'message'> | undefined {
   return Object.hasOwn(causes, reason) ? causes[reason] : undefined;
@@ -46,7 +49,7 @@ export function serviceCauses(
   const answers = jobs.filter(({ job }) => listJobs.includes(job));
   const answeredAt = newestTime(answers.map(({ lastSuccessAt }) => lastSuccessAt)) ?? '';
   const found = jobs.flatMap(({ job, failing, lastAt }) => {
-    const cause = failing === null ? undefined : causes[failing.reason];
+    const cause = failing !== null && askingJobs.includes(job) ? causes[failing.reason] : undefined;
     if (!failing || !cause) return [];
     if (cause.kind === 'unreachable' && answeredAt > (lastAt ?? '')) return [];
     return [{ ...cause, since: failing.since, job }];

@@ -16,9 +16,11 @@ import { tablesOf, type Change, type Warehouse } from './warehouse.ts';
 
 const dialect = dialects.postgres;
 const connectMs = 10_000;
+/** So long a server may say nothing to a statement, and another may hold a lock. */
+const [silentMs, lockMs] = [600_000, 60_000];
 
 /** A connection, and the schema of the tables. */
-type Session = { client: Pg.Client; schema: string; reader: Reader; signal: AbortSignal };
+type Session = { client: Pg.Client; socket: Socket; schema: string; reader: Reader; signal: AbortSignal };
 
 /** Opens a database of Postgres. The drivers are loaded here only. An abort breaks the connection, which undoes a transaction. */
 export async function openPostgres(
@@ -40,16 +42,17 @@ export async function openPostgres(
   // A connection that breaks fails the statement under way.
   client.on('error', () => undefined);
   const abort = (): void => void socket.destroy();
+  socket.on('timeout', abort);
   signal.addEventListener('abort', abort);
-  const session: Session = { client, schema, reader, signal };
+  const session: Session = { client, socket, schema, reader, signal };
   const close = async (): Promise<void> => {
     signal.removeEventListener('abort', abort);
     await client.end().catch(() => undefined);
   };
   try {
-    await explained(signal, () => client.connect());
+    await explained(session, () => client.connect());
     // Where a policy hides rows, a statement fails. With every name in quotes, no type would be known.
-    await run(session, `SET row_security = off; SET quote_all_identifiers = off`);
+    await run(session, `SET row_security = off; SET quote_all_identifiers = off; SET lock_timeout = ${lockMs}`);
     const [[encoding = ''] = []] = await query(session, `SELECT current_setting('server_encoding')`);
     if (encoding !== 'UTF8')
       throw usageError(
@@ -170,19 +173,15 @@ async function stage(session: Session, name: string, columns: readonly LoadedCol
   return staged;
 }
 
-async function copy(
-  { client, reader, signal }: Session,
-  name: string,
-  columns: readonly LoadedColumn[],
-  rows: string,
-): Promise<void> {
+async function copy(session: Session, name: string, columns: readonly LoadedColumn[], rows: string): Promise<void> {
+  const { client, reader, signal } = session;
   const { from } = createRequire(import.meta.url)('pg-copy-streams') as typeof CopyStreams;
   const list = columns.map((column) => sqlName(column.name)).join(', ');
   const lines = Readable.from(linesRead(reader, linesOf(columns, rows, dialect)), {
     objectMode: true,
     highWaterMark: 4,
   });
-  await explained(signal, () => pipeline(lines, client.query(from(`COPY ${name} (${list}) FROM STDIN`)), { signal }));
+  await explained(session, () => pipeline(lines, client.query(from(`COPY ${name} (${list}) FROM STDIN`)), { signal }));
 }
 
 async function add(session: Session, name: string, columns: readonly LoadedColumn[], from: string): Promise<void> {
@@ -194,16 +193,19 @@ async function run(session: Session, sql: string): Promise<void> {
   await query(session, sql);
 }
 
-async function query({ client, signal }: Session, sql: string): Promise<string[][]> {
-  return explained(signal, async () => (await client.query<string[]>({ text: sql, rowMode: 'array' })).rows);
+async function query(session: Session, sql: string): Promise<string[][]> {
+  return explained(session, async () => (await session.client.query<string[]>({ text: sql, rowMode: 'array' })).rows);
 }
 
-async function explained<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
+async function explained<T>({ signal, socket }: Pick<Session, 'signal' | 'socket'>, act: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
+  socket.setTimeout(silentMs);
   try {
     return await act();
   } catch (error) {
     signal.throwIfAborted();
     throw explainPostgres(error, { is: 'the warehouse', place: '--into, or MIRROR_WAREHOUSE_PASSWORD,' });
+  } finally {
+    socket.setTimeout(0);
   }
 }

@@ -97,7 +97,9 @@ export type FeedEnd = { before: string; through: number };
 /** Forgets old deletions, and the changes of the same keys unless those are there again. Returns how many. */
 export function expireDeletionFeed(db: Database, end: FeedEnd): number {
   return transact(db, () => {
-    db.prepare(/*sql*/ `DELETE FROM changes WHERE (dataset, key) IN (SELECT dataset, key FROM deletions AS expired
+    // Without any, all changes would be read for nothing.
+    if (countExpiredDeletions(db, end) > 0)
+      db.prepare(/*sql*/ `DELETE FROM changes WHERE (dataset, key) IN (SELECT dataset, key FROM deletions AS expired
         WHERE deleted_at < @before AND seq <= @through AND NOT EXISTS (SELECT 1 FROM deletions AS later
           WHERE later.dataset = expired.dataset AND later.key = expired.key
             AND (later.deleted_at >= @before OR later.seq > @through))

@@ -113,26 +113,29 @@ async function markNaming(
   appender.closeSync();
 }
 
-/** How many rows are marked: the subjects' own, and those of others that name them. */
-export async function countMarks(connection: DuckDBConnection): Promise<{ gone: number; trimmed: number }> {
-  const counts = await connection.runAndReadAll(
-    `SELECT (SELECT count(*) FROM (SELECT DISTINCT file, row FROM gone)), (SELECT count(*) FROM trimmed)`,
-  );
-  const [gone, trimmed] = counts.getRows()[0] ?? [];
-  return { gone: Number(gone), trimmed: Number(trimmed) };
+/** Whether any row is marked. */
+export async function hasMarks(connection: DuckDBConnection): Promise<boolean> {
+  const counts = await connection.runAndReadAll(`SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM trimmed)`);
+  return Number(counts.getRows()[0]?.[0]) > 0;
 }
 
-/** The rows of one part that are marked as `gone`, by their places in it. */
-export async function goneRows(connection: DuckDBConnection): Promise<number[]> {
-  const rows = await connection.runAndReadAll(`SELECT DISTINCT row FROM gone`);
-  return rows.getRows().map(([row]) => Number(row));
-}
-
-/** How many of the rows marked as `gone` are each subject's own: a row of two counts for both. */
-export async function countGoneOf(connection: DuckDBConnection, subjects: number): Promise<number[]> {
-  const counts = await connection.runAndReadAll(`SELECT owner, count(*) FROM gone GROUP BY owner`);
-  const rowsOf = new Map(counts.getRows().map(([owner, rows]) => [Number(owner), Number(rows)]));
-  return Array.from({ length: subjects }, (_none, owner) => rowsOf.get(owner) ?? 0);
+/**
+ * What is marked in one part. `rows`: the places of those that are gone. `rowsOf`: how many are each subject's own; a row of two counts
+ * for both. `trimmed`: how many rows of others name one.
+ */
+export async function readMarks(
+  connection: DuckDBConnection,
+  subjects: number,
+): Promise<{ rows: number[]; rowsOf: number[]; trimmed: number }> {
+  const gone = await connection.runAndReadAll(`SELECT row, owner FROM gone`);
+  const rows = new Set<number>();
+  const rowsOf = Array.from({ length: subjects }, () => 0);
+  for (const [row, owner] of gone.getRows()) {
+    rows.add(Number(row));
+    if (owner !== null) rowsOf[Number(owner)] = (rowsOf[Number(owner)] ?? 0) + 1;
+  }
+  const trimmed = await connection.runAndReadAll(`SELECT count(*) FROM trimmed`);
+  return { rows: [...rows], rowsOf, trimmed: Number(trimmed.getRows()[0]?.[0]) };
 }
 
 /** The SQL function that removes distinct ids from a value of the column in which others name them. */

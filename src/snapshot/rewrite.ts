@@ -12,7 +12,7 @@ import { readTable, tableFolder } from './iceberg/table-files.ts';
 import { snapshotsOfChain } from './iceberg/table-metadata.ts';
 import { type Manifest, type ManifestFile, snapshotOf } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
-import { countMarks, emptyMarks, markSubjectRows, registerTrim } from './mark-rows.ts';
+import { emptyMarks, hasMarks, markSubjectRows, registerTrim } from './mark-rows.ts';
 import { dirname, join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
@@ -121,7 +121,7 @@ async function filesToChange(
     for (const file of manifest.files) {
       const path = published.localPath(snapshotOf(manifest), file.name);
       await mark(connection, path);
-      if ((await countMarks(connection)).gone > 0) found.push(file);
+      if (await hasMarks(connection)) found.push(file);
     }
     return found;
   });

@@ -72,18 +72,24 @@ export type AlertPost = {
   idle(): Promise<void>;
 };
 
-/** Posts by `post`, which tries again by itself. A rejection is logged, and the next message is posted. */
+/**
+ * Posts by `post`, which tries again by itself. A rejection is logged. A receiver that is away gets the message after the next look, and
+ * one that refuses it gets the next message.
+ */
 export function alertPost(post: (message: AlertMessage) => Promise<void>, target: AlertTarget, log: Logger): AlertPost {
   const waiting: { message: AlertMessage; alert: string }[] = [];
   let underWay: Promise<void> | null = null;
   const empty = async (): Promise<void> => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
+    for (let [next] = waiting; next; [next] = waiting) {
       try {
         await post(next.message);
       } catch (error) {
         const code = error instanceof AppError ? error.code : 'unexpected';
         log.warn({ alert: next.alert, code }, 'an alert could not be posted');
+        if (error instanceof AppError && error.retryable) break;
       }
+      // The oldest may have been dropped meanwhile.
+      if (waiting[0] === next) waiting.shift();
     }
     underWay = null;
   };
@@ -96,6 +102,7 @@ export function alertPost(post: (message: AlertMessage) => Promise<void>, target
   return {
     add: (change) => add(alertMessage(target, change), change.alert.kind),
     look: ({ projects }) => {
+      if (waiting.length > 0) underWay ??= empty();
       const isWell = projects.every(({ alerts }) => alerts.length === 0);
       if (isWell && underWay === null) add(signOfLife(target), 'none');
     },

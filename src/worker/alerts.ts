@@ -3,7 +3,7 @@ import type { ScheduledJob } from '../config/settings.ts';
 import { stateDiffers } from '../erasure/bound/compare.ts';
 import { isOutdated } from '../core/clock.ts';
 import { bytesText, codeText, countedText, minuteText } from '../core/words.ts';
-import { causeOf, serviceCauses } from '../job/service-cause.ts';
+import { serviceCauses } from '../job/service-cause.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 import { keptLogText } from '../mirror/log-size.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
@@ -48,6 +48,8 @@ export function alertsOf(
   { jobs, problem, condition, service }: Pick<ProjectState, 'jobs' | 'problem' | 'condition' | 'service'>,
   { nowMs, startedAtMs, detail, standing }: AlertFacts,
 ): Alert[] {
+  const causes = serviceCauses(jobs);
+  const caused = new Set(causes.flatMap((cause) => cause.jobs));
   const alerts = [
     ...(problem === null
       ? []
@@ -58,7 +60,7 @@ export function alertsOf(
           },
         ]),
     ...(condition === null ? [] : conditionAlerts(condition)),
-    ...serviceCauses(jobs).map(({ kind, message, since, jobs: caused }) => ({
+    ...causes.map(({ kind, message, since, jobs: caused }) => ({
       kind,
       job: null,
       message: `${message} since ${minuteText(since)}: ${caused.join(', ')}`,
@@ -73,7 +75,7 @@ export function alertsOf(
       (lastSuccessAt === null && standing.some((alert) => alert.kind === 'stale' && alert.job === job))
         ? [alertOf('stale', `${job} shows no success of its last two periods`, job)]
         : []),
-      ...(consecutiveFailures >= failuresMin && !causeOf(failing?.reason ?? '')
+      ...(consecutiveFailures >= failuresMin && !caused.has(job)
         ? [
             alertOf(
               'failing',

@@ -233,6 +233,16 @@ describe('where', () => {
     expect(stdout).toContain(`<dd>${uuid}</dd>`);
   });
 
+  it('gives out no data of several persons to one, unless each is named', async () => {
+    const [one, other] = [personAt(60).uuid, personAt(61).uuid];
+    const both = fileOf(`uuid,${one}\nid,${personAt(61).id}`);
+    const refused = await run(['where', '--file', both, '--page', '-']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('what was given names 2 persons');
+    const named = await workspace.run(['where', '--uuid', one, '--uuid', other, '--page', '-']);
+    expect(named.stdout).toContain(`<dd>${other}</dd>`);
+  });
+
   it('says so where nothing is held', async () => {
     const { code, stdout } = await run(['where', '--file', fileOf('email,nobody@nowhere.example')]);
     expect(code).toBe(0);

@@ -8,8 +8,7 @@ describe('two spellings of an e-mail address', () => {
     ['upper and lower case beyond ASCII', '\u00d6ZIL.uni@x.test', '\u00f6zil.uni@x.test'],
     ['a letter and its accent', 'zoe\u0308@x.test', 'ZO\u00cb@x.test'],
     ['accents in another order', 'q\u0323\u0307@x.test', 'q\u0307\u0323@x.test'],
-    ['sharp s', 'STRASSE@x.test', 'stra\u00dfe@x.test'],
-    ['capital sharp s', 'STRA\u1e9eE@x.test', 'strasse@x.test'],
+    ['capital sharp s', 'STRA\u1e9eE@x.test', 'stra\u00dfe@x.test'],
     ['sigma at the end', '\u039f\u0394\u039f\u03a3@x.test', '\u03bf\u03b4\u03bf\u03c2@x.test'],
     ['capital i with a dot', '\u0130nci@x.test', 'i\u0307nci@x.test'],
     ['Kelvin sign', '\u212aim@x.test', 'kim@x.test'],
@@ -25,6 +24,8 @@ describe('two spellings of an e-mail address', () => {
     ['an accent', '\u00f6zil@x.test', 'ozil@x.test'],
     ['a blank within', 'an n@x.test', 'ann@x.test'],
     ['the dotless i', '\u0131nci@x.test', 'inci@x.test'],
+    ['sharp s', 'strasse@x.test', 'stra\u00dfe@x.test'],
+    ['a ligature', '\ufb01nn@x.test', 'finn@x.test'],
     ['a full-width letter', '\uff41nn@x.test', 'ann@x.test'],
     ['a letter of another script', '\u0430nn@x.test', 'ann@x.test'],
     ['an invisible character', 'an\u200bn@x.test', 'ann@x.test'],
@@ -38,7 +39,10 @@ describe('two spellings of an e-mail address', () => {
         const key = emailKey(text);
         for (const other of [key, text.normalize('NFC'), text.normalize('NFD'), ` ${text}`])
           expect(emailKey(other)).toBe(key);
-        if (!text.includes('\u0131')) expect(emailKey(text.toUpperCase())).toBe(key);
+        // What upper case makes more letters of stays apart.
+        const upper = Array.from(text.normalize('NFD'), (character) => character.toUpperCase());
+        if (!text.includes('\u0131') && upper.every((letter) => Array.from(letter).length === 1))
+          expect(emailKey(text.toUpperCase())).toBe(key);
       }),
     );
   });

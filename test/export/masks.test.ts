@@ -57,6 +57,24 @@ test('a hashed property is the same text wherever it stands, and null and missin
   expect(statSync(join(dataDir, 'keys', 'mask.key')).mode & 0o777).toBe(0o600);
 });
 
+test('a name that repeats a masked property is masked as that property', () => {
+  const dataDir = temporaryFolder();
+  const properties = { email: 'ann@x.test', age: 7 };
+  for (const [mask, shown] of [
+    ['email', null],
+    [email, expect.stringMatching(/^h1:/)],
+  ] as const) {
+    const persons = publicationOf('persons', { promote: [], mask: [mask, 'age'], dataDir });
+    const name = (text: string | null) =>
+      persons.publish(personRow('p1', { name: text, properties: JSON.stringify(properties) }))['name'];
+    expect([name('ann@x.test'), name('Ann'), name('7'), name(null)]).toEqual([shown, 'Ann', null, null]);
+    const recordings = publicationOf('recordings', { promote: [], mask: [mask], dataDir });
+    const person = JSON.stringify({ uuid: 'u', name: 'ann@x.test', properties });
+    const row = recordings.publish(recordingRow('r1', { person }));
+    expect(JSON.parse(String(row['person']))).toMatchObject({ name: shown, properties: { email: shown, age: 7 } });
+  }
+});
+
 test('what is also left out is left out, and a hashed property is a column of strings only', () => {
   const dataDir = temporaryFolder();
   const { publish } = publicationOf('persons', { promote: [], mask: ['email', email], dataDir });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { alertKinds } from '../../src/config/alert-kinds.ts';
+import { AppError } from '../../src/core/errors.ts';
 import { createLogger } from '../../src/log/logger.ts';
 import { alertMessage, signOfLife, type AlertMessage, alertPost } from '../../src/worker/alert-post.ts';
 import { alertOf, type AlertChange } from '../../src/worker/alerts.ts';
@@ -94,4 +95,32 @@ it('posts in order, one at a time; a sign of life only while nothing waits and n
   expect(posted.map(({ path }) => path)).toEqual(['/fail', '']);
   gates[1]?.resolve();
   await post.idle();
+});
+
+it('an alert that a receiver could not be told waits for the next look; one that it refuses does not', async () => {
+  const posted: unknown[] = [];
+  let problem: Error | undefined = new AppError('away', { code: 'unreachable', retryable: true });
+  const post = alertPost(
+    ({ body }) => {
+      posted.push((body as { event: string }).event);
+      return problem ? Promise.reject(problem) : Promise.resolve();
+    },
+    { format: 'json', routingKey },
+    log,
+  );
+  post.add(change('began'));
+  await post.idle();
+  post.look({ projects: [] });
+  await post.idle();
+  expect(posted).toEqual(['began', 'began']);
+  problem = undefined;
+  post.add(change('ended'));
+  await post.idle();
+  expect(posted).toEqual(['began', 'began', 'began', 'ended']);
+  problem = new AppError('no', { code: 'service', retryable: false });
+  post.add(change('began'));
+  await post.idle();
+  post.look({ projects: [] });
+  await post.idle();
+  expect(posted).toHaveLength(5);
 });

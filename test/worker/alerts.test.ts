@@ -89,6 +89,11 @@ it.each([
     ['unreachable'],
   ],
   [
+    'a warehouse that is away',
+    { jobs: { job: 'load' as const, failing: { reason: 'unreachable', since: ago(hour) }, consecutiveFailures: 2 } },
+    ['failing'],
+  ],
+  [
     'a service that has answered a job since',
     {
       jobs: {

@@ -3,9 +3,11 @@ import { accessPage } from '../../audit/access-page.ts';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
 import { stringifyExactJson } from '../../core/exact-json.ts';
+import { usageError } from '../../core/errors.ts';
 import { countText, secondText } from '../../core/words.ts';
 import { namedForAccess } from '../../erasure/access.ts';
 import { whereIs, type Whereabouts } from '../../erasure/find/where.ts';
+import type { GivenIdentifier } from '../../erasure/request/box.ts';
 import { publishedFilesIn } from '../../snapshot/published-files.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
@@ -49,6 +51,8 @@ Examples:
         },
         given,
       );
+      const written = [file, page].filter((one) => one !== undefined);
+      if (written.length > 0) requireOnePerson(given, whereabouts);
       if (file !== undefined) writeRequestedFile(file, `${stringifyExactJson(access, 2)}\n`);
       const { controller } = app.settings.audit;
       const { baseUrl, projectId } = app.settings.service;
@@ -56,15 +60,27 @@ Examples:
       const answer = (): string =>
         accessPage({ access, whereabouts, service, controller, at: isoTime(app.clock.now()) });
       const json = { ...whereabouts, exported: file ?? null, page: page ?? null };
-      if (page === '-') return { json, text: answer() };
+      if (page === '-') {
+        context.stderr.write(heldText('what was given', whereabouts, app.databaseReadOnly()));
+        return { json, text: answer() };
+      }
       if (page !== undefined) writeRequestedFile(page, answer());
-      const written = [file, page].filter((one) => one !== undefined);
       return { json, text: whereText(whereabouts, written, app.databaseReadOnly()) };
     },
   };
 }
 
 type WhereOptions = GivenOptions & { request?: string; export?: string; page?: string };
+
+/** Refuses an answer that would hold several persons, unless each was named by its uuid: it goes to one of them. */
+function requireOnePerson(given: readonly GivenIdentifier[], { personsNamed }: Whereabouts): void {
+  const uuids = new Set(given.map(({ kind, value }) => (kind === 'uuid' ? value.toLowerCase() : '')));
+  if (personsNamed.every((uuid) => uuids.has(uuid))) return;
+  throw usageError(
+    `what was given names ${countText(personsNamed.length)} persons, and the answer goes to one`,
+    '`where` without --export and --page shows who they are; name the person by --uuid. Nothing was written',
+  );
+}
 
 function whereText(whereabouts: Whereabouts, written: readonly string[], db: Database): string {
   const { places, requests, erasedBy, isShared, searched } = whereabouts;

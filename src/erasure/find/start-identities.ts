@@ -258,10 +258,7 @@ async function askFor(
       const held = listed.length > 0 ? undefined : await askDatabase(service, value, signal);
       return held === undefined ? listed : [held];
     }
-    if (kind === 'email') {
-      const { body } = await service.call('persons.list', { query: { email: value }, priority: 'deletion', signal });
-      return readEnvelope(body, rowsOfOneMax).results;
-    }
+    if (kind === 'email') return await listByEmail(service, value, signal);
     const params = personParams(value);
     const body = await bodyOrMissing(service.call('persons.retrieve', { params, priority: 'deletion', signal }));
     return body === undefined ? [] : [body];
@@ -270,6 +267,19 @@ async function askFor(
     if (error instanceof AppError && error.status === 403 && error.isForeign) return undefined;
     throw error;
   }
+}
+
+/** Every row that the service lists for an address, page by page. A page with another row ends it: that service was not asked. */
+async function listByEmail(service: Service, email: string, signal: AbortSignal): Promise<readonly unknown[]> {
+  const rows: unknown[] = [];
+  for (let isMore = true; isMore;) {
+    const query = rows.length === 0 ? { email } : { email, offset: rows.length };
+    const { body } = await service.call('persons.list', { query, priority: 'deletion', signal });
+    const { results, next } = readEnvelope(body, rowsOfOneMax - rows.length);
+    rows.push(...results);
+    isMore = next !== null && results.length > 0 && results.every((row) => emailOf(row) === emailKey(email));
+  }
+  return rows;
 }
 
 /** A person as a row shows them; null where the row does not identify a person. */

@@ -61,7 +61,7 @@ const identifiersEach = 5_000;
 export type GivenIdentifier = Box['given'][number];
 
 /** Who an erasure request is about, as far as it is known: some facts of the request, and its box. Personal data. */
-export type Subject = Pick<ErasureRequest, 'id' | 'generation' | 'deleteEvents'> &
+export type Subject = Pick<ErasureRequest, 'id' | 'generation' | 'origin' | 'deleteEvents'> &
   Box & {
     /** When the service no longer had the person, of a request that a restored file has done again. */
     goneAt?: string;
@@ -159,8 +159,8 @@ export async function openBoxes(
 /** The subjects of the open requests that are wanted. */
 export async function openSubjects(...wanted: Parameters<typeof openBoxes>): Promise<Subject[]> {
   const opened = await openBoxes(...wanted);
-  return opened.map(({ request: { id, generation, deleteEvents }, box }) =>
-    Object.assign(box, { id, generation, deleteEvents }),
+  return opened.map(({ request: { id, generation, origin, deleteEvents }, box }) =>
+    Object.assign(box, { id, generation, origin, deleteEvents }),
   );
 }
 

@@ -63,9 +63,11 @@ export function identifierKindsOf({ name, owner, value }: Leaf): IdentifierKind[
   return kinds;
 }
 
-/** A value, spelled as identifiers are kept: uuids in lower case. */
-export function identifierValue(value: Leaf['value']): string {
-  return typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : String(value);
+/** The spellings in which identifiers like a value are kept: as it is, and a uuid in lower case, too. A distinct id is kept as it is. */
+export function spellingsOf(value: Leaf['value']): string[] {
+  const text = String(value);
+  const lower = typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : text;
+  return lower === text ? [text] : [text, lower];
 }
 
 /** A subject that a leaf identifies, by its place in the list, and the kind of the identifier. */
@@ -115,7 +117,7 @@ export function indexIdentities(identities: readonly ScanSubject['identity'][]):
   };
   return {
     find: (leaf) => {
-      const found = identified(identifierValue(leaf.value));
+      const found = spellingsOf(leaf.value).flatMap(identified);
       if (found.length === 0) return none;
       const here = identifierKindsOf(leaf);
       const isLong = typeof leaf.value === 'string' && Buffer.byteLength(leaf.value) >= shingleBytes;

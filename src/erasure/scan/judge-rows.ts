@@ -6,9 +6,9 @@ import type { Findings, ScanSubject } from './scan-task.ts';
 import {
   identifiersInPlace,
   identifierKindsOf,
-  identifierValue,
   indexIdentities,
   leavesOf,
+  spellingsOf,
   type IdentityIndex,
   type Leaf,
 } from './identity-index.ts';
@@ -127,7 +127,7 @@ function reportName(judging: Judging, row: DecodedRow, own: ReadonlySet<string>)
   const index = row.columns.indexOf(field ?? 'name');
   const person = field === null ? undefined : readJson(String(row.values[index]));
   const name = field === null ? row.values[index] : isJsonObject(person) ? person['name'] : undefined;
-  if (typeof name !== 'string' || own.has(identifierValue(name))) return;
+  if (typeof name !== 'string' || spellingsOf(name).some((one) => own.has(one))) return;
   const found = judging.findSubjects({ name: 'name', owner: row.dataset, value: name });
   if (found.length === 0) return;
   const properties = isJsonObject(person)
@@ -218,9 +218,8 @@ function reportLeaf(
   const exempt = new Set(found.filter(({ kind }) => mayStand(kind)).map(({ subject }) => subject));
   const reported = new Set(found.map(({ subject }) => subject).filter((subject) => !exempt.has(subject)));
   for (const subject of reported) findings.addDecoded(subject, place);
-  const value = identifierValue(leaf.value);
   const fenced = kinds.flatMap((kind) => {
-    const requests = fencedBy?.(kind, value) ?? [];
+    const requests = spellingsOf(leaf.value).flatMap((value) => fencedBy?.(kind, value) ?? []);
     return requests.length > 0 ? [{ kind, requests }] : [];
   });
   const kept = fenced.some(({ kind }) => mayStand(kind)) ? [] : fenced;

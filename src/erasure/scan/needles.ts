@@ -134,7 +134,7 @@ function* textsOf({ identity, values }: ScanSubject): Generator<string> {
 }
 
 /** The pieces of a text between its times, as far as they are long enough to be searched for. */
-function longPieces(text: string): string[] {
+export function longPieces(text: string): string[] {
   return text.split(isoTime).filter((piece) => Buffer.byteLength(piece) >= shingleBytes);
 }
 

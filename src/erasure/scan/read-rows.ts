@@ -4,6 +4,7 @@ import { publishedFileAt } from '../../snapshot/published-files.ts';
 import type { ParquetReader } from '../../snapshot/read-parquet.ts';
 import { decodeMirror, decodeParquet, isParquet } from './decode-files.ts';
 import { createRowJudge, type RowJudge } from './judge-rows.ts';
+import type { Needles } from './needles.ts';
 import { createFindings, type Findings, mirrorPlace, type ScanTask } from './scan-task.ts';
 import { listFiles, type ListedFile, type RawSearch } from './search-files.ts';
 import type { SharedText } from './shared-text.ts';
@@ -16,6 +17,7 @@ export type Scan = {
   judge: RowJudge;
   /** The rows that are judged; undefined: all. */
   sought: SoughtRows | undefined;
+  needles: Needles;
   shared: SharedText;
   search: RawSearch;
   reader: ParquetReader;

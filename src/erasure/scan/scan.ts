@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openParquetReader } from '../../snapshot/read-parquet.ts';
+import { publishedFileAt } from '../../snapshot/published-files.ts';
 import { openDatabaseReadOnly } from '../../mirror/database.ts';
 import { prepareFencedBy } from '../../mirror/fence.ts';
 import {
@@ -15,6 +16,7 @@ import {
 import { encodings, createFindings, type Findings, mirrorPlace, type ScanReport, type ScanTask } from './scan-task.ts';
 import { createRowJudge } from './judge-rows.ts';
 import { isLedger, readKnownFile, readLedgerContent } from './known-formats.ts';
+import { countWhole, hiddenTexts } from './hidden-texts.ts';
 import { makeNeedles, type Needles } from './needles.ts';
 import {
   identitiesOf,
@@ -57,6 +59,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
     judge: createRowJudge(identitiesOf(task), findings, shared, undefined),
     // Every identifier of every row is held against the fence.
     sought: asksFence(task) ? undefined : soughtRows(task.subjects),
+    needles,
     shared,
     search: createRawSearch(needles, shared, findings),
     reader,
@@ -109,9 +112,11 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
     listFiles(task.dataDir, '', listing),
     ...task.extraPaths.map((path) => listFiles(path, path, { ...listing, isLeftOut: () => false })),
   ];
+  const others: ListedFile[] = [];
   for (const listed of files)
     for (const file of listed) {
       if (file.problem !== null || !(await searchKnownFile(scan, file))) {
+        if (file.problem === null && publishedFileAt(file.place) === undefined) others.push(file);
         if (isTableManifest(file)) await attempt(findings, file.place, () => takeTableWords(file, judge));
         await searchFile(scan, file);
         if (file.problem === null && isJson(file)) await attempt(findings, file.place, () => decodeJson(file, judge));
@@ -121,6 +126,22 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
       await settle(scan);
       yield;
     }
+  yield* searchHidden(scan, others);
+}
+
+/** Searches files but databases for the whole identifiers and addresses of which rows of others hold every piece. */
+async function* searchHidden(
+  { task, needles, shared, findings }: Scan,
+  files: readonly ListedFile[],
+): AsyncGenerator<void> {
+  const hidden = [...hiddenTexts(task.subjects, needles, shared)];
+  if (hidden.length === 0) return;
+  for (const { path, place } of files) {
+    await attempt(findings, place, () => {
+      for (const [{ subject }, count] of countWhole(hidden, path)) findings.addRaw(subject, place, 'utf-8', count);
+    });
+    yield;
+  }
 }
 
 /** Searches what a file of a known format can hold of persons. Returns whether the file has such a format. */

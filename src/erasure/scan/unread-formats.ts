@@ -56,9 +56,9 @@ function isTarHeader(header: Buffer): boolean {
   return sum === Number.parseInt(digits, 8);
 }
 
-/** Whether a file is SQLite's: a person can have a name that looks like an archive. */
-function isDatabase(hex: string): boolean {
-  return /^(?:53514c69746520666f726d6174203300|377f068[23])/.test(hex);
+/** Whether a file is SQLite's or DuckDB's, by its beginning in hex. A person in it can have a name that looks like an archive. */
+export function isDatabase(hex: string): boolean {
+  return /^(?:53514c69746520666f726d6174203300|377f068[23]|.{16}4455434b)/.test(hex);
 }
 
 const endBytes = 22;

@@ -1,4 +1,5 @@
 import { hasRoute } from '../../contract/identity.ts';
+import { rowReaders, sightingOf } from '../../contract/row-readers.ts';
 import { AppError } from '../../core/errors.ts';
 import { askForProject, readMissing } from '../../client/service.ts';
 import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
@@ -46,7 +47,7 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
     const nothing = { result: 'not_applicable', assurance: 'observed' } as const;
     return ended(subject, isRequested(recordings) ? requestedEnd(recordings) : nothing);
   }
-  const looks = await inBatches(context, ids, (id) => lookFor(context, id));
+  const looks = await inBatches(context, ids, (id) => lookFor(context, subject, id));
   const thoseThat = (are: RecordingLook): string[] => ids.filter((_id, index) => looks[index] === are);
   const there = thoseThat('there');
   if (there.length > 0 || thoseThat('unknown').length > 0) return deleteThose(context, subject, recordings, there);
@@ -97,18 +98,25 @@ function noteSent(
   if (isAgain || ends.includes('failed')) raise(context, subject, target, 'outcome_unknown');
 }
 
-/** How the service answers to the id of a recording. `unknown`: as it answers to an id that it has no route for. */
+/** How the service answers to the id of a recording. `unknown`: as to an id that it has no route for, or with another person's. */
 type RecordingLook = 'there' | 'gone' | 'unknown';
 
 /** Where the service does not take the id, nothing shows that the recording is gone. */
-async function lookFor({ service, signal }: UpstreamContext, id: string): Promise<RecordingLook> {
+async function lookFor({ service, signal }: UpstreamContext, subject: Subject, id: string): Promise<RecordingLook> {
   try {
-    await service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
-    return 'there';
+    const { body } = await service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
+    return subject.origin === 'upstream' && mayBeAnothers(body, subject) ? 'unknown' : 'there';
   } catch (error) {
     const missing = readMissing(error, id);
     if (missing !== undefined) return missing;
     if (error instanceof AppError && (error.code === 'rejected' || error.code === 'usage')) return 'there';
     throw error;
   }
+}
+
+/** Whether a recording is shown with somebody else, who has come since: of those nobody has asked for, it stays. */
+function mayBeAnothers(recording: unknown, { identity }: Subject): boolean {
+  const row = rowReaders.recordings(recording);
+  const uuid = row.ok ? sightingOf('recordings', row.columns).person_uuid : null;
+  return !row.ok || (uuid !== null && !identity.person_uuid.includes(uuid));
 }

@@ -22,7 +22,8 @@ type Row = { uuid: string; id: number | null; ids: string[]; address?: string };
 function serviceOf(answers: Record<string, Row[] | number>): Service {
   const call: Service['call'] = (name, args = {}) => {
     const { params = {}, query = {} } = args as { params?: object; query?: object };
-    const answer = answers[Object.values({ ...params, ...query }).join()] ?? [];
+    const { offset: _offset, ...asked } = { ...params, ...query } as { offset?: unknown };
+    const answer = answers[Object.values(asked).join()] ?? [];
     const rows = (Array.isArray(answer) ? answer : []).map(({ uuid, id, ids, address }) => ({
       uuid,
       id,
@@ -35,7 +36,10 @@ function serviceOf(answers: Record<string, Row[] | number>): Service {
     const isForeign = status === 403;
     const code = status < 500 && !isForeign ? 'rejected' : 'service';
     if (status !== 200) return Promise.reject(new AppError('no', { code, status, isForeign }));
-    const body = name === 'persons.list' ? { results: rows, next: null } : rows[0];
+    const offset = 'offset' in query ? Number(query.offset) : 0;
+    const some = rows.slice(offset, offset + 2);
+    const next = offset + some.length < rows.length ? 'https://next.example/' : null;
+    const body = name === 'persons.list' ? { results: some, next } : rows[0];
     return Promise.resolve({ status: 200, body, date: undefined });
   };
   return { call, requestCount: () => 0 };
@@ -207,4 +211,16 @@ it('one question that a firewall lets not pass leaves its subject unasked, and n
   const starts = await startIdentities(context, subjects, []);
   expect(starts.get('device')).toMatchObject({ isAsked: false, waitsFor: 'service_unusable' });
   expect(starts.get('phone')).toMatchObject({ isAsked: true, persons: [bob] });
+});
+
+it('an address that more persons have than a page shows names all of them', async () => {
+  const address = 'team@x.test';
+  const rows = [1, 2, 3, 4, 5].map((id) => ({
+    uuid: `00000000-0000-4000-8000-00000000000${id}`,
+    id,
+    ids: [`d${id}`],
+    address,
+  }));
+  const service = serviceOf({ [address]: rows });
+  expect(await begin(mirrorOf(), service, { kind: 'email', value: address })).toMatchObject({ persons: 5 });
 });

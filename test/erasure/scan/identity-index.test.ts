@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { identifierKinds, identityOf, type Identity } from '../../../src/contract/identity.ts';
+import { identifierKinds, identityOf, nobody, type Identity } from '../../../src/contract/identity.ts';
 import { identifiersInPlace, indexIdentities, leavesOf } from '../../../src/erasure/scan/identity-index.ts';
 
 const uuid = '0190aaaa-1111-7222-8333-00000000000a';
@@ -36,6 +36,13 @@ describe('an identity is found', () => {
   ])('%s', (_how, dataset, column, value, kinds) => {
     expect(kindsIn(dataset, column, value)).toEqual(kinds);
   });
+});
+
+it('a distinct id that looks like a uuid is found as it is kept, in capitals too', () => {
+  const capitals = uuid.toUpperCase();
+  const found = indexIdentities([{ ...nobody, distinct_id: [capitals] }]).find;
+  expect(found({ name: 'name', owner: 'persons', value: capitals })).toEqual([{ subject: 0, kind: 'distinct_id' }]);
+  expect(found({ name: 'name', owner: 'persons', value: uuid })).toEqual([]);
 });
 
 describe('an identity is not found', () => {

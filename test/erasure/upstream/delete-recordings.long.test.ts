@@ -7,10 +7,12 @@ import { answer, openUpstreamWorld } from './upstream-world.ts';
 
 type World = Awaited<ReturnType<typeof openUpstreamWorld>>;
 
-const idsIn = (world: World): string[] =>
+type Recorded = { id: string; person: { uuid?: string } | null };
+const recordedIn = (world: World): Recorded[] =>
   world.sandbox.store.recordings
     .page({ limit: 1000, offset: 0 })
-    .documents.map((document) => (JSON.parse(document) as { id: string }).id);
+    .documents.map((document) => JSON.parse(document) as Recorded);
+const idsIn = (world: World): string[] => recordedIn(world).map(({ id }) => id);
 
 /** A live service, and a request for somebody who is gone there already, as it has said once, with so many recordings that are left. */
 async function openLeft(count: number, live: Partial<LiveOptions> = {}, recordings = 60) {
@@ -35,6 +37,18 @@ async function advanceTwice(world: World, subject: Subject): Promise<void> {
 }
 
 describe('recordings that a live service deletes by their ids', () => {
+  it('stay where nobody has asked for it, and they are shown with somebody else by now', async () => {
+    for (const origin of ['upstream', 'manual'] as const) {
+      const { world, of, sent } = await openLeft(2);
+      const other = recordedIn(world).find(({ id, person }) => hasRoute(id) && person?.uuid !== undefined);
+      if (!other) throw new Error('no recording of anybody');
+      const subject = { ...of([other.id]), origin };
+      await world.advance([subject]);
+      expect(sent()).toHaveLength(origin === 'upstream' ? 0 : 1);
+      expect(world.target(subject, 'recordings').result).toBe(origin === 'upstream' ? 'not_verifiable' : null);
+    }
+  });
+
   it('are deleted though their person is gone, once each, and seen to be gone as often as a person', async () => {
     const { world, ids, subject, sent } = await openLeft(9);
     await world.advance([subject]);

@@ -178,6 +178,7 @@ export async function openUpstreamWorld(
       return {
         id,
         generation: 1,
+        origin: 'manual' as const,
         ...newBox([], nobody),
         identity: {
           person_uuid: people.map(({ uuid }) => uuid),
