@@ -7,7 +7,7 @@ import type { Database } from '../mirror/database.ts';
 import { hasNumberedFields } from '../mirror/field-ids.ts';
 import { readEpoch, whileEpoch } from '../mirror/fence.ts';
 import { fenceDigest } from '../mirror/fence-entries.ts';
-import { agreedMs } from '../mirror/service-clock.ts';
+import { agreedMs, readServiceClock } from '../mirror/service-clock.ts';
 import { atOneMoment, withSnapshotSource } from '../mirror/snapshot-source.ts';
 import { currentIds, type Manifest } from '../snapshot/manifest.ts';
 import { stageDataset, type StagedSnapshot } from './export-dataset.ts';
@@ -96,13 +96,14 @@ async function exportMoment(context: ExportContext, task: MirrorExportTask): Pro
 }
 
 /**
- * Notes up to where the feed of deletions is published: call it once everywhere has what the folder has. A clock that was set back does
- * not make it older than it is.
+ * Notes up to where the feed of deletions is published: call it once everywhere has what the folder has. A clock that was set back, or is
+ * behind the service's, does not make it older than it is.
  */
 export function noteFeed({ db, published, clock }: Pick<ExportContext, 'db' | 'published' | 'clock'>): void {
   const [snapshotId] = currentIds(published.readCurrent(), 'deletions');
   if (snapshotId === undefined) return;
-  const atMs = Math.max(clock.now(), agreedMs(db));
+  const nowMs = clock.now();
+  const atMs = Math.max(nowMs, nowMs - (readServiceClock(db)?.aheadMs ?? 0), agreedMs(db));
   noteFeedPublished(db, published.readManifest({ dataset: 'deletions', snapshotId }).seq, isoTime(atMs));
 }
 

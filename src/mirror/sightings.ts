@@ -39,10 +39,7 @@ export function* findEmails(
   }
 }
 
-/**
- * Every row of persons that an identity matches: by uuid, by integer id, or by a distinct id that it holds now. Reads all persons
- * where the identity has an integer id, of which there is no index.
- */
+/** Every row of persons that an identity matches: by uuid, by integer id, or by a distinct id that it holds now. */
 export function findPersons(db: Database, identity: Identity): (Sighting & { createdAt: string | null })[] {
   return findRows(
     db,
@@ -50,8 +47,7 @@ export function findPersons(db: Database, identity: Identity): (Sighting & { cre
     identity,
     /*sql*/ `row_key IN (
         SELECT row_key FROM persons WHERE uuid IN (SELECT value FROM json_each(@person_uuid))
-        UNION SELECT row_key FROM persons WHERE @person_id <> '[]'
-          AND id IN (SELECT CAST(value AS INTEGER) FROM json_each(@person_id))
+        UNION SELECT row_key FROM persons WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(@person_id))
         UNION SELECT person_row_key FROM distinct_id_owners
           WHERE distinct_id IN (SELECT value FROM json_each(@distinct_id)))`,
     ({ created_at: createdAt }, sighting) =>

@@ -20,12 +20,12 @@ export async function queryParquet(folder: string, sql: string): Promise<Record<
 type ParquetRows = { columns: readonly string[]; rows: readonly (readonly JS[])[] };
 
 /**
- * Which rows are read: those with a text among these, or among these in lower case. `textsOf`: SQL for the texts of a row, as a list;
+ * Which rows are read: those with a text among these, or among these in lower case. `textsOf`: SQL for texts of a row, of one column each;
  * undefined for each row. `columns`: the types of a file's columns, as DuckDB names them.
  */
 export type RowFilter = {
   texts: Iterable<string>;
-  textsOf: (columns: ReadonlyMap<string, string>) => string | undefined;
+  textsOf: (columns: ReadonlyMap<string, string>) => readonly string[] | undefined;
 };
 
 /** A database that reads Parquet files. */
@@ -76,8 +76,8 @@ export async function* readParquetRows(
 /** Leaves rows out by the few columns that are looked at. A filter of a column would believe what a file says of its row groups. */
 async function whereOf(connection: DuckDBConnection, rows: string, { texts, textsOf }: RowFilter): Promise<string> {
   const none = await connection.run(`SELECT * FROM ${rows} LIMIT 0`);
-  const list = textsOf(new Map(none.columnNames().map((name, index) => [name, none.columnType(index).toString()])));
-  if (list === undefined) return '';
+  const columns = textsOf(new Map(none.columnNames().map((name, index) => [name, none.columnType(index).toString()])));
+  if (columns === undefined) return '';
   await loadTexts(
     connection,
     'sought',
@@ -85,8 +85,10 @@ async function whereOf(connection: DuckDBConnection, rows: string, { texts, text
     Array.from(texts, (text) => [text]),
   );
   await connection.run(`INSERT INTO sought SELECT lower(text) FROM sought`);
+  // Lists of all texts of a row would take twice the time.
+  const textsIn = columns.map((text) => `SELECT file_row_number AS row, ${text} AS text FROM ${rows}`);
   await connection.run(`CREATE TEMP TABLE found AS
-    SELECT row FROM (SELECT file_row_number AS row, unnest(${list}) AS text FROM ${rows}) SEMI JOIN sought USING (text)`);
+    SELECT row FROM (${textsIn.join(' UNION ALL ')}) SEMI JOIN sought USING (text)`);
   const counted = await connection.runAndReadAll(`SELECT count(*) FROM found`);
   // In one query, every column would be read, also where no row is left.
   return counted.getRows()[0]?.[0] === 0n ? 'LIMIT 0' : 'WHERE file_row_number IN (SELECT row FROM found)';

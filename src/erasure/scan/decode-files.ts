@@ -1,6 +1,7 @@
 import { createReadStream, fstatSync, readFileSync, readSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
+import { sha256File } from '../../core/digest.ts';
 import { AppError } from '../../core/errors.ts';
 import { readWholeFile, wholeFileBytesMax } from '../../core/folder.ts';
 import { readJson } from '../../core/exact-json.ts';
@@ -75,6 +76,15 @@ export async function* decodeParquet(
   judge.takeFixedWords(place, footer.toString('latin1').match(signatures) ?? []);
   const published = publishedFileAt(place);
   const filter = origin === 'rightful' ? sought?.inParquet(dataset) : undefined;
+  const key = filter && `${dataset} ${await sha256File(path)}`;
+  const emptyColumns = key && sought?.emptyParts.get(key);
+  if (emptyColumns) {
+    judge.takeRow({ file: place, dataset, origin, columns: [''], values: [emptyColumns] });
+    yield 0;
+    return;
+  }
+  let rowsRead = 0;
+  let names: readonly string[] = [];
   for await (const { columns, rows: all } of readParquetRows(reader, path, filter)) {
     const isOwn = isPlaceOfRow(place, columns);
     const rows = all.filter((row) => !isOwn(row));
@@ -82,10 +92,13 @@ export async function* decodeParquet(
     // The file holds the names of its columns too.
     if (origin === 'rightful') judge.takeRow({ file: place, dataset, origin, columns: [''], values: [columns] });
     for (const values of rows) judge.takeRow({ file: place, dataset, origin, columns, values });
+    names = columns;
+    rowsRead += all.length;
     yield rows.length;
   }
   if (published && (await columnBytesIn(reader, path)) !== size - footer.length - magicBytes)
     throw new AppError('bytes of the file belong to no column', { code: 'storage' });
+  if (key && rowsRead === 0) sought?.emptyParts.set(key, names);
 }
 
 /** Tells of the rows of a file whether they say which rows readers of a table pass over: a path of this program's, and a number. */

@@ -11,7 +11,12 @@ import type { ScanSubject } from './scan-task.ts';
  * How SQLite and DuckDB leave out rows that can name no subject, since making a value of each column costs far more than the look
  * at it. What is left out identifies nobody who is searched for; what is not is judged as ever. A row in doubt is left in.
  */
-export type SoughtRows = { inMirror: MirrorFilter; inParquet: (dataset: string) => ParquetFilter };
+export type SoughtRows = {
+  inMirror: MirrorFilter;
+  inParquet: (dataset: string) => ParquetFilter;
+  /** The columns of the published files in which no row is left in, by dataset and SHA-256: generations have many with the same bytes. */
+  emptyParts: Map<string, readonly string[]>;
+};
 
 /** More would take much memory in a query. One person can have a million recordings. */
 const textsMax = 100_000;
@@ -32,6 +37,7 @@ export function soughtRows(subjects: readonly ScanSubject[]): SoughtRows | undef
   for (const text of texts) if (/[\0\ufffd]/.test(text) || !text.isWellFormed()) return undefined;
   return {
     inMirror: { texts, where: whereInMirror },
+    emptyParts: new Map(),
     inParquet: (dataset) => ({ texts, textsOf: (columns) => textsInParquet(dataset, columns) }),
   };
 }
@@ -55,22 +61,22 @@ function whereInMirror(table: string, columns: readonly string[], sought: string
   return conditions.length === 0 ? undefined : conditions.join(' OR ');
 }
 
-/** SQL of DuckDB: the texts by which a row of a dataset may name somebody, in lower case where case may not count; undefined for each row. */
-function textsInParquet(dataset: string, columns: ReadonlyMap<string, string>): string | undefined {
+/** SQL of DuckDB for each column: a text by which a row of a dataset may name somebody, in lower case where case may not count; undefined for each row. */
+function textsInParquet(dataset: string, columns: ReadonlyMap<string, string>): string[] | undefined {
   const { heldIds, embeddedPerson } = findDataset(dataset) ?? {};
-  const lists = [...columns]
+  const texts = [...columns]
     .filter(([name]) => identifyingColumns(dataset)(name))
     .map(([name, type]) => {
-      if (name === heldIds?.column) return type === 'VARCHAR[]' ? name : undefined;
+      if (name === heldIds?.column) return type === 'VARCHAR[]' ? `unnest(${name})` : undefined;
       if (type !== 'VARCHAR' && type !== 'BIGINT') return undefined;
-      if (name !== embeddedPerson) return `[lower(CAST(${name} AS VARCHAR))]`;
+      if (name !== embeddedPerson) return `lower(CAST(${name} AS VARCHAR))`;
       // Of an id that is no text, only digits say at once what it is.
       const id = String.raw`"id"\s*:\s*`;
-      return `CASE WHEN contains(${name}, '${escape}') OR regexp_matches(${name}, '${id}([^"0-9n\\s]|[0-9]+[.eE])') THEN ['${escape}']
-      ELSE list_concat(string_split(lower(${name}), '"'), regexp_extract_all(${name}, '${id}([0-9]+)', 1)) END`;
+      return `unnest(CASE WHEN contains(${name}, '${escape}') OR regexp_matches(${name}, '${id}([^"0-9n\\s]|[0-9]+[.eE])') THEN ['${escape}']
+      ELSE list_concat(string_split(lower(${name}), '"'), regexp_extract_all(${name}, '${id}([0-9]+)', 1)) END)`;
     });
   // A column of such a name would be taken for the place of the row.
   const isOtherwise = [...columns.keys()].some((name) => rowPlaceNames.includes(name.toLowerCase()));
-  if (lists.length === 0 || lists.includes(undefined) || isOtherwise) return undefined;
-  return `list_concat(${lists.join(', ')})`;
+  const known = texts.filter((text) => text !== undefined);
+  return known.length === 0 || known.length < texts.length || isOtherwise ? undefined : known;
 }

@@ -77,6 +77,8 @@ CREATE TABLE persons (
   changed_at TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX persons_by_uuid ON persons (uuid);
+-- Not unique: a service that was restored gives an id again.
+CREATE INDEX persons_by_id ON persons (id);
 -- Whatever else changes or removes a row drops its block.
 CREATE TRIGGER persons_shown_changed AFTER UPDATE ON persons
 BEGIN DELETE FROM persons_shown WHERE block = OLD.row_key >> 7; END;
