@@ -95,7 +95,7 @@ export const alertTable = {
   },
   clock_differs: {
     severity: 'warning',
-    title: 'Two clocks are apart',
+    title: 'The time is in doubt',
     section: 'schedule',
     todo: `${capital(clockFix)}. \`analytics-mirror doctor\` compares them again.`,
   },

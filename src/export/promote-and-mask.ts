@@ -8,6 +8,7 @@ import type { ColumnValue } from '../contract/tolerant-reader.ts';
 import { AppError } from '../core/errors.ts';
 import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
+import { emailKey, trimBlanks } from '../contract/email.ts';
 import { type Masks, prepareMasks } from './masks.ts';
 import { listedOnly, promotedColumns, type PromotedColumn } from './promotion.ts';
 
@@ -15,7 +16,7 @@ import { listedOnly, promotedColumns, type PromotedColumn } from './promotion.ts
  * The version of what this program makes of the mirror's values. A new one for every change after which the same rows
  * are other files: it is how an export knows that it has to publish an unchanged mirror again.
  */
-const layout = (dataset: PublishedDataset): number => (dataset === 'distinct_ids' ? 3 : 2);
+const layout = 3;
 
 /** Which properties of persons become columns, and which are not published as they are. */
 export type PublicationSettings = {
@@ -72,12 +73,7 @@ export function publicationOf(
     publishTexts: isChanged ? null : cleanText,
     replaced,
     misfits,
-    decided: {
-      layout: layout(dataset),
-      promote: add ? [...promote] : [],
-      ...(isListed && { properties }),
-      mask: masks.decided,
-    },
+    decided: { layout, promote: add ? [...promote] : [], ...(isListed && { properties }), mask: masks.decided },
   };
 }
 
@@ -152,13 +148,21 @@ function valuesOf(promoted: readonly PromotedColumn[], properties: JsonObject | 
   return Object.fromEntries(promoted.map(({ field, read }) => [field, read(properties)]));
 }
 
-/** How a name is masked: as the property of that name, or as one that it repeats, since services show persons by an e-mail address. */
+/**
+ * How a name is masked: as the property of that name, or as one that it repeats, since services show persons by a property. A name that
+ * is an e-mail address is masked as `email` is, whatever is shown beside it.
+ */
 function maskOfName(
   name: unknown,
   properties: JsonObject | undefined,
   masked: Masks['of'],
 ): ReturnType<Masks['of']['get']> {
-  return masked.get('name') ?? [...masked].find(([key]) => name !== null && String(properties?.[key]) === name)?.[1];
+  const mask = masked.get('name');
+  if (mask || typeof name !== 'string') return mask;
+  const repeats = (value: unknown): boolean =>
+    ['string', 'number', 'bigint'].includes(typeof value) && emailKey(String(value)) === emailKey(name);
+  const isEmail = /^[^\s@]+@[^\s@]+$/.test(trimBlanks(name));
+  return [...masked].find(([key]) => repeats(properties?.[key]) || (isEmail && key === 'email'))?.[1];
 }
 
 /** Masks the values of the masked keys of an object; null stays null. Returns whether it has any. */

@@ -21,7 +21,7 @@ export type ClockStanding = z.infer<typeof ClockStanding>;
 /** How this machine's clock stood against the service's when it was last asked, and against the newest time that was recorded here. */
 export function readClockStanding(db: Database, dataDir: string, nowMs: number): ClockStanding {
   const { aheadMs = null, lookedAt = null, agreedAt = null } = readServiceClock(db) ?? {};
-  const apart = aheadMs === null ? untoldText(db) : apartText(aheadMs);
+  const apart = untoldText(db, lookedAt) ?? (aheadMs === null ? null : apartText(aheadMs));
   const problem = apart ?? setBackText(isAgreed(aheadMs) ? agreedAt : recordedTime(db, dataDir), nowMs);
   return { aheadMs, lookedAt, problem };
 }
@@ -32,10 +32,11 @@ export function apartText(aheadMs: number): string | null {
   return `this machine's clock is ${durationText(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's`;
 }
 
-/** That the service has shown a list and no time; null where it has not been asked. */
-function untoldText(db: Database): string | null {
-  const sql = /*sql*/ `SELECT 1 FROM passes WHERE verdict = 'complete'`;
-  return db.prepare(sql).get() === undefined ? null : 'no answer of the service has told its time';
+/** That the service has shown a whole list since it last told its time; null where it has not. */
+function untoldText(db: Database, lookedAt: string | null): string | null {
+  const sql = /*sql*/ `SELECT 1 FROM passes WHERE verdict = 'complete' AND started_at > ?`;
+  const isUntold = db.prepare(sql).get(lookedAt ?? '') !== undefined;
+  return isUntold ? 'no answer of the service tells its time: perhaps a proxy takes the header Date away' : null;
 }
 
 /** Before the clocks have agreed once, runs and ledger tell: one of their times may be of a clock that was ahead. */

@@ -7,7 +7,15 @@ let api: typeof DuckDbApi | undefined;
 
 /** DuckDB's package. The first call loads it, so that a command that uses no DuckDB does not wait for it. */
 export function duckDbApi(): typeof DuckDbApi {
-  return (api ??= createRequire(import.meta.url)('@duckdb/node-api') as typeof DuckDbApi);
+  return (api ??= loadApi());
+}
+
+/** A text that begins with a byte order mark keeps it: the package's own decoder takes it away, and makes another identifier of one. */
+function loadApi(): typeof DuckDbApi {
+  const load = createRequire(import.meta.url);
+  const accessors = load('@duckdb/node-api/lib/vectors/dataAccessors.js') as { textDecoder: unknown };
+  accessors.textDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  return load('@duckdb/node-api') as typeof DuckDbApi;
 }
 
 /** What a database in memory may use. An abort interrupts its queries. */

@@ -62,6 +62,8 @@ function slackText({ event, project, alert: { message } }: AlertChange, todo: st
 
 /** The most messages that wait. More would wait only when the receiver has not answered for long; the oldest are then dropped. */
 const waitingMax = 100;
+/** A receiver that answers with errors is asked so many times, each time for some minutes: perhaps it takes the other messages. */
+const refusalsMax = 12;
 
 /** Posts alerts in their order, one at a time. The worker never waits for the receiver. */
 export type AlertPost = {
@@ -77,7 +79,7 @@ export type AlertPost = {
  * one that refuses it gets the next message.
  */
 export function alertPost(post: (message: AlertMessage) => Promise<void>, target: AlertTarget, log: Logger): AlertPost {
-  const waiting: { message: AlertMessage; alert: string }[] = [];
+  const waiting: { message: AlertMessage; alert: string; refusals: number }[] = [];
   let underWay: Promise<void> | null = null;
   const empty = async (): Promise<void> => {
     for (let [next] = waiting; next; [next] = waiting) {
@@ -86,7 +88,8 @@ export function alertPost(post: (message: AlertMessage) => Promise<void>, target
       } catch (error) {
         const code = error instanceof AppError ? error.code : 'unexpected';
         log.warn({ alert: next.alert, code }, 'an alert could not be posted');
-        if (error instanceof AppError && error.retryable) break;
+        const isAway = error instanceof AppError && error.retryable;
+        if (isAway && (code === 'unreachable' || (next.refusals += 1) < refusalsMax)) break;
       }
       // The oldest may have been dropped meanwhile.
       if (waiting[0] === next) waiting.shift();
@@ -95,7 +98,7 @@ export function alertPost(post: (message: AlertMessage) => Promise<void>, target
   };
   const add = (message: AlertMessage | null, alert: string): void => {
     if (message === null) return;
-    waiting.push({ message, alert });
+    waiting.push({ message, alert, refusals: 0 });
     waiting.splice(0, waiting.length - waitingMax);
     underWay ??= empty();
   };

@@ -72,6 +72,15 @@ test('a name that repeats a masked property is masked as that property', () => {
     const person = JSON.stringify({ uuid: 'u', name: 'ann@x.test', properties });
     const row = recordings.publish(recordingRow('r1', { person }));
     expect(JSON.parse(String(row['person']))).toMatchObject({ name: shown, properties: { email: shown, age: 7 } });
+    // An address, whatever is shown beside it, and in another spelling.
+    for (const [text, beside] of [
+      ['eve@x.test', {}],
+      ['Ann@X.test', { email: ' ann@x.test' }],
+    ] as const) {
+      const embedded = JSON.stringify({ uuid: 'u', name: text, properties: beside });
+      const { person: published } = recordings.publish(recordingRow('r2', { person: embedded }));
+      expect(JSON.parse(String(published))).toMatchObject({ name: shown });
+    }
   }
 });
 

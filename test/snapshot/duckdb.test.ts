@@ -62,3 +62,10 @@ test('an abort interrupts a query, with its reason', async () => {
   await expect(running).rejects.toBe(reason);
   await expect(withDuckDb(limits, () => Promise.resolve(1))).rejects.toBe(reason);
 });
+
+test('a text keeps the byte order mark with which it begins', async () => {
+  using database = await openDuckDb({ folders: [], memoryMaxMb: 64, threads: 1 });
+  const sql = `SELECT chr(65279) || 'ann', [chr(65279) || 'a text of more bytes']`;
+  const read = await database.connection.runAndReadAll(sql);
+  expect(read.getRowsJS()).toEqual([['\ufeffann', ['\ufeffa text of more bytes']]]);
+});

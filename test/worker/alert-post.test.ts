@@ -123,4 +123,13 @@ it('an alert that a receiver could not be told waits for the next look; one that
   post.look({ projects: [] });
   await post.idle();
   expect(posted).toHaveLength(5);
+  // It answers, but with an error each time: the others are not kept from it for ever.
+  problem = new AppError('500', { code: 'service', retryable: true });
+  post.add(change('began'));
+  await post.idle();
+  for (let look = 0; look < 20; look += 1) {
+    post.look({ projects: [] });
+    await post.idle();
+  }
+  expect(posted).toHaveLength(5 + 12);
 });

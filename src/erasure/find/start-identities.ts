@@ -269,17 +269,37 @@ async function askFor(
   }
 }
 
-/** Every row that the service lists for an address, page by page. A page with another row ends it: that service was not asked. */
+/** A list that moves while it is paged is begun again so many times. */
+const listTriesMax = 3;
+
+/**
+ * Every row that the service lists for an address. Each page begins with the last row of the one before: else the list has moved. A page
+ * with a row without the address ends it: that service was not asked. Throws `service` for a list that never stands still.
+ */
 async function listByEmail(service: Service, email: string, signal: AbortSignal): Promise<readonly unknown[]> {
-  const rows: unknown[] = [];
-  for (let isMore = true; isMore;) {
-    const query = rows.length === 0 ? { email } : { email, offset: rows.length };
+  const pageAt = async (offset: number): Promise<{ results: readonly unknown[]; isLast: boolean }> => {
+    const query = offset === 0 ? { email } : { email, offset };
     const { body } = await service.call('persons.list', { query, priority: 'deletion', signal });
-    const { results, next } = readEnvelope(body, rowsOfOneMax - rows.length);
-    rows.push(...results);
-    isMore = next !== null && results.length > 0 && results.every((row) => emailOf(row) === emailKey(email));
+    const { results, next, has_next: hasNext } = readEnvelope(body, rowsOfOneMax - offset);
+    return { results, isLast: typeof next !== 'string' && hasNext !== true };
+  };
+  const uuidOf = (row: unknown): string | undefined => readPerson(row)?.person_uuid ?? undefined;
+  const isOf = (row: unknown): boolean => emailOf(row) === emailKey(email);
+  for (let tries = 0; tries < listTriesMax; tries += 1) {
+    let page = await pageAt(0);
+    const rows = [...page.results];
+    let isMoved = false;
+    while (!page.isLast && rows.length > 0 && rows.every(isOf) && !isMoved) {
+      page = await pageAt(rows.length - 1);
+      isMoved = page.results.length < 2 || uuidOf(page.results[0]) !== uuidOf(rows.at(-1));
+      rows.push(...page.results.slice(1));
+    }
+    if (!isMoved) return rows;
   }
-  return rows;
+  throw new AppError('the list of the persons with one e-mail address changes while it is read', {
+    code: 'service',
+    hint: 'reconcile again, or name the persons by uuid',
+  });
 }
 
 /** A person as a row shows them; null where the row does not identify a person. */

@@ -116,7 +116,7 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
   for (const listed of files)
     for (const file of listed) {
       if (file.problem !== null || !(await searchKnownFile(scan, file))) {
-        if (file.problem === null && publishedFileAt(file.place) === undefined) others.push(file);
+        if (file.problem === null && !isParquet(file) && publishedFileAt(file.place) === undefined) others.push(file);
         if (isTableManifest(file)) await attempt(findings, file.place, () => takeTableWords(file, judge));
         await searchFile(scan, file);
         if (file.problem === null && isJson(file)) await attempt(findings, file.place, () => decodeJson(file, judge));
@@ -129,16 +129,17 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
   yield* searchHidden(scan, others);
 }
 
-/** Searches files but databases for the whole identifiers and addresses of which rows of others hold every piece. */
+/** Searches files for the whole identifiers of which rows of others hold every piece. */
 async function* searchHidden(
   { task, needles, shared, findings }: Scan,
   files: readonly ListedFile[],
 ): AsyncGenerator<void> {
   const hidden = [...hiddenTexts(task.subjects, needles, shared)];
   if (hidden.length === 0) return;
+  const count = countWhole(hidden);
   for (const { path, place } of files) {
     await attempt(findings, place, () => {
-      for (const [{ subject }, count] of countWhole(hidden, path)) findings.addRaw(subject, place, 'utf-8', count);
+      for (const [{ subject }, hits] of count(path)) findings.addRaw(subject, place, 'utf-8', hits);
     });
     yield;
   }

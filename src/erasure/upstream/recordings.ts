@@ -1,7 +1,9 @@
-import { hasRoute } from '../../contract/identity.ts';
+import type { Database } from '../../mirror/database.ts';
+import { hasRoute, nobody } from '../../contract/identity.ts';
 import { rowReaders, sightingOf } from '../../contract/row-readers.ts';
 import { AppError } from '../../core/errors.ts';
 import { askForProject, readMissing } from '../../client/service.ts';
+import { findPersons } from '../../mirror/sightings.ts';
 import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
 import type { Subject } from '../request/box.ts';
 import { note, settle } from '../request/target-journal.ts';
@@ -49,12 +51,14 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   }
   const looks = await inBatches(context, ids, (id) => lookFor(context, subject, id));
   const thoseThat = (are: RecordingLook): string[] => ids.filter((_id, index) => looks[index] === are);
-  const there = thoseThat('there');
-  if (there.length > 0 || thoseThat('unknown').length > 0) return deleteThose(context, subject, recordings, there);
+  const [there, gone] = [thoseThat('there'), thoseThat('gone')];
+  const isKnown = there.length + gone.length === ids.length;
+  if (there.length > 0 || gone.length === 0) return deleteThose(context, subject, recordings, { there, gone });
   await context.control('recordings');
   await askForProject(context.service, 'persons', context.signal);
   if (recordings.confirmations + 1 < context.settings.deletions.confirmations)
     return (own) => confirm(own, subject, recordings);
+  if (!isKnown) return deleteThose(context, subject, recordings, { there, gone });
   if (recordings.sentRows === 0) return ended(subject, { result: 'absent', assurance: 'observed' });
   const rows = Math.min(recordings.sentRows, ids.length);
   return ended(subject, { result: 'deleted', assurance: 'observed', rowsBefore: rows, rowsRemoved: rows });
@@ -68,7 +72,7 @@ async function deleteThose(
   context: UpstreamContext,
   subject: Subject,
   recordings: ErasureTarget,
-  there: readonly string[],
+  { there, gone }: { there: readonly string[]; gone: readonly string[] },
 ): Promise<Outcome> {
   const deletable = context.settings.erasure.deleteRecordings === 'auto' ? there.filter(hasRoute) : [];
   const ends = deletable.length > 0 ? await deleteRecordings(context, subject, deletable) : [];
@@ -76,7 +80,7 @@ async function deleteThose(
     return (own) =>
       noteSent(own, subject, { ends, isAgain: recordings.status !== 'intended' && recordings.sentRows > 0 });
   const { length: rowsBefore } = subject.identity.recording_id;
-  const rows = { rowsBefore, rowsRemoved: rowsBefore - there.length };
+  const rows = { rowsBefore, rowsRemoved: gone.length };
   if (isRequested(recordings))
     return (own) => {
       if (!noteStillThere(own, subject, recordings))
@@ -102,10 +106,10 @@ function noteSent(
 type RecordingLook = 'there' | 'gone' | 'unknown';
 
 /** Where the service does not take the id, nothing shows that the recording is gone. */
-async function lookFor({ service, signal }: UpstreamContext, subject: Subject, id: string): Promise<RecordingLook> {
+async function lookFor({ db, service, signal }: UpstreamContext, subject: Subject, id: string): Promise<RecordingLook> {
   try {
     const { body } = await service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
-    return subject.origin === 'upstream' && mayBeAnothers(body, subject) ? 'unknown' : 'there';
+    return subject.origin === 'upstream' && mayBeAnothers(db, subject, body) ? 'unknown' : 'there';
   } catch (error) {
     const missing = readMissing(error, id);
     if (missing !== undefined) return missing;
@@ -114,9 +118,11 @@ async function lookFor({ service, signal }: UpstreamContext, subject: Subject, i
   }
 }
 
-/** Whether a recording is shown with somebody else, who has come since: of those nobody has asked for, it stays. */
-function mayBeAnothers(recording: unknown, { identity }: Subject): boolean {
+/** Whether a recording is shown with somebody else, who lives: of those nobody has asked for, it stays. */
+function mayBeAnothers(db: Database, { identity }: Subject, recording: unknown): boolean {
   const row = rowReaders.recordings(recording);
-  const uuid = row.ok ? sightingOf('recordings', row.columns).person_uuid : null;
-  return !row.ok || (uuid !== null && !identity.person_uuid.includes(uuid));
+  if (!row.ok) return true;
+  const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds } = sightingOf('recordings', row.columns);
+  if (uuid !== null) return !identity.person_uuid.includes(uuid);
+  return findPersons(db, { ...nobody, person_id: id === null ? [] : [id], distinct_id: distinctIds }).length > 0;
 }

@@ -224,3 +224,25 @@ it('an address that more persons have than a page shows names all of them', asyn
   const service = serviceOf({ [address]: rows });
   expect(await begin(mirrorOf(), service, { kind: 'email', value: address })).toMatchObject({ persons: 5 });
 });
+
+it('a list of an address that moves while it is paged is read again, and one that never stands still is no answer', async () => {
+  const address = 'team@x.test';
+  const rows = [1, 2, 3, 4, 5].map((id) => ({
+    uuid: `00000000-0000-4000-8000-00000000000${id}`,
+    id,
+    ids: [`d${id}`],
+    address,
+  }));
+  for (const moves of [1, 99]) {
+    const left = [...rows];
+    let calls = 0;
+    const service = serviceOf({ [address]: left });
+    const moving: Service['call'] = async (...asked) => {
+      const answer = await service.call(...asked);
+      if ((calls += 1) <= moves) left.push(...left.splice(0, 1));
+      return answer;
+    };
+    const found = await begin(mirrorOf(), { ...service, call: moving }, { kind: 'email', value: address });
+    expect(found).toMatchObject(moves === 1 ? { persons: 5 } : { persons: 0, waitsFor: 'service_unusable' });
+  }
+});
