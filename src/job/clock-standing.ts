@@ -32,9 +32,13 @@ export function apartText(aheadMs: number): string | null {
   return `this machine's clock is ${durationText(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's`;
 }
 
-/** That the service has shown a whole list since it last told its time; null where it has not. */
+/** Among so many runs, one has asked the service. */
+const runsLookedAt = 100;
+
+/** That the service has answered a whole run since it last told its time; null where it has not. */
 function untoldText(db: Database, lookedAt: string | null): string | null {
-  const sql = /*sql*/ `SELECT 1 FROM passes WHERE verdict = 'complete' AND started_at > ?`;
+  const sql = /*sql*/ `SELECT 1 FROM runs WHERE id > (SELECT max(id) FROM runs) - ${runsLookedAt}
+    AND outcome = 'done' AND requests > 0 AND finished_at > ?`;
   const isUntold = db.prepare(sql).get(lookedAt ?? '') !== undefined;
   return isUntold ? 'no answer of the service tells its time: perhaps a proxy takes the header Date away' : null;
 }

@@ -34,9 +34,13 @@ export const listJobs: readonly ScheduledJob[] = [
 /** The jobs that ask the service. Others can fail alike at a bucket, a warehouse or a witness. */
 const askingJobs: readonly ScheduledJob[] = ['reconcile', ...listJobs];
 
-/** The fault of the service or of its key that a reason of a failed run shows; undefined where it shows none. */
-export function causeOf(reason: string): Pick<ServiceCause, 'kind' | 'message'> | undefined {
-  return Object.hasOwn(causes, reason) ? causes[reason] : undefined;
+/** The fault of the service or of its key that a reason of a failed run shows; undefined where it shows none, or the job asks no service. */
+export function causeOf(
+  reason: string,
+  job: ScheduledJob | 'sync',
+): Pick<ServiceCause, 'kind' | 'message'> | undefined {
+  const asks = job === 'sync' || askingJobs.includes(job);
+  return asks && Object.hasOwn(causes, reason) ? causes[reason] : undefined;
 }
 
 /**
@@ -49,7 +53,7 @@ export function serviceCauses(
   const answers = jobs.filter(({ job }) => listJobs.includes(job));
   const answeredAt = newestTime(answers.map(({ lastSuccessAt }) => lastSuccessAt)) ?? '';
   const found = jobs.flatMap(({ job, failing, lastAt }) => {
-    const cause = failing !== null && askingJobs.includes(job) ? causes[failing.reason] : undefined;
+    const cause = failing === null ? undefined : causeOf(failing.reason, job);
     if (!failing || !cause) return [];
     if (cause.kind === 'unreachable' && answeredAt > (lastAt ?? '')) return [];
     return [{ ...cause, since: failing.since, job }];

@@ -3,7 +3,7 @@ import type { ScheduledJob } from '../config/settings.ts';
 import { stateDiffers } from '../erasure/bound/compare.ts';
 import { isOutdated } from '../core/clock.ts';
 import { bytesText, codeText, countedText, minuteText } from '../core/words.ts';
-import { serviceCauses } from '../job/service-cause.ts';
+import { causeOf, serviceCauses } from '../job/service-cause.ts';
 import type { ProjectState } from '../job/worker-state.ts';
 import { keptLogText } from '../mirror/log-size.ts';
 import type { Alert } from '../mirror/open-alerts.ts';
@@ -48,8 +48,6 @@ export function alertsOf(
   { jobs, problem, condition, service }: Pick<ProjectState, 'jobs' | 'problem' | 'condition' | 'service'>,
   { nowMs, startedAtMs, detail, standing }: AlertFacts,
 ): Alert[] {
-  const causes = serviceCauses(jobs);
-  const caused = new Set(causes.flatMap((cause) => cause.jobs));
   const alerts = [
     ...(problem === null
       ? []
@@ -60,7 +58,7 @@ export function alertsOf(
           },
         ]),
     ...(condition === null ? [] : conditionAlerts(condition)),
-    ...causes.map(({ kind, message, since, jobs: caused }) => ({
+    ...serviceCauses(jobs).map(({ kind, message, since, jobs: caused }) => ({
       kind,
       job: null,
       message: `${message} since ${minuteText(since)}: ${caused.join(', ')}`,
@@ -75,7 +73,7 @@ export function alertsOf(
       (lastSuccessAt === null && standing.some((alert) => alert.kind === 'stale' && alert.job === job))
         ? [alertOf('stale', `${job} shows no success of its last two periods`, job)]
         : []),
-      ...(consecutiveFailures >= failuresMin && !caused.has(job)
+      ...(consecutiveFailures >= failuresMin && !causeOf(failing?.reason ?? '', job)
         ? [
             alertOf(
               'failing',

@@ -68,7 +68,7 @@ function failedSync(db: Database, jobs: readonly JobState[], nowMs: number): Ale
   if (failing === null || failing.reason === 'died') return [];
   const since = isoTime(failing.sinceMs);
   if (jobs.some(({ job, lastSuccessAt }) => listJobs.includes(job) && (lastSuccessAt ?? '') > since)) return [];
-  const cause = causeOf(failing.reason);
+  const cause = causeOf(failing.reason, 'sync');
   return [
     cause
       ? alertOf(cause.kind, `${cause.message} since ${minuteText(since)}: sync`)
