@@ -236,12 +236,12 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_155,
-  service: 1_928,
+  service: 1_962,
   ledger: 2_845,
-  mirror: 7_413,
-  publish: 7_857,
-  erasure: 10_660,
-  operate: 10_964,
+  mirror: 7_419,
+  publish: 7_859,
+  erasure: 10_624,
+  operate: 10_960,
   anchor: 315,
   cluster: 2_946,
   sandbox: 4_161,

@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { isJsonObject } from '../core/exact-json.ts';
+import { emailKey, emailOf } from '../contract/email.ts';
 import { askableDistinctIds } from '../contract/identity.ts';
 import { personBatchMax } from '../contract/optional-endpoints.ts';
 import { readIdentityOfPerson } from '../contract/row-readers.ts';
@@ -212,6 +213,39 @@ export async function askForDistinctId(
     if (error instanceof AppError && error.status === 414 && distinctId.length >= longFrom) return [];
     throw error;
   }
+}
+
+/** A list that moves while it is paged is begun again so many times. */
+const listTriesMax = 3;
+
+/**
+ * Every row that the service lists for an address. Each page begins with the last row of the one before: else the list has moved. A page
+ * with a row without the address ends it: that service was not asked. Rejects as the calls do, and with `service` for a list that
+ * never stands still.
+ */
+export async function askForEmail(service: Service, email: string, signal: AbortSignal): Promise<readonly unknown[]> {
+  const pageAt = async (offset: number): Promise<{ results: readonly unknown[]; isLast: boolean }> => {
+    const query = offset === 0 ? { email } : { email, offset };
+    const { body } = await service.call('persons.list', { query, priority: 'deletion', signal });
+    const { results, next, has_next: hasNext } = readEnvelope(body, rowsOfOneMax - offset);
+    return { results, isLast: typeof next !== 'string' && hasNext !== true };
+  };
+  const isOf = (row: unknown): boolean => emailOf(row) === emailKey(email);
+  for (let tries = 0; tries < listTriesMax; tries += 1) {
+    let page = await pageAt(0);
+    const rows = [...page.results];
+    let isMoved = false;
+    while (!page.isLast && rows.length > 0 && rows.every(isOf) && !isMoved) {
+      page = await pageAt(rows.length - 1);
+      isMoved = page.results.length < 2 || uuidOf(page.results[0]) !== uuidOf(rows.at(-1));
+      rows.push(...page.results.slice(1));
+    }
+    if (!isMoved) return rows;
+  }
+  throw new AppError('the list of the persons with one e-mail address changes while it is read', {
+    code: 'service',
+    hint: 'reconcile again, or name the persons by uuid',
+  });
 }
 
 /**

@@ -159,8 +159,9 @@ function maskOfName(
 ): ReturnType<Masks['of']['get']> {
   const mask = masked.get('name');
   if (mask || typeof name !== 'string') return mask;
+  const spelled = emailKey(name);
   const repeats = (value: unknown): boolean =>
-    ['string', 'number', 'bigint'].includes(typeof value) && emailKey(String(value)) === emailKey(name);
+    ['string', 'number', 'bigint'].includes(typeof value) && emailKey(String(value)) === spelled;
   const isEmail = /^[^\s@]+@[^\s@]+$/.test(trimBlanks(name));
   return [...masked].find(([key]) => repeats(properties?.[key]) || (isEmail && key === 'email'))?.[1];
 }

@@ -5,7 +5,7 @@ import { durationText, secondText } from '../core/words.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { Database } from '../mirror/database.ts';
-import { newestRunTime } from '../mirror/runs.ts';
+import { hasAnsweredSince, newestRunTime } from '../mirror/runs.ts';
 import { readServiceClock } from '../mirror/service-clock.ts';
 
 /** How this machine's clock stands. Times are ISO 8601 UTC. */
@@ -32,15 +32,11 @@ export function apartText(aheadMs: number): string | null {
   return `this machine's clock is ${durationText(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's`;
 }
 
-/** Among so many runs, one has asked the service. */
-const runsLookedAt = 100;
-
 /** That the service has answered a whole run since it last told its time; null where it has not. */
 function untoldText(db: Database, lookedAt: string | null): string | null {
-  const sql = /*sql*/ `SELECT 1 FROM runs WHERE id > (SELECT max(id) FROM runs) - ${runsLookedAt}
-    AND outcome = 'done' AND requests > 0 AND finished_at > ?`;
-  const isUntold = db.prepare(sql).get(lookedAt ?? '') !== undefined;
-  return isUntold ? 'no answer of the service tells its time: perhaps a proxy takes the header Date away' : null;
+  return hasAnsweredSince(db, lookedAt ?? '')
+    ? 'no answer of the service tells its time: perhaps a proxy takes the header Date away'
+    : null;
 }
 
 /** Before the clocks have agreed once, runs and ledger tell: one of their times may be of a clock that was ahead. */

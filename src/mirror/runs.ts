@@ -83,6 +83,16 @@ function selectRuns(db: Database, rest: string, ...values: (string | number)[]):
   return rows.map((row) => RunRow.parse(row));
 }
 
+/** Among so many runs, one has asked the service. */
+const runsLookedAt = 100;
+
+/** Whether a run has ended well since a time (ISO 8601 UTC) that has asked the service. */
+export function hasAnsweredSince(db: Database, at: string): boolean {
+  const sql = /*sql*/ `SELECT 1 FROM runs WHERE id > (SELECT max(id) FROM runs) - ${runsLookedAt}
+    AND outcome = 'done' AND requests > 0 AND finished_at > ?`;
+  return db.prepare(sql).get(at) !== undefined;
+}
+
 /** The newest time that a run has recorded, in ISO 8601 UTC; null before the first run. */
 export function newestRunTime(db: Database): string | null {
   const sql = /*sql*/ `SELECT max(started_at) AS newest FROM runs`;

@@ -28,8 +28,8 @@ export type Twin = EncodedPart & { copyTo: (path: string) => void };
  * Encodes a part again at `to`, without the rows that `mark` marks, from its plain values: no page, dictionary or bound is
  * copied. Then reads the new part back and checks it: it has the rows that should be left, in the same order, each equal in
  * every column (a 64-bit hash of each, summed; except the trimmed values), and where values were trimmed, `mark` finds nothing in it.
- * Throws `storage`
- * when the old part differs from what was published, and DuckDB's error. Does not fsync. A part with a twin gets a copy of it.
+ * Throws `storage` when the old part differs from what was published, and DuckDB's error. Does not fsync. A part with a twin gets a copy
+ * of it.
  */
 export async function encodePart(
   connection: DuckDBConnection,
@@ -64,8 +64,10 @@ export async function encodePart(
   if (rows !== part.file.rows - removed.length || before !== after)
     throw refused(part, 'would not hold exactly the rows that should stay');
   // A row that stays as it was is not marked.
-  if (trimmed > 0) await mark(connection, to.path);
-  if (trimmed > 0 && (await hasMarks(connection))) throw refused(part, 'would still hold rows that should be removed');
+  if (trimmed > 0) {
+    await mark(connection, to.path);
+    if (await hasMarks(connection)) throw refused(part, 'would still hold rows that should be removed');
+  }
   const file: ManifestFile = { name: to.name, rows, ...(await measureFile(to.path)) };
   return { file, removed, removedOf };
 }

@@ -1,11 +1,10 @@
-import { askDatabase, askForDistinctId } from '../../client/person-batches.ts';
-import { bodyOrMissing, isSingleCase, rowsOfOneMax, singleCasesMax, type Service } from '../../client/service.ts';
+import { askDatabase, askForDistinctId, askForEmail } from '../../client/person-batches.ts';
+import { bodyOrMissing, isSingleCase, singleCasesMax, type Service } from '../../client/service.ts';
 import { AppError } from '../../core/errors.ts';
 import { inBatches } from '../../core/batches.ts';
 import { readIdentityOfPerson, rowReaders, sightingOf } from '../../contract/row-readers.ts';
 import { personParams } from '../../contract/endpoints.ts';
 import { emailKey, emailOf } from '../../contract/email.ts';
-import { readEnvelope } from '../../contract/tolerant-reader.ts';
 import { readJsonText, textLeaves } from '../../core/exact-json.ts';
 import { nobody, unionOf, type IdentifierKind, type Identity, type Sighting } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
@@ -258,7 +257,7 @@ async function askFor(
       const held = listed.length > 0 ? undefined : await askDatabase(service, value, signal);
       return held === undefined ? listed : [held];
     }
-    if (kind === 'email') return await listByEmail(service, value, signal);
+    if (kind === 'email') return await askForEmail(service, value, signal);
     const params = personParams(value);
     const body = await bodyOrMissing(service.call('persons.retrieve', { params, priority: 'deletion', signal }));
     return body === undefined ? [] : [body];
@@ -267,39 +266,6 @@ async function askFor(
     if (error instanceof AppError && error.status === 403 && error.isForeign) return undefined;
     throw error;
   }
-}
-
-/** A list that moves while it is paged is begun again so many times. */
-const listTriesMax = 3;
-
-/**
- * Every row that the service lists for an address. Each page begins with the last row of the one before: else the list has moved. A page
- * with a row without the address ends it: that service was not asked. Throws `service` for a list that never stands still.
- */
-async function listByEmail(service: Service, email: string, signal: AbortSignal): Promise<readonly unknown[]> {
-  const pageAt = async (offset: number): Promise<{ results: readonly unknown[]; isLast: boolean }> => {
-    const query = offset === 0 ? { email } : { email, offset };
-    const { body } = await service.call('persons.list', { query, priority: 'deletion', signal });
-    const { results, next, has_next: hasNext } = readEnvelope(body, rowsOfOneMax - offset);
-    return { results, isLast: typeof next !== 'string' && hasNext !== true };
-  };
-  const uuidOf = (row: unknown): string | undefined => readPerson(row)?.person_uuid ?? undefined;
-  const isOf = (row: unknown): boolean => emailOf(row) === emailKey(email);
-  for (let tries = 0; tries < listTriesMax; tries += 1) {
-    let page = await pageAt(0);
-    const rows = [...page.results];
-    let isMoved = false;
-    while (!page.isLast && rows.length > 0 && rows.every(isOf) && !isMoved) {
-      page = await pageAt(rows.length - 1);
-      isMoved = page.results.length < 2 || uuidOf(page.results[0]) !== uuidOf(rows.at(-1));
-      rows.push(...page.results.slice(1));
-    }
-    if (!isMoved) return rows;
-  }
-  throw new AppError('the list of the persons with one e-mail address changes while it is read', {
-    code: 'service',
-    hint: 'reconcile again, or name the persons by uuid',
-  });
 }
 
 /** A person as a row shows them; null where the row does not identify a person. */

@@ -213,28 +213,23 @@ it('one question that a firewall lets not pass leaves its subject unasked, and n
   expect(starts.get('phone')).toMatchObject({ isAsked: true, persons: [bob] });
 });
 
+const address = 'team@x.test';
+/** Five persons with one address. */
+const team = [1, 2, 3, 4, 5].map((id) => ({
+  uuid: `00000000-0000-4000-8000-00000000000${id}`,
+  id,
+  ids: [`d${id}`],
+  address,
+}));
+
 it('an address that more persons have than a page shows names all of them', async () => {
-  const address = 'team@x.test';
-  const rows = [1, 2, 3, 4, 5].map((id) => ({
-    uuid: `00000000-0000-4000-8000-00000000000${id}`,
-    id,
-    ids: [`d${id}`],
-    address,
-  }));
-  const service = serviceOf({ [address]: rows });
+  const service = serviceOf({ [address]: team });
   expect(await begin(mirrorOf(), service, { kind: 'email', value: address })).toMatchObject({ persons: 5 });
 });
 
 it('a list of an address that moves while it is paged is read again, and one that never stands still is no answer', async () => {
-  const address = 'team@x.test';
-  const rows = [1, 2, 3, 4, 5].map((id) => ({
-    uuid: `00000000-0000-4000-8000-00000000000${id}`,
-    id,
-    ids: [`d${id}`],
-    address,
-  }));
   for (const moves of [1, 99]) {
-    const left = [...rows];
+    const left = [...team];
     let calls = 0;
     const service = serviceOf({ [address]: left });
     const moving: Service['call'] = async (...asked) => {
