@@ -1,6 +1,6 @@
 // What the package's entry uses of the program. It is loaded in one step, after the entry has looked at the version of Node.
 export { createApp } from './app/app.ts';
-export { pagedDatasets } from './contract/datasets.ts';
+export { mirroredDatasets, pagedDatasets, publishedDatasets } from './contract/datasets.ts';
 export { AppError } from './core/errors.ts';
 export { listCurrentSnapshots } from './snapshot/current-snapshots.ts';
 export { publishedFilesIn } from './snapshot/published-files.ts';

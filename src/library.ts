@@ -8,7 +8,9 @@ const {
   AppError: ProgramError,
   createApp,
   listCurrentSnapshots,
+  mirroredDatasets,
   pagedDatasets,
+  publishedDatasets,
   publishedFilesIn,
   runExportJob,
   runSyncJob,
@@ -118,10 +120,13 @@ export function openMirror({ environment = {}, configFile, project, settings = {
  * the data folder, `refused` where the service refuses the key, `interrupted` after the signal, and others.
  */
 export async function sync(mirror: Mirror, options: SyncOptions = {}): Promise<Pass[]> {
-  const { datasets = pagedDatasets, mode = 'full', signal = new AbortController().signal } = options;
+  const { datasets = pagedDatasets, mode = 'full', signal } = options;
+  refuseUnknown(datasets, mirroredDatasets);
   const app = appOf(mirror);
   await app.take('sync');
-  const { passes } = await runSyncJob(app.serviceContext(signal), { datasets, mode, resume: true });
+  const { passes } = await untilAborted(signal, (stop) =>
+    runSyncJob(app.serviceContext(stop), { datasets, mode, resume: true }),
+  );
   return passes.map(({ dataset, verdict, reason, rowsReceived, rowsAdded, rowsChanged }) => {
     return { dataset, verdict, reason, rowsReceived, rowsAdded, rowsChanged };
   });
@@ -132,18 +137,43 @@ export async function sync(mirror: Mirror, options: SyncOptions = {}): Promise<P
  * has the data folder, `storage` where there is no mirror yet, and others.
  */
 export async function exportSnapshots(mirror: Mirror, options: ExportOptions = {}): Promise<Exported> {
-  const { datasets = null, kind = 'full', signal = new AbortController().signal } = options;
+  const { datasets = null, kind = 'full', signal } = options;
+  refuseUnknown(datasets ?? [], publishedDatasets);
   const app = appOf(mirror);
   await app.take('export');
   // First: opening the mirror for writing would make one where there is none.
   const source = app.databaseReadOnly();
-  const { outcome, neverComplete } = await runExportJob(app.jobContext(signal), { datasets, kind, source });
+  const { outcome, neverComplete } = await untilAborted(signal, (stop) =>
+    runExportJob(app.jobContext(stop), { datasets, kind, source }),
+  );
   return { isComplete: outcome === 'done', neverComplete, snapshots: snapshots(mirror) };
 }
 
 /** The published snapshots that readers should load. Throws an error with the `code` `storage` where a manifest is damaged. */
 export function snapshots(mirror: Mirror): Snapshot[] {
   return listCurrentSnapshots(publishedFilesIn(appOf(mirror).settings.dataDir));
+}
+
+/** Does some work until the caller's signal is aborted; then it ends with `interrupted`, whatever the signal's own reason. */
+async function untilAborted<T>(signal: AbortSignal | undefined, work: (stop: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const end = (): void => stop.abort(new ProgramError('interrupted', { code: 'interrupted' }));
+  signal?.addEventListener('abort', end);
+  if (signal?.aborted === true) end();
+  try {
+    return await work(stop.signal);
+  } finally {
+    signal?.removeEventListener('abort', end);
+  }
+}
+
+function refuseUnknown(given: readonly string[], known: readonly string[]): void {
+  const unknown = given.filter((dataset) => !known.includes(dataset));
+  if (unknown.length > 0)
+    throw new ProgramError(`unknown dataset: ${unknown.join(', ')}`, {
+      code: 'usage',
+      hint: `one of ${known.join(', ')}`,
+    });
 }
 
 function appOf(mirror: Mirror): App {

@@ -1,5 +1,7 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { openMirror, snapshots, sync } from '../src/library.ts';
+import { exportSnapshots, openMirror, snapshots, sync } from '../src/library.ts';
 import { openWorkspace, unlimited } from './cli/workspace.ts';
 
 const settings = { 'log.level': 'silent', 'budget.windows': [] };
@@ -25,7 +27,23 @@ it('a program opens a mirror, makes passes and lists the snapshots', async () =>
     { dataset: 'deletions', rows: 0 },
     { dataset: 'passes', rows: 2 },
   ]);
-  await expect(sync(mirror, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' });
+  await mirror.close();
+});
+
+it('an aborted run is interrupted, and an unknown dataset is a wrong use', async () => {
+  await using workspace = await openWorkspace();
+  const mirror = openMirror({ environment: workspace.env, settings });
+  const interrupted = { name: 'AppError', code: 'interrupted' };
+  await sync(mirror);
+  await expect(sync(mirror, { signal: AbortSignal.abort() })).rejects.toMatchObject(interrupted);
+  await expect(exportSnapshots(mirror, { signal: AbortSignal.abort() })).rejects.toMatchObject(interrupted);
+  const db = new Database(join(workspace.dataDir, 'mirror.db'), { readonly: true });
+  expect(db.prepare(`SELECT job, outcome FROM runs ORDER BY id DESC LIMIT 2`).raw().all()).toEqual([
+    ['export', 'interrupted'],
+    ['sync', 'interrupted'],
+  ]);
+  db.close();
+  await expect(sync(mirror, { datasets: ['nope' as 'persons'] })).rejects.toMatchObject({ code: 'usage' });
   await mirror.close();
 });
 

@@ -245,7 +245,7 @@ export function finishPass(db: Database, passId: number, reason: IncompleteReaso
       finish.get({ verdict: reason === null ? 'complete' : 'incomplete', reason, at, passId }),
     );
     // The whole list no longer shows these quarantined rows, so they are gone from the service.
-    if (pass.verdict === 'complete' && pass.mode === 'full') dropUnshown.run(pass.dataset, passId);
+    if (pass.verdict === 'complete') dropUnshown.run(pass.dataset, passId);
     return pass;
   });
 }

@@ -29,18 +29,21 @@ export type ShownRows = {
  */
 export type PageOutcome = PageCounts & { unchangedRun: number; isQuarantineFull: boolean };
 
-/** Writes rows. Returns what changed, and how many of the rows the pass had not seen before. */
+/** Writes rows. Returns what changed, and how many of the rows, those that are kept out included, the pass had not seen before. */
 export type WriteRows = (shown: ShownRows, passId: number) => { outcome: PageOutcome; newRows: number };
 
-/** What a pass has besides: fingerprints to know rows by, and what answers for indexes that are absent. */
-type WriteParts = { fingerprints?: Fingerprints | undefined; firstPass?: FirstPass };
+/**
+ * What a pass has besides: fingerprints to know rows by, what answers for indexes that are absent, and the keys of the rows that it
+ * has seen and that have no place in the mirror, so that each counts once.
+ */
+type WriteParts = { fingerprints?: Fingerprints | undefined; firstPass?: FirstPass; keptOut?: Set<string> };
 
 /**
  * Prepares what writes shown rows: rows, owners, quarantine, feed, pass. Call it inside a transaction. A known row whose
  * fingerprint still stands is unchanged, as it would be if it were read.
  */
 export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: WriteParts = {}): WriteRows {
-  const { fingerprints, firstPass } = parts;
+  const { fingerprints, firstPass, keptOut = new Set() } = parts;
   const { key: keyColumn, heldIds } = datasets[dataset];
   const owners = heldIds ? prepareOwnDistinctIds(db, firstPass) : undefined;
   const admission = prepareAdmission(db, dataset);
@@ -56,6 +59,7 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
     const outcome = unchangedPage(rows.length + quarantined.length);
     const present: number[] = [];
     const changed: string[] = [];
+    const unstored: string[] = [];
     const unread = [...quarantined];
     const prints = sent && fingerprints;
     prints?.begin(rows.filter((row) => row instanceof KnownRow));
@@ -74,6 +78,7 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
       const written = writeRow(shown, passId, at);
       if (!written) {
         outcome.fenced += 1;
+        unstored.push(String(shown[keyColumn]));
         continue;
       }
       const { rowKey, change, row: stored } = written;
@@ -99,15 +104,15 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
     }
     for (const each of unread) {
       const row = boundUnread(dataset, each);
-      if (!admission.unread(row, at)) {
-        outcome.fenced += 1;
+      const isAdmitted = admission.unread(row, at) !== undefined;
+      outcome[isAdmitted ? 'quarantined' : 'fenced'] += 1;
+      if (isAdmitted && !quarantine.add(row, passId, at)) outcome.isQuarantineFull = true;
+      // A row that cannot be read is there all the same.
+      const rowKey = isAdmitted && row.key !== null ? findRowKey(row.key) : undefined;
+      if (rowKey === undefined) {
+        unstored.push(row.key ?? `${row.payload} ${unstored.length}`);
         continue;
       }
-      outcome.quarantined += 1;
-      if (!quarantine.add(row, passId, at)) outcome.isQuarantineFull = true;
-      // A row that cannot be read is there all the same.
-      const rowKey = row.key === null ? undefined : findRowKey(row.key);
-      if (rowKey === undefined) continue;
       present.push(rowKey);
       prints?.note(rowKey, undefined);
     }
@@ -115,7 +120,9 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
     prints?.save();
     if (changed.length > 0) appendChanges.run(dataset, at, JSON.stringify(changed));
     owners?.noteShown(present, passId);
-    return { outcome, newRows: markSeen(present, passId) };
+    const before = keptOut.size;
+    for (const key of unstored) keptOut.add(key);
+    return { outcome, newRows: markSeen(present, passId) + keptOut.size - before };
   };
 }
 

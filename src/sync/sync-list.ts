@@ -55,7 +55,9 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
   const { findRowKey } = firstPass;
   const readJson = fingerprints && prepareReadRows(dataset, fingerprints, findRowKey);
   const nameKnown = prepareNameKnown(db, dataset, findRowKey);
-  const writeRows = prepareWriteRows(db, dataset, { fingerprints, firstPass });
+  // Of what an earlier run of this pass has kept out, the last page is still known.
+  const keptOut = new Set(state.previous?.rows.map(({ key }) => key));
+  const writeRows = prepareWriteRows(db, dataset, { fingerprints, firstPass, keptOut });
   const savePass = prepareSavePass(db, passId);
   const fetchPage = async (query: Window, abort: AbortSignal): Promise<Page> => {
     try {
@@ -71,7 +73,9 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
       throw error instanceof AppError && error.code === 'oversize' ? tooLargeAt(dataset, query, error) : error;
     }
   };
-  const endPass = (reason: IncompleteReason | null): Pass => {
+  const endPass = (found: IncompleteReason | null): Pass => {
+    // The newest rows are no proof of the list, even where it ends among them.
+    const reason = found ?? (mode === 'head' ? 'head' : null);
     const at = isoTime(clock.now());
     firstPass.end();
     const oldDay = isoTime(clock.now() - defaultDaysMax * 86_400_000);
@@ -86,8 +90,7 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
   const takePage = ({ rows, quarantined, sent, view }: Page, from: WalkState): TakenPage =>
     transact(db, () => {
       const { outcome, newRows } = writeRows({ rows, quarantined, sent, at: isoTime(clock.now()) }, passId);
-      const rowsNotStored = outcome.quarantined + outcome.fenced;
-      const judged = judgePage(plan, from, nameKnown(view, from.previous), newRows, rowsNotStored);
+      const judged = judgePage(plan, from, nameKnown(view, from.previous), newRows);
       const step: WalkStep = outcome.isQuarantineFull
         ? { next: 'end', state: judged.state, reason: 'too_many_unreadable' }
         : judged;

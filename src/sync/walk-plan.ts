@@ -48,13 +48,7 @@ export function beginWalk(plan: WalkPlan): WalkState {
  * when it begins the list or is joined to the last accepted page; otherwise the walk looks for such a page. A walk is
  * complete when every seam is joined. A list that is not newest first also needs a whole round without a new row.
  */
-export function judgePage(
-  plan: WalkPlan,
-  state: WalkState,
-  page: PageView,
-  newRows: number,
-  rowsNotStored = 0,
-): WalkStep {
+export function judgePage(plan: WalkPlan, state: WalkState, page: PageView, newRows: number): WalkStep {
   const { previous, apart, window, frontier } = state;
   const isOrdered = state.evidence.isOrdered && isNewestFirst(page.times);
   const isFirstRound = state.evidence.rounds === 1;
@@ -62,12 +56,12 @@ export function judgePage(
     ...state.evidence,
     windows: state.evidence.windows + 1,
     countReported: page.count ?? state.evidence.countReported,
-    rowsDistinct: state.evidence.rowsDistinct + newRows + (isFirstRound ? rowsNotStored : 0),
+    rowsDistinct: state.evidence.rowsDistinct + newRows,
     isOrdered,
   };
   const counted: WalkState = {
     ...state,
-    newRows: state.newRows + newRows - (isOrdered && rowsNotStored === 0 ? addedAtTop(state, page) : 0),
+    newRows: state.newRows + newRows - (isOrdered ? Math.min(newRows, addedAtTop(state, page)) : 0),
     newest: timeText(isOrdered ? newestOf(state, page) : null),
     evidence,
     standstill: state.standstill + 1,
@@ -75,10 +69,10 @@ export function judgePage(
   };
   if (previous?.isLast === true && isEndOf(previous, page)) return endRound(plan, counted);
   const isFurther = previous === null || endsBelow(previous, page, isOrdered);
-  // New rows at the top of the list are no progress. Rows that are not stored count as new: nothing tells them apart.
+  // New rows at the top of the list are no progress.
   const isForward = previous !== null && window.offset > previous.window.offset;
   const isWide = apart === null && window.limit > state.limit;
-  if (isFurther && (isForward || isWide) && newRows + rowsNotStored > 0) counted.standstill = 0;
+  if (isFurther && (isForward || isWide) && newRows > 0) counted.standstill = 0;
   if (counted.standstill > standstillMaxOf(plan, counted)) return endIncomplete(counted, 'no_progress');
   // A page that leads no further may answer another window. Its `next` is not used.
   const view = isFurther ? page : { ...page, nextOffset: null };
@@ -88,7 +82,7 @@ export function judgePage(
     (joins(previous, page, isOrdered) || (isOrdered && apart !== null && beginsAbove(previous, page)));
   if (window.offset > 0 && !isJoined && state.hasGivenUp === 'no') return goOn(plan, lookForSeam(plan, seen));
   const stalls = isFurther ? 0 : state.stalls + (isForward || apart === null ? 1 : 0);
-  const known = isFirstRound ? page.keys.length - newRows - rowsNotStored : 0;
+  const known = isFirstRound ? page.keys.length - newRows : 0;
   const next = acceptPage(plan, { ...seen, stalls }, view, { isJoined, isFurther, known });
   if (stalls >= stallsMax) return endIncomplete(next, 'no_progress');
   // Whether the walk has requested only the first page of the list.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBudget } from '../../src/client/budget.ts';
-import { createService, type Reply, type Service } from '../../src/client/service.ts';
+import { createService, readWhole, type Reply, type Service } from '../../src/client/service.ts';
 import { openTransport, type Transport } from '../../src/client/transport.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { isoTime, systemClock } from '../../src/core/clock.ts';
@@ -50,13 +50,21 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-type Options = { resume?: boolean; mode?: 'full' | 'head'; pageSize?: number; through?: Service; signal?: AbortSignal };
+type Options = {
+  resume?: boolean;
+  mode?: 'full' | 'head';
+  pageSize?: number;
+  headUnchangedRows?: number;
+  through?: Service;
+  signal?: AbortSignal;
+};
 
 function sync(db: Database, dataset: PagedDataset, options: Options = {}): Promise<Pass> {
   const {
     resume = true,
     mode = 'full',
     pageSize = 100,
+    headUnchangedRows = 150,
     through = service,
     signal = new AbortController().signal,
   } = options;
@@ -65,7 +73,7 @@ function sync(db: Database, dataset: PagedDataset, options: Options = {}): Promi
     {
       set: [
         { path: `${dataset}.pageSize`, value: pageSize },
-        { path: 'sync.headUnchangedRows', value: 150 },
+        { path: 'sync.headUnchangedRows', value: headUnchangedRows },
       ],
     },
   );
@@ -213,6 +221,42 @@ describe('a pass over the documented service', () => {
     const head = await sync(db, 'persons', { mode: 'head' });
     expect(head).toMatchObject({ verdict: 'incomplete', reason: 'head', rowsChanged: 0 });
     expect(head.rowsReceived).toBe(200);
+  });
+
+  it('a head pass that comes to the end of its list judges nothing either', async () => {
+    const { db } = openTestMirror();
+    await sync(db, 'persons');
+    db.exec(`UPDATE persons SET uuid = 'ffffffff-0000-4000-8000-000000000000' WHERE row_key = 1`);
+    const unseen = /*sql*/ `SELECT count(*) FROM suspects`;
+    const head = await sync(db, 'persons', { mode: 'head', headUnchangedRows: 1e6 });
+    expect(head).toMatchObject({ verdict: 'incomplete', reason: 'head', rowsDistinct: 1203 });
+    expect(db.prepare(unseen).pluck().get()).toBe(0);
+    await sync(db, 'persons');
+    expect(db.prepare(unseen).pluck().get()).toBe(1);
+  });
+
+  it.each([2000, 100])('counts each row once, also those that cannot be read, in pages of %i', async (pageSize) => {
+    const { db } = openTestMirror();
+    await sync(db, 'persons', { pageSize: 500 });
+    const shown = new Set<unknown>();
+    const changed: Service = {
+      ...service,
+      call: async (name, args) => {
+        const { body, ...reply } = await service.call(name, { ...args, readJson: readWhole });
+        const { results, ...page } = body as { results: Record<string, unknown>[] };
+        const left = results.filter(({ id }) => Number(id) % 10 !== 0);
+        for (const { id } of left) shown.add(id);
+        // Some rows that were mirrored can no longer be read, and neither can some that never were.
+        for (const row of left) {
+          const last = Number(row['id']) % 10;
+          if (last === 1 || last === 2) row['name'] = 5;
+          if (last === 2) row['uuid'] = `ffffffff${String(row['uuid']).slice(8)}`;
+        }
+        return { ...reply, body: { ...page, results: left } };
+      },
+    };
+    const pass = await sync(db, 'persons', { pageSize, through: changed });
+    expect(pass).toMatchObject({ reason: 'count_not_reached', countReported: 1203, rowsDistinct: shown.size });
   });
 
   it('stops between pages when it is interrupted, and keeps what it has', async () => {

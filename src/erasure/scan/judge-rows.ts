@@ -38,6 +38,9 @@ export type RowJudge = {
 /** The requests that have fenced an identifier; undefined when the fence is not asked. */
 export type FencedBy = ((kind: IdentifierKind, value: string) => readonly string[]) | undefined;
 
+/** A person's properties in the mirror, by uuid: a published file may leave some out. */
+type PropertiesOf = (uuid: string) => string | undefined;
+
 /** What a judgement is made with. Subjects are numbers: their places in the task. */
 type Judging = {
   findings: Findings;
@@ -47,6 +50,7 @@ type Judging = {
   /** The subjects that have an identifier of this very kind. */
   subjectsOf: IdentityIndex['subjectsOf'];
   fencedBy: FencedBy;
+  propertiesOf: PropertiesOf;
 };
 
 /** Kinds of identifiers that a feed of deletions may hold until its rows expire. */
@@ -62,9 +66,17 @@ export function createRowJudge(
   findings: Findings,
   shared: SharedText,
   fencedBy: FencedBy,
+  propertiesOf: PropertiesOf = () => undefined,
 ): RowJudge {
   const { find, subjectsOf } = indexIdentities(identities);
-  const judging: Judging = { findings, shared, findSubjects: find, subjectsOf, fencedBy: rememberFree(fencedBy) };
+  const judging: Judging = {
+    findings,
+    shared,
+    findSubjects: find,
+    subjectsOf,
+    fencedBy: rememberFree(fencedBy),
+    propertiesOf,
+  };
   return {
     takeRow: (row) => judges[row.origin](judging, row),
     takeFixedWords: (file, words) => shared.takeFixedWords(file, [words]),
@@ -102,7 +114,7 @@ function judgeRightfulRow(judging: Judging, row: DecodedRow): void {
   const areFenced = inPlace.map((identifiers, index) => reportFenced(judging, identifiers, placeOf(row, index)));
   const all = new Set(owners.flatMap((some) => [...some]));
   if (all.size === 0) {
-    reportName(judging, row, new Set(inPlace.flat().map(({ value }) => value)));
+    reportName(judging, row, inPlace.flat());
     if (!areFenced.includes(true)) shared.take(row.values);
     return;
   }
@@ -119,20 +131,25 @@ function judgeRightfulRow(judging: Judging, row: DecodedRow): void {
 
 /**
  * Reports the subjects that a row of another person names by one of their identifiers. The person's own identifiers are no such
- * name, nor is a text that somebody has put into the person's properties. A short name counts for nobody: it can be any word.
+ * name, nor is a text that somebody has put into the person's properties, as the row or the mirror has them. A short name counts for
+ * nobody: it can be any word.
  */
-function reportName(judging: Judging, row: DecodedRow, own: ReadonlySet<string>): void {
+function reportName(judging: Judging, row: DecodedRow, own: readonly Identifier[]): void {
   const field = findDataset(row.dataset)?.embeddedPerson ?? null;
   if (field === null && row.dataset !== 'persons') return;
   const index = row.columns.indexOf(field ?? 'name');
   const person = field === null ? undefined : readJson(String(row.values[index]));
   const name = field === null ? row.values[index] : isJsonObject(person) ? person['name'] : undefined;
-  if (typeof name !== 'string' || spellingsOf(name).some((one) => own.has(one))) return;
+  if (typeof name !== 'string') return;
+  const spellings = spellingsOf(name);
+  if (own.some(({ value }) => spellings.includes(value))) return;
   const found = judging.findSubjects({ name: 'name', owner: row.dataset, value: name });
   if (found.length === 0) return;
-  const properties = isJsonObject(person)
+  const shown = isJsonObject(person)
     ? person['properties']
     : readJson(String(row.values[row.columns.indexOf('properties')]));
+  const mirrored = own.map(({ kind, value }) => (kind === 'person_uuid' ? judging.propertiesOf(value) : undefined));
+  const properties = [shown, ...mirrored.map((text) => (text === undefined ? null : readJson(text)))];
   if (textLeaves(properties).some((text) => text === name)) return;
   for (const { subject } of found) judging.findings.addDecoded(subject, placeOf(row, index));
 }

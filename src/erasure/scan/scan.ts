@@ -186,10 +186,13 @@ async function* searchMirror(scan: Scan): AsyncGenerator<void> {
   }
   const db = await attempt(findings, mirrorPlace, () => openDatabaseReadOnly(task.dataDir));
   scan.db = db;
-  if (!db || !asksFence(task)) return;
-  // A fence that cannot be read is reported, as the mirror that holds it.
-  const fencedBy = await attempt(findings, mirrorPlace, () => prepareFencedBy(db));
-  scan.judge = createRowJudge(identitiesOf(task), findings, shared, fencedBy);
+  if (!db) return;
+  // A mirror that cannot be asked is reported.
+  await attempt(findings, mirrorPlace, () => {
+    const fencedBy = asksFence(task) ? prepareFencedBy(db) : undefined;
+    const propertiesOf = db.prepare<[string], string>(/*sql*/ `SELECT properties FROM persons WHERE uuid = ?`).pluck();
+    scan.judge = createRowJudge(identitiesOf(task), findings, shared, fencedBy, (uuid) => propertiesOf.get(uuid));
+  });
 }
 
 async function searchFile({ search, findings, sums }: Scan, file: ListedFile): Promise<void> {

@@ -299,6 +299,7 @@ describe('a person is found in the names of others', () => {
     name: string,
     properties: object,
     hers: Partial<typeof nobody> = { distinct_id: [id, 'ann'] },
+    published = properties,
   ) => {
     const dataDir = folderOf(...others);
     const embedded = JSON.stringify({ uuid, name, properties });
@@ -311,7 +312,7 @@ describe('a person is found in the names of others', () => {
       db.prepare(`UPDATE recordings SET person = ? WHERE person_uuid = ?`).run(embedded, uuid);
     });
     await publish(dataDir, 'persons', [
-      personRow(uuid, { name, distinct_ids: '["bob"]', properties: JSON.stringify(properties) }),
+      personRow(uuid, { name, distinct_ids: '["bob"]', properties: JSON.stringify(published) }),
     ]);
     const report = await scan(dataDir, { subjects: [{ request: 'r', identity: { ...nobody, ...hers }, values: [] }] });
     return placesOf(report).map((place) => place.replace(/.*[.:]/, ''));
@@ -323,8 +324,15 @@ describe('a person is found in the names of others', () => {
       expect(await places(name, {}, hers)).toEqual(['name', 'person', 'name']);
   });
 
-  it.each<[string, string, object, Partial<typeof nobody>?]>([
+  it.each<[string, string, object, Partial<typeof nobody>?, object?]>([
     ['that they gave themselves', id, { called: [id] }],
+    [
+      'that they gave themselves, where that property is not published',
+      id,
+      { called: [id] },
+      { distinct_id: [id] },
+      {},
+    ],
     ['that can be any word', 'ann', {}],
     ['that are their own ids', uuid, {}, { distinct_id: [uuid] }],
   ])('but not in those %s', async (_what, ...row) => {
