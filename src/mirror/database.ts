@@ -33,7 +33,8 @@ export function openDatabase(dataDir: string, clock: Clock): Database & Disposab
     makeFolder(dataDir);
     if (!statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
     refuseOpenFolder(dataDir);
-    closeSync(openSync(path, 'a', 0o600));
+    // By closing the file, this process would lose the locks of its other connections.
+    if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   };
   return open(dataDir, makeFile, {}, (db) => {
     // Before the first pragma, which would change another program's file.
