@@ -18,6 +18,11 @@ const explanations: readonly { pattern: RegExp; message: string; hint: string }[
     hint: 'a disk turns read-only after a fault: see the log of the system, and mount it for writing',
   },
   {
+    pattern: /^EXDEV$/,
+    message: 'the data folder stands on several disks',
+    hint: 'move it as a whole to one disk: inside it, no folder may be a link to another disk, or a mount of its own',
+  },
+  {
     pattern: /^(EACCES|EPERM|SQLITE_READONLY.*|SQLITE_PERM)$/,
     message: 'the data folder cannot be written',
     hint: 'give this user the right to write to dataDir (MIRROR_DATA_DIR)',

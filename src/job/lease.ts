@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { secondText } from '../core/words.ts';
-import type { Database } from '../mirror/database.ts';
+import { refuseReplaced, type Database } from '../mirror/database.ts';
 import { isLocked, lockFile } from '../mirror/file-lock.ts';
 import { makeMissingIndexes } from '../mirror/first-pass.ts';
 import {
@@ -54,7 +54,7 @@ type Asking = {
 };
 
 /**
- * Takes the right to write, in the order of `whoIsAhead`. Throws `busy` while others have it and `untilMs` has passed. It is a lock of
+ * Takes the right to write, in the order of `whoIsAhead`. Throws `busy` while others have it and `untilMs` has passed, and `storage`. It is a lock of
  * the system: a process has it until it gives it back or ends, however long it is silent, and whatever a clock says.
  */
 export async function waitForLease(db: Database, { job, clock, signal, untilMs, onWait }: Asking): Promise<Lease> {
@@ -123,6 +123,7 @@ function tryToTake(db: Database, wanted: Waiter, nowMs: number): Disposable | Le
   // Who has it writes who it is a moment later.
   if (!lock) return readLease(db) ?? { ...wanted, job: 'another run' };
   try {
+    refuseReplaced(db);
     const left = queue.filter((waiter) => waiter.holder === wanted.holder || !isAwake(waiter, nowMs));
     transact(db, () => {
       writeLease(db, wanted);

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { AppError, systemCode } from '../core/errors.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
@@ -124,12 +124,30 @@ function open(
   try {
     before(databasePath(dataDir));
     db = new Sqlite(databasePath(dataDir), { ...options, timeout: busyTimeoutMs });
+    openedFiles.set(db, fileAt(db.name));
     prepare(db);
     return Object.assign(db, { [Symbol.dispose]: () => void db?.close() });
   } catch (error) {
     db?.close();
     throw explainStorageError(error, dataDir) ?? error;
   }
+}
+
+/** Which file each connection has opened. */
+const openedFiles = new WeakMap<Database, string | undefined>();
+
+function fileAt(path: string): string | undefined {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat && `${stat.dev} ${stat.ino}`;
+}
+
+/** Throws `storage` where the file of a connection no longer stands at its path: nobody else would see what is written. */
+export function refuseReplaced(db: Database): void {
+  if (fileAt(db.name) === openedFiles.get(db)) return;
+  throw new AppError(`mirror.db was replaced or removed while it was in use: ${dirname(db.name)}`, {
+    code: 'storage',
+    hint: 'restart the worker, so that it opens what stands there now; stop it before a folder is moved or restored',
+  });
 }
 
 /** Keeps SQLite's temporary files in the data folder, not on another disk or in memory. For the whole process. */

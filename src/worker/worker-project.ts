@@ -5,7 +5,7 @@ import { assertNever } from '../core/errors.ts';
 import type { JobContext, ServiceContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { isGuest } from '../job/turn-plan.ts';
-import { openDatabaseReadOnly, type Database } from '../mirror/database.ts';
+import { openDatabaseReadOnly, refuseReplaced, type Database } from '../mirror/database.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { readOpenAlerts, replaceOpenAlerts } from '../mirror/open-alerts.ts';
 import { lastCompletePasses } from '../mirror/passes.ts';
@@ -49,7 +49,10 @@ export function workerProject(
     run: (job, signal) => runScheduledJob(job, serviceContext(signal), runDrill),
     givesWay: (running, to) => passJobs.has(running) && isGuest(to) && isOfUseBesidePass(database(), to),
     readHistory: (job) => readJobHistory(database(), job, clock.now()),
-    readCondition: () => readProjectCondition(database(), settings, clock.now()),
+    readCondition: () => {
+      refuseReplaced(database());
+      return readProjectCondition(database(), settings, clock.now());
+    },
     readAlerts: () => readOpenAlerts(database()),
     keepAlerts: (alerts) => replaceOpenAlerts(database(), alerts),
   };

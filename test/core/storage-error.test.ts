@@ -12,6 +12,7 @@ test.for([
   ['EACCES', 'storage', 'the data folder cannot be written'],
   ['EPERM', 'storage', 'the data folder cannot be written'],
   ['EROFS', 'storage', 'the disk is read-only'],
+  ['EXDEV', 'storage', 'the data folder stands on several disks'],
   ['SQLITE_PERM', 'storage', 'the data folder cannot be written'],
   ['SQLITE_READONLY', 'storage', 'the data folder cannot be written'],
   ['SQLITE_READONLY_DBMOVED', 'storage', 'the data folder cannot be written'],

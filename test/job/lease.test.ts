@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { chmodSync, cpSync, renameSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
 import { presentHolder, waitForLease } from '../../src/job/lease.ts';
 import { readLease } from '../../src/mirror/lease-rows.ts';
@@ -51,6 +52,20 @@ it('is held as long as its process lives, whatever clocks say, and not for a mom
   const lease = await acquireLease(db, 'export', stillClock);
   expect(presentHolder(db)?.job).toBe('export');
   lease.release();
+});
+
+it('is refused where another folder stands in place of the one that was opened', async () => {
+  const { db, dataDir } = openTestMirror();
+  const held = await acquireLease(db, 'sync', stillClock);
+  held.release();
+  cpSync(dataDir, `${dataDir}.new`, { recursive: true });
+  renameSync(dataDir, `${dataDir}.old`);
+  renameSync(`${dataDir}.new`, dataDir);
+  chmodSync(dataDir, 0o700);
+  const replaced = { code: 'storage', message: expect.stringContaining('mirror.db was replaced or removed') };
+  await expect(acquireLease(db, 'sync', stillClock)).rejects.toMatchObject(replaced);
+  const { db: anew } = openTestMirror(dataDir);
+  (await acquireLease(anew, 'sync', stillClock)).release();
 });
 
 it('is given back where its holder cannot be noted', async () => {

@@ -212,12 +212,13 @@ describe('a person is found', () => {
     expect(report.files).toBe(2);
   });
 
-  it('never by the keys, which are not read', async () => {
+  it('by a file beside the keys, but never by the keys, which are not read', async () => {
     const dataDir = folderOf(...others);
     write(dataDir, 'keys/other.key', text);
     expect(placesOf(await scan(dataDir))).toEqual([]);
-    write(dataDir, 'more/keys/other.key', text);
-    expect(placesOf(await scan(dataDir))).toEqual(['raw utf-8 more/keys/other.key']);
+    const besides = ['keys/copy.db', 'more/keys/other.key'];
+    for (const place of besides) write(dataDir, place, text);
+    expect(placesOf(await scan(dataDir))).toEqual(besides.map((place) => `raw utf-8 ${place}`));
   });
 });
 
