@@ -235,13 +235,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_155,
+  kernel: 5_160,
   service: 1_962,
   ledger: 2_845,
-  mirror: 7_423,
+  mirror: 7_442,
   publish: 7_859,
   erasure: 10_644,
-  operate: 10_960,
+  operate: 10_964,
   anchor: 315,
   cluster: 2_946,
   sandbox: 4_161,
