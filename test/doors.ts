@@ -235,15 +235,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_160,
+  kernel: 5_173,
   service: 1_962,
   ledger: 2_845,
-  mirror: 7_442,
+  mirror: 7_450,
   publish: 7_859,
   erasure: 10_644,
-  operate: 10_964,
+  operate: 10_984,
   anchor: 315,
-  cluster: 2_946,
+  cluster: 2_986,
   sandbox: 4_161,
   program: 6_023,
 };

@@ -55,7 +55,7 @@ export type App = {
   /** What the machines of a cluster share; null where none is configured. */
   clusterDatabase: ClusterDatabase | null;
   /** The project as the machines of a cluster share it; else null. */
-  shared: Pick<ClusterHome, 'project' | 'holdings' | 'lose' | 'clear' | 'hasCopy'> | null;
+  shared: Pick<ClusterHome, 'project' | 'holdings' | 'lose' | 'clear' | 'hasCopy' | 'elsewhere'> | null;
   close: () => Promise<void>;
 };
 

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import type { App } from '../app/app.ts';
-import { reportElsewhere } from '../cluster/roster.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { refuseHiddenFolder } from '../core/folder.ts';
@@ -57,7 +56,7 @@ export function overviewHere(
 
 /** The state of a project by its folder or, where another machine of a cluster holds it, by what that one has said. */
 async function overviewOf(app: App): Promise<ProjectOverview> {
-  const { name, settings, keyFrom, clusterDatabase, shared } = app;
+  const { name, settings, keyFrom, shared } = app;
   const { service, dataDir } = settings;
   const nothing = { jobs: [], condition: null, alerts: [], problem: null, content: null };
   const known = {
@@ -68,10 +67,9 @@ async function overviewOf(app: App): Promise<ProjectOverview> {
   };
   try {
     refuseHiddenFolder(dataDir);
-    if (existsSync(databasePath(dataDir))) return overviewHere(app, app.databaseReadOnly());
-    if (!clusterDatabase || !shared) return known;
-    const { said } = await reportElsewhere(clusterDatabase, shared.project);
-    return { ...known, ...said, content: null };
+    const report = await shared?.elsewhere();
+    if (report) return { ...known, ...report.said, content: null };
+    return existsSync(databasePath(dataDir)) ? overviewHere(app, app.databaseReadOnly()) : known;
   } catch (error) {
     if (error instanceof AppError) return { ...known, problem: error.message };
     throw error;

@@ -8,6 +8,7 @@ import { lockFolder, hasLocalCopy, readLocalCopy } from './local-copy.ts';
 import type { HeldProject, SharedStorage } from './held-project.ts';
 import type { SharedProject } from './holding-rows.ts';
 import { openHoldings, type Holdings } from './holdings.ts';
+import { reportElsewhere, type ElsewhereReport } from './roster.ts';
 import type { StateSetup } from './project-state.ts';
 import { hostname } from 'node:os';
 import { sha256 } from '../core/digest.ts';
@@ -33,6 +34,11 @@ export type ClusterHome = ProjectHome & {
   clear: () => Promise<void>;
   /** Whether there is a copy, or what is left of one. */
   hasCopy: () => boolean;
+  /**
+   * What the cluster says of the project where this machine does not hold it: a copy here may be older. Null where it does, or where
+   * there is a copy and nobody can be asked. Throws where there is none.
+   */
+  elsewhere: () => Promise<ElsewhereReport | null>;
 };
 
 /** A command waits so long for a project, unless it waits until it has it. A holder notices within seconds, and then commits. */
@@ -57,6 +63,16 @@ function homeIn(
   const { dataDir, retry } = settings;
   const { holdings, key } = storage;
   let held: HeldProject | undefined;
+  const elsewhere = async (): Promise<ElsewhereReport | null> => {
+    const isCopyWhole = readLocalCopy(dataDir)?.isWhole === true;
+    try {
+      const report = await reportElsewhere(storage.database, project);
+      return isCopyWhole && report.holder?.machine === holdings.machine ? null : report;
+    } catch (error) {
+      if (isCopyWhole && error instanceof AppError) return null;
+      throw error;
+    }
+  };
   const end = async (how: (project: HeldProject) => Promise<void>): Promise<void> => {
     if (held) await how(held);
     held = undefined;
@@ -75,8 +91,9 @@ function homeIn(
       await endOvertaken({ place, key, dataDir }, { clock, retry });
     },
     hasCopy: () => hasLocalCopy(dataDir),
+    elsewhere,
     take: async (purpose, how = 'to write', more = {}) => {
-      if (how === 'to read' && readLocalCopy(dataDir)?.isWhole) return null;
+      if (how === 'to read' && !held && (await elsewhere()) === null) return null;
       return (held ??= await takeProject(storage, { ...setup, purpose, how, ...more }));
     },
     contextOf: (context, open) => {
@@ -152,12 +169,13 @@ function machineName(): string {
   return name === '' ? 'machine' : name;
 }
 
-/** A project as all machines name it, whatever their configuration calls it. */
+/** A project as all machines name it, whatever their configuration calls it: one whose service has moved is the same. */
 export function sharedProject(
   name: string,
-  { baseUrl, projectId }: Pick<Settings['service'], 'baseUrl' | 'projectId'>,
+  { baseUrl, movedFrom, projectId }: Pick<Settings['service'], 'baseUrl' | 'movedFrom' | 'projectId'>,
 ): SharedProject {
-  const service = baseUrl === null ? null : new URL(baseUrl).origin;
+  const address = movedFrom ?? baseUrl;
+  const service = address === null ? null : new URL(address).origin;
   return { id: sha256(JSON.stringify(projectId === null ? [name] : [service, projectId])).slice(0, 32), name };
 }
 

@@ -15,6 +15,7 @@ import type { Holdings } from './holdings.ts';
 import { importProject } from './move-project.ts';
 import { refuseForgetful } from './older-bucket.ts';
 import { openProjectState, type StateSetup } from './project-state.ts';
+import { refuseNamesake } from './roster.ts';
 
 /** What machines share: who holds a project, the database that says so, and the key of the states in the bucket. */
 export type SharedStorage = { holdings: Holdings; database: ClusterDatabase; key: Buffer };
@@ -60,6 +61,7 @@ export async function holdProject(
   const fill: Parameters<typeof openProjectState>[1] = async (standing) => {
     copy.isFresh = true;
     if (importFrom !== undefined) return importProject(importFrom, { dataDir, clock, signal }, standing);
+    if (standing.isNew) await refuseNamesake(database, project);
     const destination = destinationOf(settings.export);
     if (!destination) return;
     using bucket = await openBucket(destination, tools);

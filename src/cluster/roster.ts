@@ -1,4 +1,5 @@
 import { AppError, usageError } from '../core/errors.ts';
+import { secondText } from '../core/words.ts';
 import type { ClusterDatabase } from './cluster-database.ts';
 import type { SharedProject } from './holding-rows.ts';
 import type { SeenMachine, SeenProject } from './share-plan.ts';
@@ -172,17 +173,35 @@ export function clusterOrders(database: ClusterDatabase): ClusterOrders {
 }
 
 /**
- * A project of a cluster that this machine has no copy of: who holds it (null: no machine), and what its last holder said of it.
+ * A project of a cluster that this machine does not hold: who does (null: no machine), and what its last holder said of it.
  * `at`: when, in ISO 8601 UTC by the clock of the cluster's database. Null where none has said anything yet.
  */
 export type ElsewhereReport = {
   project: string;
   holder: { machine: string; purpose: string; since: string } | null;
   isPaused: boolean;
+  /** Whether no machine has said anything of it for minutes. */
+  isSilent: boolean;
   /** Why this program leaves it alone: a newer version has written it. */
   newer: string | null;
   said: ({ at: string } & ProjectState) | null;
 };
+
+/** Says who holds a project. */
+export function holderText({ project, holder }: ElsewhereReport): string {
+  const held = holder ? `${holder.machine} (${holder.purpose}) since ${secondText(holder.since)}` : 'no machine';
+  return `${project} is held by ${held}`;
+}
+
+/** Throws `usage` where another project has this name and entries on its ledger: a new one is hardly what is meant. */
+export async function refuseNamesake(database: ClusterDatabase, { id, name }: SharedProject): Promise<void> {
+  const sql = /*sql*/ `SELECT 1 AS found FROM analytics_mirror.projects WHERE name = $2 AND id <> $1 AND ledger_size > 0 LIMIT 1`;
+  if ((await database.query(sql, [id, name])).length > 0)
+    throw usageError(
+      `the cluster has a project ${name} already, of another service or number`,
+      'if its service has moved, set service.movedFrom to the former address; else give this project another name',
+    );
+}
 
 /** Reports a project by the database of its cluster, without taking it. Rejects where the database does not answer. */
 export async function reportElsewhere(
@@ -203,6 +222,7 @@ export async function reportElsewhere(
         ? null
         : { machine: found.holder, purpose: found.purpose ?? '', since: found.since ?? '' },
     isPaused: found?.isPaused ?? false,
+    isSilent: found?.isSilent ?? false,
     newer: found ? newerReason(found, schemaVersion()) : null,
     said: said && state ? { ...state, at: said.at } : null,
   };

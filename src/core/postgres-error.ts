@@ -30,6 +30,12 @@ export function explainPostgres(error: unknown, { is, place }: { is: string; pla
       `the user of ${is} may not make, change or wholly read its tables${told}`,
       'let it make a schema: GRANT CREATE ON DATABASE … TO …; where a policy hides rows from it: ALTER ROLE … BYPASSRLS',
     );
+  if (state === '55P03')
+    return new AppError(`another session of ${is} locks a table that has to change${told}`, {
+      code: 'unreachable',
+      hint: 'end it, or wait for its end, and try again',
+      retryable: true,
+    });
   if (state === '2BP01')
     return usageError(
       `a view needs a column that is no longer published, or has another type now${told}`,

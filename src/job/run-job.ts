@@ -15,7 +15,7 @@ import { removeLeftDrills } from './left-drills.ts';
 import { refuseLostLedger } from './lost-ledger.ts';
 import { isGuest } from './turn-plan.ts';
 import type { Histories } from '../ledger/histories.ts';
-import type { Database } from '../mirror/database.ts';
+import { refuseReplaced, type Database } from '../mirror/database.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 
 /** What a job did: `counts` has no personal data; `reason` is the code of what was found and has to be mended. */
@@ -224,6 +224,7 @@ async function recordRun<Result extends JobResult>(
   };
   try {
     const result = await work();
+    refuseReplaced(db);
     finish(result.outcome, result.reason ?? null, result.counts);
     return result;
   } catch (error) {

@@ -12,9 +12,16 @@ export type LoggerOptions = { level: string; isTerminal: boolean; destination?: 
 
 /** The logger, on standard error. Messages are static; no field holds personal data, a key, a payload or a query. */
 export function createLogger({ level, isTerminal, destination }: LoggerOptions): Logger {
-  const stderr = destination ?? pino.destination({ dest: 2, sync: true });
+  const stderr = destination ?? standardError();
   const stream = isTerminal ? linesForPeople(stderr) : stderr;
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+}
+
+/** Standard error. What cannot be written there is lost, and nothing else: a job does not fail because its log is full. */
+function standardError(): DestinationStream {
+  const stderr = pino.destination({ dest: 2, sync: true });
+  stderr.on('error', () => undefined);
+  return stderr;
 }
 
 /** An event in one line: its message, then its fields as `name=value`. */

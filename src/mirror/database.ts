@@ -143,7 +143,7 @@ function fileAt(path: string): string | undefined {
 
 /** Throws `storage` where the file of a connection no longer stands at its path: nobody else would see what is written. */
 export function refuseReplaced(db: Database): void {
-  if (fileAt(db.name) === openedFiles.get(db)) return;
+  if ([undefined, fileAt(db.name)].includes(openedFiles.get(db))) return;
   throw new AppError(`mirror.db was replaced or removed while it was in use: ${dirname(db.name)}`, {
     code: 'storage',
     hint: 'restart the worker, so that it opens what stands there now; stop it before a folder is moved or restored',

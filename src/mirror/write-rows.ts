@@ -29,8 +29,11 @@ export type ShownRows = {
  */
 export type PageOutcome = PageCounts & { unchangedRun: number; isQuarantineFull: boolean };
 
-/** Writes rows. Returns what changed, and how many of the rows, those that are kept out included, the pass had not seen before. */
-export type WriteRows = (shown: ShownRows, passId: number) => { outcome: PageOutcome; newRows: number };
+/** Writes rows. Returns what changed, and how many of the rows the pass had not seen before: those stored, and those kept out. */
+export type WriteRows = (
+  shown: ShownRows,
+  passId: number,
+) => { outcome: PageOutcome; newRows: number; newKeptOut: number };
 
 /**
  * What a pass has besides: fingerprints to know rows by, what answers for indexes that are absent, and the keys of the rows that it
@@ -122,7 +125,7 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
     owners?.noteShown(present, passId);
     const before = keptOut.size;
     for (const key of unstored) keptOut.add(key);
-    return { outcome, newRows: markSeen(present, passId) + keptOut.size - before };
+    return { outcome, newRows: markSeen(present, passId), newKeptOut: keptOut.size - before };
   };
 }
 

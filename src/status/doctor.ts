@@ -36,6 +36,8 @@ import { problemSentence, verifySnapshots } from '../snapshot/verify.ts';
 /** What the checks work with. Each function throws an `AppError` when it fails. */
 export type DoctorParts = Omit<ServiceParts, 'isErasing'> & {
   openReader: () => Database;
+  /** Who holds the project, where that is another machine of a cluster: what is here says nothing of it then. */
+  heldElsewhere?: string | null;
   /** The keys that sign the ledger from outside of the data folder. */
   signers: () => readonly OutsideSigner[];
   clock: Clock;
@@ -46,16 +48,43 @@ export type DoctorParts = Omit<ServiceParts, 'isErasing'> & {
  * that would have to wait for the budget is skipped.
  */
 export async function examine(parts: DoctorParts): Promise<Check[]> {
-  const { settings, openReader, signal } = parts;
+  const { settings, openReader, heldElsewhere = null } = parts;
   const { dataDir } = settings;
   const attempt: Attempt = (check, run) => attemptIn(dataDir, check, run);
-  const hasMirror = existsSync(databasePath(dataDir));
-  let known: LedgerReader | undefined;
+  const hasMirror = heldElsewhere === null && existsSync(databasePath(dataDir));
   let isAnswering = false;
-  const ledger = (): LedgerReader => (known ??= readLedger(dataDir));
   const isErasing = (): boolean => hasMirror && listRequests(openReader(), 'open').length > 0;
   return [
     configurationFound(settings),
+    ...(heldElsewhere === null
+      ? await examineFolder(attempt, parts, hasMirror)
+      : [
+          {
+            check: 'project',
+            state: 'skipped',
+            detail: `${heldElsewhere}; doctor looks at folder and bucket on the machine that holds it`,
+          } as const,
+        ]),
+    await attempt('budget', async () => budgetFound(await parts.budget.standing(), settings.budget)),
+    ...(await examineService(attempt, { ...parts, isErasing }).then((found) => {
+      isAnswering = found.some(({ state }) => state === 'ok');
+      return found;
+    })),
+    await attempt('clock', () => checkClock({ ...parts, isAnswering, db: hasMirror ? openReader() : null })),
+    ...('date_from' in settings.recordings.query
+      ? []
+      : [await attempt('recordings', () => recordingsWindow(hasMirror ? openReader() : null))]),
+    ...(hasMirror ? [await attempt('passes', () => checkPasses(openReader()))] : []),
+  ];
+}
+
+/** Checks the data folder, and the buckets that follow it. */
+async function examineFolder(attempt: Attempt, parts: DoctorParts, hasMirror: boolean): Promise<Check[]> {
+  const { settings, openReader, signal } = parts;
+  const { dataDir } = settings;
+  let known: LedgerReader | undefined;
+  const ledger = (): LedgerReader => (known ??= readLedger(dataDir));
+  return [
     await attempt('data folder', () => folderUse(dataDir)),
     await attempt('disk', () => diskSpace(settings)),
     await attempt('mirror', () => (hasMirror ? checkMirror(openReader(), settings, signal) : missingMirror(ledger()))),
@@ -78,16 +107,6 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
       : []),
     ...(hasMirror ? [await attempt('properties', () => checkProperties(openReader(), settings.export))] : []),
     ...(await checkBuckets(attempt, settings, hasMirror ? openReader : null, signal)),
-    await attempt('budget', async () => budgetFound(await parts.budget.standing(), settings.budget)),
-    ...(await examineService(attempt, { ...parts, isErasing }).then((found) => {
-      isAnswering = found.some(({ state }) => state === 'ok');
-      return found;
-    })),
-    await attempt('clock', () => checkClock({ ...parts, isAnswering, db: hasMirror ? openReader() : null })),
-    ...('date_from' in settings.recordings.query
-      ? []
-      : [await attempt('recordings', () => recordingsWindow(hasMirror ? openReader() : null))]),
-    ...(hasMirror ? [await attempt('passes', () => checkPasses(openReader()))] : []),
   ];
 }
 

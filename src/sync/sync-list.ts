@@ -55,8 +55,10 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
   const { findRowKey } = firstPass;
   const readJson = fingerprints && prepareReadRows(dataset, fingerprints, findRowKey);
   const nameKnown = prepareNameKnown(db, dataset, findRowKey);
-  // Of what an earlier run of this pass has kept out, the last page is still known.
+  // Of what was kept out before a pass was taken up again, the last page is still known. In a later round, nothing would tell the rest
+  // from new rows.
   const keptOut = new Set(state.previous?.rows.map(({ key }) => key));
+  const isWhole = state.evidence.windows === 0;
   const writeRows = prepareWriteRows(db, dataset, { fingerprints, firstPass, keptOut });
   const savePass = prepareSavePass(db, passId);
   const fetchPage = async (query: Window, abort: AbortSignal): Promise<Page> => {
@@ -79,8 +81,8 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
     const at = isoTime(clock.now());
     firstPass.end();
     const oldDay = isoTime(clock.now() - defaultDaysMax * 86_400_000);
-    const isWhole = datasets[dataset].showsAll || 'date_from' in extraQuery || mode === 'head';
-    if (!isWhole && !hasSeenBefore(db, dataset, passId, oldDay)) markDefaultWindow(db, passId);
+    const isUnlimited = datasets[dataset].showsAll || 'date_from' in extraQuery || mode === 'head';
+    if (!isUnlimited && !hasSeenBefore(db, dataset, passId, oldDay)) markDefaultWindow(db, passId);
     const pass = finishPass(db, passId, reason, at);
     if (pass.verdict === 'complete') nominateSuspects(db, dataset, passId, at);
     return pass;
@@ -89,8 +91,11 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
   /** Writes a page in one transaction: its rows, the evidence and the cursor are kept all or nothing. */
   const takePage = ({ rows, quarantined, sent, view }: Page, from: WalkState): TakenPage =>
     transact(db, () => {
-      const { outcome, newRows } = writeRows({ rows, quarantined, sent, at: isoTime(clock.now()) }, passId);
-      const judged = judgePage(plan, from, nameKnown(view, from.previous), newRows);
+      const shown = { rows, quarantined, sent, at: isoTime(clock.now()) };
+      const { outcome, newRows, newKeptOut } = writeRows(shown, passId);
+      const isToldApart = isWhole || from.evidence.rounds === 1;
+      const seenFirst = newRows + (isToldApart ? newKeptOut : 0);
+      const judged = judgePage(plan, from, nameKnown(view, from.previous), seenFirst);
       const step: WalkStep = outcome.isQuarantineFull
         ? { next: 'end', state: judged.state, reason: 'too_many_unreadable' }
         : judged;

@@ -113,7 +113,7 @@ export async function openFaultWorld({ others = [] }: { others?: readonly string
   /** Fails where the bucket, its versions, or a machine that lives has not what it has to have. No worker may run. */
   const assertWhole = async (machines: readonly string[]): Promise<void> => {
     const dataDir = freshFolder();
-    const id = sharedProject(project, service).id;
+    const id = sharedProject(project, { ...service, movedFrom: null }).id;
     const everything = (await store.everything()).filter(({ key }) => key.includes(`/${id}/`));
     for (const { key, bytes, isLatest } of everything) {
       expect([key, isLatest]).toEqual([key, true]);

@@ -2,7 +2,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openClusterDatabase } from '../../src/cluster/cluster-database.ts';
 import { forgottenCopies, tellCopies } from '../../src/cluster/copy-rows.ts';
 import { openHoldings, type Holdings } from '../../src/cluster/holdings.ts';
-import { clusterOrders, enrol, readRoster, readStates, tellStates } from '../../src/cluster/roster.ts';
+import { sharedProject } from '../../src/cluster/cluster-home.ts';
+import { clusterOrders, enrol, readRoster, readStates, refuseNamesake, tellStates } from '../../src/cluster/roster.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { freshDatabase } from './cluster-world.ts';
 
@@ -27,6 +28,20 @@ async function openCluster() {
 }
 
 const left = (machine: string) => ({ id: `copy-on-${machine}`, machine, isForgotten: false });
+
+test('a project whose service has moved is the same, and one of another service does not take its name', async () => {
+  const [former, present] = ['https://old.example.com', 'https://new.example.com'];
+  const shared = (baseUrl: string, movedFrom: string | null) =>
+    sharedProject('shop', { baseUrl, movedFrom, projectId: '1' });
+  expect(shared(present, former)).toEqual(shared(former, null));
+  const { database, machine } = await openCluster();
+  const other = shared(present, null);
+  await refuseNamesake(database, other);
+  await (await machine('a').take(shop, 'worker')).noteLedgerSize(3);
+  await refuseNamesake(database, shop);
+  const refused = { code: 'usage', hint: expect.stringContaining('service.movedFrom') };
+  await expect(refuseNamesake(database, other)).rejects.toMatchObject(refused);
+});
 
 test('the roster has every project with its holder, and every machine with what it holds and copies', async () => {
   const { database, machine } = await openCluster();

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { ElsewhereReport } from '../../src/cluster/roster.ts';
+import type { Check } from '../../src/status/check.ts';
 import { openWorkspace, unlimited } from '../cli/workspace.ts';
 import { noJobs, openWorkers, type Held, type Workers } from './cluster-workers.ts';
 
@@ -55,6 +56,19 @@ test('workers share projects, give them to commands and newcomers, take over wha
   two.child.kill('SIGKILL');
   await two.ended;
   const taken = await until('taken over', (_roster, held) => projects.every((name) => held[name] === 'one'));
+  // Its copies are not the newest any more: they answer nothing.
+  const lost = projects.find((name) => copyOf('two', name)) ?? '';
+  const elsewhere = `${lost} is held by one (worker)`;
+  expect(await on('two', ['where', '--uuid', '00000000-0000-4000-8000-000000000000', '--project', lost])).toMatchObject(
+    { code: 5 },
+  );
+  expect((await on('two', ['status', '--project', lost])).stdout).toContain(elsewhere);
+  const looked = await on('two', ['doctor', '--project', lost, '--json']);
+  const { findings } = JSON.parse(looked.stdout) as { findings: Check[] };
+  expect(findings.filter(({ state }) => state === 'failed')).toEqual([]);
+  expect(findings).toContainEqual(
+    expect.objectContaining({ check: 'project', detail: expect.stringContaining(elsewhere) }),
+  );
   process.stdout.write(`shared after ${shared.toFixed(1)} s, taken over ${taken.toFixed(1)} s after the kill\n`);
   expect(taken).toBeLessThan(60);
   const listed = await on('three', ['cluster', 'list']);

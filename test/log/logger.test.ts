@@ -1,5 +1,9 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createLogger, eventText } from '../../src/log/logger.ts';
+import { freshFolder } from '../mirror/open-test-mirror.ts';
 
 /** The lines that a logger of the given level writes. */
 function loggerTo(level: string) {
@@ -57,4 +61,21 @@ test('on a terminal an event is one line, which clears the progress bar that may
   expect(written[0]?.startsWith('\r\u001B[2K')).toBe(true);
   expect(written[0]?.trimEnd()).not.toContain('\n');
   expect(written[0]).toContain('run ended');
+});
+
+test('what cannot be written is lost, and whoever logs it goes on', () => {
+  const path = join(freshFolder(), 'log');
+  writeFileSync(path, '');
+  // A file that was opened for reading takes no line, like a full disk.
+  const unwritable = openSync(path, 'r');
+  const script = `const { createLogger } = await import(${JSON.stringify(new URL('../../src/log/logger.ts', import.meta.url).href)});
+    const log = createLogger({ level: 'info', isTerminal: false });
+    for (let line = 0; line < 3; line += 1) log.info('lost');
+    process.stdout.write('went on');`;
+  const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', unwritable],
+  });
+  closeSync(unwritable);
+  expect([status, stdout]).toEqual([0, 'went on']);
 });

@@ -3,6 +3,7 @@ import type { Check } from '../../status/check.ts';
 import { examine } from '../../status/doctor.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
+import { holderText } from '../../cluster/roster.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `doctor`: checks everything that a run needs. */
@@ -12,7 +13,9 @@ export function define(_command: Command, context: CommandContext): CommandActio
     run: async (app) => {
       const { settings, databaseReadOnly: openReader, service: openService, signers, deprecation, budget, clock } = app;
       const { signal } = context;
-      const asked = { settings, openReader, openService, signers, deprecation, budget, clock, signal };
+      const elsewhere = (await app.shared?.elsewhere()) ?? null;
+      const heldElsewhere = elsewhere && holderText(elsewhere);
+      const asked = { settings, openReader, openService, signers, deprecation, budget, clock, signal, heldElsewhere };
       const findings = await examine(asked);
       const isWell = findings.every(({ state }) => state !== 'failed');
       if (!isWell) context.setExitCode(exitCodes.failed);

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { learntText, pauseText } from '../../client/budget-standing.ts';
@@ -6,11 +5,10 @@ import { isoTime } from '../../core/clock.ts';
 import { bytesText, countText, printableLines, secondText } from '../../core/words.ts';
 import type { JobState } from '../../job/worker-state.ts';
 import { stateCounts } from '../../ledger/vocabulary-words.ts';
-import { databasePath } from '../../mirror/database.ts';
 import { isLogKeptByReader } from '../../mirror/log-size.ts';
 import { listedAgainTexts } from '../../status/listed-again.ts';
 import type { ErasureReport, ProjectContent, RunReport, SnapshotReport } from '../../status/overview.ts';
-import { reportElsewhere, type ElsewhereReport } from '../../cluster/roster.ts';
+import { holderText, type ElsewhereReport } from '../../cluster/roster.ts';
 import { judgeProject, type Verdict } from '../../status/verdict.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
@@ -58,10 +56,10 @@ export function define(command: Command, context: CommandContext): CommandAction
       return look();
     },
     run: async (app, { watch, check }: StatusFlags) => {
-      const { settings, clock, clusterDatabase, shared } = app;
-      if (clusterDatabase && shared && !existsSync(databasePath(settings.dataDir))) {
-        const report = await reportElsewhere(clusterDatabase, shared.project);
-        judged(check, report.said !== null && report.said.alerts.length === 0);
+      const { clock, shared } = app;
+      const report = await shared?.elsewhere();
+      if (report) {
+        judged(check, report.said?.alerts.length === 0 && !report.isSilent);
         return { json: report, text: elsewhereText(report) };
       }
       const db = app.databaseReadOnly();
@@ -96,9 +94,10 @@ export function define(command: Command, context: CommandContext): CommandAction
 }
 
 /** What the holder of a project says of it, where this machine has no copy. */
-function elsewhereText({ project, holder, isPaused, newer, said }: ElsewhereReport): string {
-  const held = holder ? `${holder.machine} (${holder.purpose}) since ${secondText(holder.since)}` : 'no machine';
-  const lines = [`${project} is held by ${held}${isPaused ? '; it is paused' : ''}\n`];
+function elsewhereText(report: ElsewhereReport): string {
+  const { isPaused, isSilent, newer, said } = report;
+  const lines = [`${holderText(report)}${isPaused ? '; it is paused' : ''}\n`];
+  if (isSilent) lines.push('no machine has said anything of it for minutes: start a worker\n');
   if (newer !== null) lines.push(`this machine leaves it alone: ${newer}\n`);
   if (!said) return `${lines.join('')}no machine has said anything of it yet\n`;
   lines.push(`by what its holder said at ${secondText(said.at)}; all else is in its own status\n`);

@@ -33,7 +33,7 @@ import { soughtRows } from './sought-rows.ts';
 import { createSharedText } from './shared-text.ts';
 
 /** What is as good as random, and holds nobody. Anything else that somebody has put beside it is read. */
-const secrets = /^(keys\/[^/]+|restore)\.key$/;
+const secrets = /^(keys\/(box|fence|intake|ledger|mask)|restore)\.key$/;
 
 /** The steps of a scan. A control takes the cheapest first. SQLite opens the mirror once its bytes have been searched. */
 const steps = {

@@ -214,9 +214,9 @@ describe('a person is found', () => {
 
   it('by a file beside the keys, but never by the keys, which are not read', async () => {
     const dataDir = folderOf(...others);
-    write(dataDir, 'keys/other.key', text);
+    write(dataDir, 'keys/box.key', text);
     expect(placesOf(await scan(dataDir))).toEqual([]);
-    const besides = ['keys/copy.db', 'more/keys/other.key'];
+    const besides = ['keys/other.key', 'more/keys/box.key'];
     for (const place of besides) write(dataDir, place, text);
     expect(placesOf(await scan(dataDir))).toEqual(besides.map((place) => `raw utf-8 ${place}`));
   });
