@@ -25,6 +25,8 @@ export type StatePlace = {
   holder: { machine: string; token: number };
   /** Throws `busy` once the project is lost. */
   check: () => void;
+  /** Hears that the bucket says so: then the project is lost, whatever the database says. */
+  lose: () => void;
 };
 
 /** The object of the keys, beside that of the state. */
@@ -185,7 +187,8 @@ function unlessLarge(error: unknown): undefined {
 }
 
 /** The error of a machine that another one has overtaken. Its copy is deleted when it is opened next. */
-export function stale({ dataDir, place }: Pick<StatePlace, 'dataDir' | 'place'>): AppError {
+export function stale({ dataDir, place, lose }: Pick<StatePlace, 'dataDir' | 'place' | 'lose'>): AppError {
+  lose();
   const note = readLocalCopy(dataDir);
   if (note?.isWhole === true) noteLocalCopy(dataDir, { ...note, isWhole: false });
   return new AppError(`another machine has taken over ${place.location}`, {

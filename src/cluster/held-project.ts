@@ -52,7 +52,7 @@ export async function holdProject(
   const commitMs = settings.cluster.commitMinutes * 60_000;
   const { machine } = holdings;
   const holding = await holdings.take(project, purpose);
-  const { token, signal, check, noteLedgerSize } = holding;
+  const { token, signal, check, lose, noteLedgerSize } = holding;
   // What an operator moves in may be older than what the database knows.
   const ledgerSize = importFrom === undefined ? holding.ledgerSize : 0;
   const tools = { clock, retry, signal };
@@ -76,6 +76,7 @@ export async function holdProject(
       signers,
       holder: { machine, token },
       check,
+      lose,
       ledgerSize,
       noteLedgerSize,
       ...tools,

@@ -75,8 +75,9 @@ export function beginToTake(projects: HeldProjects, project: SharableProject): v
   move(projects, project, () => take(projects, project));
 }
 
-/** Begins to give up a project, unless it moves already. */
+/** Begins to give up a project, unless it moves already. One that could not be given up is kept for a while, unless it is lost. */
 export function beginToGiveUp(projects: HeldProjects, own: HeldWork): void {
+  if (!own.signal.aborted && !isOver(projects.clock, projects.pausedUntilMs.get(own.project.id) ?? 0, pauseMs)) return;
   move(projects, own.project, () => giveUp(projects, own));
 }
 

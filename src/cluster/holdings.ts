@@ -26,6 +26,8 @@ export type Holding = {
   signal: AbortSignal;
   /** Throws `busy` where another machine may hold the project, also before a timer could notice: a process may have slept. */
   check: () => void;
+  /** Lets the project go: the bucket says that another machine has taken it over. */
+  lose: () => void;
   /** How many entries its ledger has at least, as far as the database knows. */
   ledgerSize: number;
   /** Notes how many it has in the bucket now. */
@@ -109,7 +111,10 @@ export function openHoldings({ database, address, machine, schema, timing = clus
         lost.signal.throwIfAborted();
       };
       const note = (size: number): Promise<void> => noteLedgerSize(database, { id, token }, size);
-      return { token, signal: lost.signal, check, ledgerSize, noteLedgerSize: note, release };
+      const overtaken = (): void => {
+        if (held.projects.get(id)?.token === token) lose(held, id, takenOver);
+      };
+      return { token, signal: lost.signal, check, lose: overtaken, ledgerSize, noteLedgerSize: note, release };
     },
     want: (id, purpose) => wantProject(database, id, `${purpose} on ${machine}`),
     live: async () => {
@@ -134,6 +139,8 @@ export function openHoldings({ database, address, machine, schema, timing = clus
   };
 }
 
+const takenOver = 'another machine has taken the project over';
+
 /** Lets a project go that another machine may hold. */
 function lose(held: Held, id: string, message: string): void {
   const hint = '`analytics-mirror cluster list` says which one';
@@ -152,7 +159,7 @@ function look(held: Held): void {
   for (let found = receiveMessageOnPort(port); found; found = receiveMessageOnPort(port)) {
     const { beganNs, kept, lost } = found.message as FromBeat;
     for (const project of kept.map(of)) if (project) project.keptNs = beganNs;
-    for (const each of lost) if (of(each)) lose(held, each.id, 'another machine has taken the project over');
+    for (const each of lost) if (of(each)) lose(held, each.id, takenOver);
   }
   const now = process.hrtime.bigint();
   for (const [id, { keptNs }] of projects)

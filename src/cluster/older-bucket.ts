@@ -1,18 +1,20 @@
 import { openBucket, type Bucket } from '../bucket/bucket.ts';
 import { AppError } from '../core/errors.ts';
-import { readLedger, type Ledger } from '../ledger/ledger.ts';
+import { readLedger } from '../ledger/ledger.ts';
 import { hasAppend, keysFile, type StateEntries, type StatePlace } from './entry-store.ts';
 import { localCopyOf, noteLocalCopy, readLocalCopy } from './local-copy.ts';
 
-/** Refuses a bucket that was put back, ledger and all, to a time before the last commit: what has happened since would be undone. */
+/**
+ * Refuses a state that was put back to a time before the last commit, or lost: what has happened since would be undone. Entries that stand
+ * behind it do not make up for it: they name nobody.
+ */
 export function refuseOlder(
   { place, ledgerSize }: Pick<StatePlace, 'place'> & { ledgerSize: number },
-  ledger: Ledger,
-): Ledger {
-  const size = ledger.size();
-  if (size >= ledgerSize) return ledger;
+  size: number,
+): void {
+  if (size >= ledgerSize) return;
   throw new AppError(
-    `the bucket is older than what the database of the cluster knows: the ledger below ${place.location} has ${size} entries, and had ${ledgerSize}`,
+    `the bucket is older than what the database of the cluster knows: the state below ${place.location} has ${size} entries of the ledger, and had ${ledgerSize}`,
     { code: 'storage', hint: 'restore what was newest there; docs/cluster.md says what to do where that is lost' },
   );
 }

@@ -116,8 +116,10 @@ export async function openProjectState(
     await copies.say(own, 'begun');
     const found = await fetchState(setup, bucket);
     using whole = await openBucket(place, { clock, retry, signal });
-    await store.fetchAhead(whole, readLedgerHead(ledgerFolder(dataDir))?.entries ?? 0, signal);
-    const open = (): Ledger => refuseOlder(setup, openLedger(dataDir, clock, signers(), store));
+    const committed = entriesIn(dataDir);
+    refuseOlder(setup, committed);
+    await store.fetchAhead(whole, committed, signal);
+    const open = (): Ledger => openLedger(dataDir, clock, signers(), store);
     // Refused before the published files are fetched.
     const fetched = found.length > 0 ? open() : undefined;
     await fill({ isNew: found.length === 0, store });
@@ -164,7 +166,9 @@ async function openCurrent(setup: StateSetup, { bucket, store }: Parts): Promise
     return undefined;
   }
   const ledger = openLedger(dataDir, clock, [], store);
-  return ledger.holders().at(-1)?.copy === copy.copy ? refuseOlder(setup, ledger) : undefined;
+  if (ledger.holders().at(-1)?.copy !== copy.copy) return undefined;
+  refuseOlder(setup, ledger.size());
+  return ledger;
 }
 
 type Parts = { bucket: Bucket; store: StateEntries };
@@ -203,6 +207,11 @@ export function endLease(dataDir: string, clock: Clock): void {
   );
 }
 
+/** How many entries the ledger of a data folder has, and names whole. */
+function entriesIn(dataDir: string): number {
+  return readLedgerHead(ledgerFolder(dataDir))?.entries ?? 0;
+}
+
 async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Database): Promise<Committed> {
   const { place, key, dataDir, holder, clock, signal, check } = setup;
   store.keepKeys();
@@ -211,12 +220,16 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
   try {
     const change = newestNumber(db);
     await copyInto(db, mirror, signal);
+    // Those that come while it is put there are not in it.
+    const entries = entriesIn(dataDir);
     const files = [{ path: 'mirror.db', from: mirror }, ...listBelow(dataDir, archived)];
     await sealFile(packFiles(files), sealed, { key, about: `${place.location} ${stateFile}` });
     const standing = await bucket.describe(stateFile);
-    // A bucket that has lost the state, or has an older one, gets it back.
-    if (standing && !localCopyOf(dataDir).commits.includes(standing.publisher ?? '')) {
-      if (!(await isOlderBucket(setup, { bucket, store }, standing.publisher ?? ''))) throw stale(setup);
+    // A bucket that has lost the state, or has an older one, gets it back, but from no copy that was fetched before another commit.
+    const { commits, committedAt: hasCommitted } = localCopyOf(dataDir);
+    if (standing && !commits.includes(standing.publisher ?? '')) {
+      if (hasCommitted === null || !(await isOlderBucket(setup, { bucket, store }, standing.publisher ?? '')))
+        throw stale(setup);
       store.keepKeys();
     }
     const note = localCopyOf(dataDir);
@@ -234,7 +247,7 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
     const committedAt = isoTime(clock.now());
     noteLocalCopy(dataDir, { ...localCopyOf(dataDir), commits: [id], committedAt, change });
     // The state is in the bucket even where this fails. The next commit notes the size too.
-    await setup.noteLedgerSize(readLedgerHead(ledgerFolder(dataDir))?.entries ?? 0).catch(() => undefined);
+    await setup.noteLedgerSize(entries).catch(() => undefined);
   } finally {
     for (const draft of [mirror, sealed]) rmSync(draft, { force: true });
   }

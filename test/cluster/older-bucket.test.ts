@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endOvertaken } from '../../src/cluster/held-project.ts';
+import { localCopyOf, noteLocalCopy } from '../../src/cluster/local-copy.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { keepBucket } from './keep-bucket.ts';
 import { hold, machineOf, openStoreWorld, type Machine } from './store-world.ts';
@@ -59,6 +60,32 @@ it('an empty bucket is not taken for a new project where the database knows an o
   await (await hold(machine('one'))).close();
   await putBack();
   await expect(hold(machine('two'))).rejects.toMatchObject(older);
+});
+
+it.each(['older', 'lost'])(
+  'a state that is %s is refused, although all entries of the ledger stand behind it',
+  async (how) => {
+    const { world, machine } = await openCluster();
+    const putBack = how === 'lost' ? await keepBucket(world, /\/state\/project$/) : undefined;
+    const a = await hold(machine('one'));
+    const putOlder = await keepBucket(world, /\/state\/project$/);
+    a.ledger().append([drill]);
+    await a.state.commit(a.db);
+    await a.close();
+    await (putBack ?? putOlder)();
+    await expect(hold(machine('two'))).rejects.toMatchObject(older);
+  },
+);
+
+it('a copy that was fetched before another commit is put over nothing', async () => {
+  const { world, machine } = await openCluster();
+  const one = machine('one');
+  const a = await hold(one);
+  const standing = await world.everything(/\/state\/project$/);
+  // What it has fetched is not what stands there now, and it has put nothing there itself.
+  noteLocalCopy(one.dataDir, { ...localCopyOf(one.dataDir), commits: ['one 1 fetched'], committedAt: null });
+  await expect(a.state.commit(a.db)).rejects.toMatchObject({ code: 'busy', finding: 'taken_over' });
+  expect(await world.everything(/\/state\/project$/)).toEqual(standing);
 });
 
 describe('a bucket of yesterday, under a holder that has all of today', () => {

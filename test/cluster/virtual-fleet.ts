@@ -290,7 +290,9 @@ function virtualHoldings(
           await freeProject(database, { id, token });
         };
         const check = (): void => lost.signal.throwIfAborted();
-        return { token, signal: lost.signal, check, ledgerSize: 0, noteLedgerSize: () => Promise.resolve(), release };
+        const noteLedgerSize = (): Promise<void> => Promise.resolve();
+        const lose = (): void => lost.abort(new AppError('another machine has taken it over', { code: 'busy' }));
+        return { token, signal: lost.signal, check, lose, ledgerSize: 0, noteLedgerSize, release };
       },
       tellAble: (isAble) => tellAble(database, machine, isAble),
       want: (id, purpose) => wantProject(database, id, `${purpose} on ${machine}`),
