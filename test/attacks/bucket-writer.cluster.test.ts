@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DeleteObjectCommand, ListObjectVersionsCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, it } from 'vitest';
 import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
+import { openClusterDatabase } from '../../src/cluster/cluster-database.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import type { Publisher } from '../../src/bucket/publisher.ts';
 import {
@@ -119,13 +120,15 @@ it('removes new appends', async () => {
 });
 
 it('puts back the state alone', async () => {
-  const { world, machine, a } = await openScene();
+  const { world, cluster, machine, a } = await openScene();
   const older = await bytesOf(world, 'one/state/project');
   remember(a, 'of today');
   a.ledger().append([drill(3)]);
   await a.state.commit(a.db);
   await a.close();
   await put(world, 'one/state/project', older);
+  await expect(hold(machine('other'))).rejects.toMatchObject({ code: 'storage' });
+  cluster.known = 0;
   const two = machine('two');
   const held = await hold(two);
   // The mirror is that of yesterday; what the ledger says since is all there.
@@ -134,11 +137,11 @@ it('puts back the state alone', async () => {
   await assertErasedAgain();
 });
 
-/** An erased person whom the older state has: jobs wait until the erasure is done again. */
+/** An erased person whom the older state has: with an older database, jobs wait until the erasure is done again. */
 async function assertErasedAgain(): Promise<void> {
   const world = await openStoreWorld();
   await using workspace = await openWorkspace({ persons: 20, recordings: 2, hostile: false });
-  const { on } = await openMachines(workspace, world);
+  const { on, address } = await openMachines(workspace, world);
   const [person] = workspace.sandbox.living();
   const uuid = person?.uuid ?? '';
   const count = (machine: string): Promise<unknown> =>
@@ -150,6 +153,10 @@ async function assertErasedAgain(): Promise<void> {
   await on('one', ['reconcile']);
   expect(await count('one')).toMatchObject({ rows: [[0]] });
   await put(world, older?.key.replace('cluster/', '') ?? '', older?.bytes ?? '');
+  const refused = await on('two', ['query', 'SELECT 1'], 1);
+  expect(refused.ended.stderr).toContain('the bucket is older than what the database of the cluster knows');
+  await using database = { ...openClusterDatabase(address), [Symbol.asyncDispose]: () => database.close() };
+  await database.query('UPDATE analytics_mirror.projects SET ledger_size = 0', []);
   expect(await count('two')).toMatchObject({ rows: [[1]] });
   const { ended } = await on('three', ['sync'], 1);
   expect(ended.stderr).toContain('mirror.db is an older copy');
