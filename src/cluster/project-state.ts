@@ -226,9 +226,9 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
     await sealFile(packFiles(files), sealed, { key, about: `${place.location} ${stateFile}` });
     const standing = await bucket.describe(stateFile);
     // A bucket that has lost the state, or has an older one, gets it back, but from no copy that was fetched before another commit.
-    const { commits, committedAt: hasCommitted } = localCopyOf(dataDir);
+    const { commits, committedAt: committedLast } = localCopyOf(dataDir);
     if (standing && !commits.includes(standing.publisher ?? '')) {
-      if (hasCommitted === null || !(await isOlderBucket(setup, { bucket, store }, standing.publisher ?? '')))
+      if (committedLast === null || !(await isOlderBucket(setup, { bucket, store }, standing.publisher ?? '')))
         throw stale(setup);
       store.keepKeys();
     }

@@ -63,6 +63,8 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
     const present: number[] = [];
     const changed: string[] = [];
     const unstored: string[] = [];
+    // Rows without a key are told apart by what they are, and by how many such stand before them on the page.
+    const alike = new Map<string, number>();
     const unread = [...quarantined];
     const prints = sent && fingerprints;
     prints?.begin(rows.filter((row) => row instanceof KnownRow));
@@ -113,7 +115,9 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
       // A row that cannot be read is there all the same.
       const rowKey = isAdmitted && row.key !== null ? findRowKey(row.key) : undefined;
       if (rowKey === undefined) {
-        unstored.push(row.key ?? `${row.payload} ${unstored.length}`);
+        const nth = alike.get(row.payload) ?? 0;
+        alike.set(row.payload, nth + 1);
+        unstored.push(row.key ?? `${nth} ${row.payload}`);
         continue;
       }
       present.push(rowKey);
