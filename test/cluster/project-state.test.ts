@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { kill } from 'node:process';
 import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { StateSetup } from '../../src/cluster/project-state.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
@@ -274,8 +274,10 @@ describe('the state of a project in a bucket', () => {
     const machine = machineOf(world, 'one');
     const a = await hold(machine);
     const opened = a.ledger();
-    kill(world.pid, 'SIGSTOP');
     onTestFinished(() => void kill(world.pid, 'SIGCONT'));
+    kill(world.pid, 'SIGSTOP');
+    // A signal is on its way when `kill` returns: threads that were not stopped yet answered one append.
+    await vi.waitUntil(() => isStopped(world.pid), { timeout: 10_000 });
     expect(() => opened.append([drill(1)])).toThrow(expect.objectContaining({ code: 'unreachable' }));
     expect(opened.size()).toBe(1);
     kill(world.pid, 'SIGCONT');
@@ -340,4 +342,12 @@ function wordsOf({ dataDir }: Machine): string[] {
 
 async function versionsBelow(world: StoreWorld, folder: string): Promise<{ key: string; bytes: Buffer }[]> {
   return (await world.everything()).filter(({ key }) => key.startsWith(`cluster/one/${folder}`));
+}
+
+/** Whether every thread of this process is stopped, by what the kernel says of each. */
+function isStopped(pid: number): boolean {
+  const threads = `/proc/${pid}/task`;
+  return readdirSync(threads).every((thread) =>
+    /^State:\tT/m.test(readFileSync(join(threads, thread, 'status'), 'utf8')),
+  );
 }
