@@ -23,10 +23,10 @@ whenNpmIsGone(process.env, () => {
 });
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A reader such as `head` closes the pipe when it has enough; that is no error.
-  if (error.code === 'EPIPE') process.exit();
+  // A reader such as `head` closes the pipe when it has enough; that is no error, and no reason to end what works.
+  if (error.code === 'EPIPE') return;
   process.stderr.write(`error: standard output cannot be written (${error.code ?? error.name})\n`);
-  process.exit(exitCodes.failed);
+  process.exitCode = exitCodes.failed;
 });
 process.stderr.on('error', () => undefined);
 

@@ -243,7 +243,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   erasure: 10_644,
   operate: 10_984,
   anchor: 315,
-  cluster: 3_013,
+  cluster: 3_040,
   sandbox: 4_161,
   program: 6_023,
 };

@@ -12,7 +12,7 @@ import { forgottenCopies, tellCopies } from './copy-rows.ts';
 import { lockFolder, readLocalCopy } from './local-copy.ts';
 import type { SharedProject } from './holding-rows.ts';
 import type { Holdings } from './holdings.ts';
-import { importProject } from './move-project.ts';
+import { importProject, refuseHalfMoved } from './move-project.ts';
 import { refuseForgetful } from './older-bucket.ts';
 import { openProjectState, type StateSetup } from './project-state.ts';
 import { refuseNamesake } from './roster.ts';
@@ -61,7 +61,10 @@ export async function holdProject(
   const fill: Parameters<typeof openProjectState>[1] = async (standing) => {
     copy.isFresh = true;
     if (importFrom !== undefined) return importProject(importFrom, { dataDir, clock, signal }, standing);
-    if (standing.isNew) await refuseNamesake(database, project);
+    if (standing.isNew) {
+      refuseHalfMoved(standing.store);
+      await refuseNamesake(database, project);
+    }
     const destination = destinationOf(settings.export);
     if (!destination) return;
     using bucket = await openBucket(destination, tools);

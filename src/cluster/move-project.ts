@@ -6,6 +6,7 @@ import { makeFolder } from '../core/folder.ts';
 import { runsUnderWay } from '../job/lease.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import type { EntryStore } from '../ledger/ledger.ts';
+import { readEntry } from '../ledger/entry.ts';
 import { compactTree } from '../ledger/merkle.ts';
 import { databasePath, openDatabase, type Database } from '../mirror/database.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
@@ -16,7 +17,8 @@ import { endLease } from './project-state.ts';
 
 /**
  * Fills the data folder of a project that the bucket does not have yet from a folder that is none of a cluster, and puts the entries of
- * its ledger there. That folder stays as it is. Throws `usage` where a state stands already, `busy` while a run holds the folder.
+ * its ledger there. That folder stays as it is. After a kill, the next call goes on. Throws `usage` where a state stands already, or the
+ * entries of another ledger, `busy` while a run holds the folder.
  */
 export async function importProject(
   from: string,
@@ -25,7 +27,9 @@ export async function importProject(
 ): Promise<void> {
   if (!existsSync(databasePath(from)))
     throw usageError(`there is no project in ${from}`, 'name a data folder: --from FOLDER');
-  if (!isNew || store.read(compactTree()))
+  const entries = (): Iterable<Buffer> => readLines(entriesPath(ledgerFolder(from)));
+  const standing = store.read(compactTree());
+  if (!isNew || (standing && !areSame(standing, entries())))
     throw usageError(
       'the bucket has a state of this project already',
       'a state is never replaced: give another cluster.storage, or work with the one that is there',
@@ -34,7 +38,27 @@ export async function importProject(
   if (runsUnderWay(db, clock.now()).length > 0)
     throw new AppError(`a run holds ${from}`, { code: 'busy', hint: 'try again when it has ended' });
   await copyProject(db, { from, to: dataDir }, { clock, signal });
-  for (const _line of store.keep(compactTree(), readLines(entriesPath(ledgerFolder(dataDir)))));
+  if (!standing) for (const _line of store.keep(compactTree(), entries()));
+}
+
+function areSame(lines: Iterable<Buffer>, others: Iterable<Buffer>): boolean {
+  const rest = others[Symbol.iterator]();
+  for (const line of lines) if (rest.next().value?.equals(line) !== true) return false;
+  return rest.next().done === true;
+}
+
+/**
+ * Throws `usage` where the bucket has the ledger of a project, and no state: a move there was interrupted. A project that began in a
+ * cluster has one entry in its first append, which says who took it over.
+ */
+export function refuseHalfMoved(store: EntryStore): void {
+  const [first, ...more] = store.read(compactTree()) ?? [];
+  const entry = first && readEntry(first);
+  if (!first || (more.length === 0 && typeof entry === 'object' && entry.type === 'taken_over')) return;
+  throw usageError(
+    'the bucket has the ledger of this project, and not its state: `cluster import` was interrupted',
+    'run it again, with the same folder',
+  );
 }
 
 /** Makes a data folder of a project, for a program that works without a cluster. Nothing may write to the project meanwhile. */

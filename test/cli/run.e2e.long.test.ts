@@ -55,6 +55,15 @@ function startWorker(dataDir: string, args: readonly string[], env: Record<strin
 const done = ({ outcome }: Run): boolean => outcome === 'done';
 
 describe('run', () => {
+  it('goes on where whoever read what it prints has gone', async () => {
+    const dataDir = join(workspace.folder, 'unread');
+    const worker = startWorker(dataDir, [...unlimited, ...onlyHead]);
+    worker.child.stdout.destroy();
+    await untilRuns(dataDir, (all) => all.filter(done).length >= 2);
+    worker.child.kill('SIGTERM');
+    expect(await worker.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('"stopped"') as string });
+  });
+
   it('makes up for everything at its first start, follows its schedule, shows it in status, and stops with 0', async () => {
     const dataDir = join(workspace.folder, 'first');
     const worker = startWorker(dataDir, [...unlimited, '--json', '--set', 'schedule.head="* * * * * *"']);

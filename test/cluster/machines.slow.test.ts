@@ -4,7 +4,10 @@ import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { openWorkspace, unlimited } from '../cli/workspace.ts';
 import { openMachines } from './open-machines.ts';
+import { killable } from './fault-world.ts';
 import { openStoreWorld } from './store-world.ts';
+
+const beforeTheState = { operation: 'send HEAD /state/cluster/PROJECT/state/project', nth: 1, moment: 'before' };
 
 it('a person is erased by several machines in turn: the ledger, the certificate and the bucket say so', async () => {
   const world = await openStoreWorld();
@@ -39,7 +42,7 @@ it('a person is erased by several machines in turn: the ledger, the certificate 
 it('a folder moves into the cluster and back, with ledger, certificate and fence', async () => {
   const world = await openStoreWorld();
   await using workspace = await openWorkspace({ persons: 60, recordings: 10, hostile: false });
-  const { on, folderOf } = await openMachines(workspace, world);
+  const { on, startOn, folderOf } = await openMachines(workspace, world);
   const alone = async (args: readonly string[], dataDir = workspace.dataDir, code = 0): Promise<unknown> => {
     const set = ['--set', 'deletions.confirmAfterSeconds=0'];
     const env = { MIRROR_DATA_DIR: dataDir };
@@ -54,7 +57,13 @@ it('a folder moves into the cluster and back, with ledger, certificate and fence
   await alone(['erase', 'add', '--uuid', uuid, '--basis', 'objection', '--by', 'the-test', '--keep-events']);
   await alone(['reconcile']);
   await alone(['reconcile']);
-  await on('one', ['cluster', 'import', '--from', workspace.dataDir]);
+  const move = ['cluster', 'import', '--from', workspace.dataDir];
+  const killed = startOn('two', move, { NODE_OPTIONS: killable, KILL_POINT: JSON.stringify(beforeTheState) });
+  expect(await killed.ended).toMatchObject({ code: null, stderr: expect.stringMatching(/^killed before/m) as string });
+  // The bucket has the ledger by now, and nobody takes it for a project without persons.
+  const half = await on('three', ['sync', '--wait'], 2);
+  expect(half.ended.stderr).toMatch(/was interrupted/);
+  await on('one', [...move, '--wait']);
   await on('two', ['cluster', 'import', '--from', workspace.dataDir], 2);
   await on('two', ['audit', 'verify']);
   await on('two', ['sync']);

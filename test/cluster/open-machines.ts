@@ -16,7 +16,7 @@ export async function openMachines(
   world: { place: Pick<StoreWorld['place'], 'endpoint'> },
 ): Promise<{
   on: Machines;
-  startOn: (machine: string, args: readonly string[]) => Running;
+  startOn: (machine: string, args: readonly string[], more?: Record<string, string>) => Running;
   folderOf: (machine: string) => string;
   address: string;
 }> {
@@ -26,9 +26,9 @@ export async function openMachines(
   return {
     folderOf,
     address: database,
-    startOn: (machine, args) => {
+    startOn: (machine, args, more = {}) => {
       const { command, env } = commandOn(machine, args);
-      return startCli(command, { env, timeoutMs: 300_000 });
+      return startCli(command, { env: { ...env, ...more }, timeoutMs: 300_000 });
     },
     on: async (machine, args, code = 0) => {
       const { command, env } = commandOn(machine, args);
