@@ -235,7 +235,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_173,
+  kernel: 5_181,
   service: 1_962,
   ledger: 2_845,
   mirror: 7_454,
@@ -245,5 +245,5 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   anchor: 315,
   cluster: 3_040,
   sandbox: 4_161,
-  program: 6_023,
+  program: 6_071,
 };

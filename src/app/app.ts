@@ -17,6 +17,7 @@ import type { Logger } from '../log/logger.ts';
 import type { Database } from '../mirror/database.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { connectionsTo } from './connections.ts';
+import { refuseLeftFolder } from './left-folder.ts';
 import { projectService } from './project-service.ts';
 import { sharedParts, type AppSurroundings, type SharedParts } from './shared-parts.ts';
 
@@ -87,7 +88,9 @@ export function createProjectApps(surroundings: AppSurroundings, flags: Settings
   return { apps, log, clock, secrets, [Symbol.asyncDispose]: close };
 }
 
-function assembleApp({ name, settings: given, apiKey, keyFrom }: LoadedSettings, parts: SharedParts): App {
+function assembleApp(loaded: LoadedSettings, parts: SharedParts): App {
+  const { name, settings: given, apiKey, keyFrom } = loaded;
+  refuseLeftFolder(loaded);
   const { log, tracer, clock, wait, cluster, storage } = parts;
   const signers = (): OutsideSigner[] => outsideSigners(given, parts);
   const shared = openClusterHome(storage, { name, given, clock, wait, signers });

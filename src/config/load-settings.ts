@@ -27,7 +27,12 @@ export type SettingsFlags = {
 };
 
 /** A project's settings. The API key stands beside them, so that printing settings cannot print it. */
-export type LoadedSettings = { name: string; settings: Settings } & ConfiguredKey;
+export type LoadedSettings = {
+  name: string;
+  settings: Settings;
+  /** The `dataDir` of the configuration itself, then that of each of its projects. */
+  folders: readonly string[];
+} & ConfiguredKey;
 
 /** The whole configuration: one project or several. */
 export type LoadedProjects = { projects: [LoadedSettings, ...LoadedSettings[]]; secrets: Secrets };
@@ -60,11 +65,13 @@ export function loadProjects(environment: Environment, flags: SettingsFlags = {}
     apiKey: readSecret(environment, 'MIRROR_API_KEY', 'API key', problems),
     keyFrom: secretPlace(environment, 'MIRROR_API_KEY'),
   };
+  const folders: string[] = [tree['dataDir']].filter((folder) => typeof folder === 'string');
   const loaded = readProjects(tree, key, problems).flatMap((project): LoadedSettings[] => {
     const parsed = Settings.safeParse(project.tree);
     if (parsed.success) {
       const { name, apiKey, keyFrom } = project;
-      return [{ name, apiKey, keyFrom, settings: deepFreeze(parsed.data) }];
+      folders.push(parsed.data.dataDir);
+      return [{ name, apiKey, keyFrom, folders, settings: deepFreeze(parsed.data) }];
     }
     problems.push(...parsed.error.issues.flatMap((issue) => problemsOf(issue, project)));
     return [];
