@@ -62,8 +62,8 @@ function readProject(
   for (const unknown of Object.keys(item).filter((key) => !ownNames.includes(key)))
     problems.push(`${path}${unknown}: unknown setting, or not one that a project may have of its own`);
   const { name, apiKeyFile } = item;
-  const isName = typeof name === 'string' && /^[\w-]{1,64}$/.test(name);
-  if (!isName) problems.push(`${path}name: is a word of letters, digits, - and _`);
+  const isName = typeof name === 'string' && /^[\w-]{1,64}$/.test(name) && name !== onlyName;
+  if (!isName) problems.push(`${path}name: is a word of letters, digits, - and _, and not ${onlyName}`);
   if (apiKeyFile !== undefined && typeof apiKeyFile !== 'string')
     problems.push(`${path}apiKeyFile: is the path of a file`);
   if (!isName) return [];
@@ -81,32 +81,43 @@ function readProject(
   return [{ name, tree: merged, own, path, ...(typeof apiKeyFile === 'string' ? ownKey(apiKeyFile) : sharedKey) }];
 }
 
-/** Where the files of a project are put, beside its folder; null where nowhere. */
-function destinationIn({ export: own }: JsonObject): unknown {
-  return isJsonObject(own) ? (own['destination'] ?? null) : null;
+/** Where what a project publishes goes, beside its folder: by the setting, the place, and what tells two projects apart there. */
+function placesIn({ export: own }: JsonObject): [name: string, place: unknown, apart: string][] {
+  if (!isJsonObject(own)) return [];
+  const load = isJsonObject(own['load']) ? own['load'] : {};
+  return [
+    ['destination', own['destination'], 'prefix'],
+    ['publicRoot', own['publicRoot'], 'prefix'],
+    ['load.into', load['into'] && JSON.stringify([load['into'], load['schema']]), 'schema'],
+  ];
 }
 
-/** Checks that projects differ in name and folder, and that projects with the same key have the same budget. */
+/** Checks that projects differ in name, folder and places, and that projects with the same key have the same budget. */
 function conflicts(projects: readonly ProjectTree[]): string[] {
   return projects.flatMap(({ name, path, tree, apiKey }, index) => {
     const earlier = projects.slice(0, index);
     const folder = tree['dataDir'];
-    const isTaken = earlier.some(
-      (other) =>
-        typeof folder === 'string' &&
-        typeof other.tree['dataDir'] === 'string' &&
-        resolve(other.tree['dataDir']) === resolve(folder),
+    const isTaken = earlier.some(({ tree: { dataDir } }) => isInside(folder, dataDir) || isInside(dataDir, folder));
+    const shared = placesIn(tree).filter(
+      ([, place], nth) => place && earlier.some((other) => placesIn(other.tree)[nth]?.[1] === place),
     );
-    const destination = destinationIn(tree);
-    const isShared = destination !== null && earlier.some((other) => destinationIn(other.tree) === destination);
     const sameKey = earlier.find((other) => apiKey !== null && other.apiKey === apiKey);
     return [
       ...(earlier.some((other) => other.name === name) ? [`${path}name: another project has the same`] : []),
-      ...(isShared ? [`${path}export.destination: another project has the same; give each a prefix of its own`] : []),
-      ...(isTaken ? [`${path}dataDir: another project has the same`] : []),
+      ...shared.map(
+        ([setting, , apart]) =>
+          `${path}export.${setting}: another project has the same; give each a ${apart} of its own`,
+      ),
+      ...(isTaken ? [`${path}dataDir: lies in that of another project, or around it, or is the same`] : []),
       ...(sameKey && !isDeepStrictEqual(sameKey.tree['budget'], tree['budget'])
         ? [`${path}budget: differs from that of project ${sameKey.name}, which has the same key`]
         : []),
     ];
   });
+}
+
+function isInside(folder: unknown, other: unknown): boolean {
+  return (
+    typeof folder === 'string' && typeof other === 'string' && `${resolve(folder)}/`.startsWith(`${resolve(other)}/`)
+  );
 }

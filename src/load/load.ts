@@ -21,7 +21,7 @@ export type Loaded = { tables: LoadedTable[]; looked: LookedTable[] };
 
 /**
  * Makes the tables of a warehouse what is published now. What was loaded stands in the tables' comments: so a load that was killed
- * is begun again, and one after which nothing was published does nothing. `project`: whose tables may be changed. Where
+ * is begun again, and one after which nothing was published does nothing. `ledger`: the name of that by which the tables may be changed. Where
  * `isFenced` is given, the tables are looked at for erased people: a table in which
  * somebody is found, as after an old file was filled in, is loaded as a whole, and looked at again. No export and no
  * erasure may run meanwhile. Throws as `publishedTables`, `planLoad` and the warehouse do.
@@ -30,10 +30,10 @@ export async function loadWarehouse(
   place: WarehousePlace,
   {
     published,
-    project,
+    ledger,
     signal,
     isFenced,
-  }: Pick<Look, 'project' | 'signal'> & { published: PublishedFiles; isFenced?: Look['isFenced'] | undefined },
+  }: Pick<Look, 'ledger' | 'signal'> & { published: PublishedFiles; isFenced?: Look['isFenced'] | undefined },
 ): Promise<Loaded> {
   const wanted = publishedTables(published);
   const done: LoadedTable[] = [];
@@ -45,7 +45,7 @@ export async function loadWarehouse(
         signal.throwIfAborted();
         const { dataset, links, newest, verdict } = table;
         const present = there.get(dataset);
-        const planned = planLoad(table, present, project, warehouse.dialect.types);
+        const planned = planLoad(table, present, ledger, warehouse.dialect.types);
         // A copy of a table's definition has its comment, too.
         const isEmptied =
           present !== undefined &&
@@ -53,7 +53,7 @@ export async function loadWarehouse(
           (await warehouse.query(`SELECT 1 FROM ${warehouse.nameOf(dataset)} LIMIT 1`)).length === 0;
         const plan: LoadPlan = isEmptied ? { is: 'full' } : planned;
         if (plan.is !== 'unchanged')
-          await warehouse.apply({ table, plan, comment: loadedComment(table, project), present });
+          await warehouse.apply({ table, plan, comment: loadedComment(table, ledger), present });
         // A table that was empty before this load shows nothing about the persons that it once held.
         if (isEmptied) there.delete(dataset);
         done.push({
@@ -65,7 +65,7 @@ export async function loadWarehouse(
         });
       }
       const { schema } = place;
-      if (isFenced) looked = await lookAt({ warehouse, schema, reader, isFenced, project, signal }, wanted, there);
+      if (isFenced) looked = await lookAt({ warehouse, schema, reader, isFenced, ledger, signal }, wanted, there);
     }),
   );
   return { tables: done, looked };

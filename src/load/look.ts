@@ -14,13 +14,13 @@ import type { Warehouse } from './warehouse.ts';
  */
 export type LookedTable = { table: string; found: number; left: number | null };
 
-/** What a look needs. `isFenced`: whether an identifier is one of somebody who was erased; `project`: of the tables. */
+/** What a look needs. `isFenced`: whether an identifier is one of somebody who was erased; `ledger`: its name, which the tables have. */
 export type Look = {
   warehouse: Warehouse;
   schema: string;
   reader: Reader;
   isFenced: (kind: ReaderKind, value: string) => boolean;
-  project: string | null;
+  ledger: string;
   signal: AbortSignal;
 };
 
@@ -38,7 +38,7 @@ export async function lookAt(
   wanted: readonly PublishedTable[],
   before: ReadonlyMap<string, WarehouseTable>,
 ): Promise<LookedTable[]> {
-  const { schema, project, warehouse } = look;
+  const { schema, ledger, warehouse } = look;
   // A name that the ledger cannot hold stands under its schema's.
   const shown = (name: string): string => ReaderTable.safeParse(`${schema}.${name}`).data ?? schema;
   const others = [...before.keys()].filter((name) => !Object.hasOwn(datasets, name)).map(shown);
@@ -53,7 +53,7 @@ export async function lookAt(
     const found = before.has(dataset) ? await countFenced(look, table) : null;
     if (found) {
       const present = (await warehouse.tables()).get(dataset);
-      await warehouse.apply({ table, plan: { is: 'full' }, comment: loadedComment(table, project), present });
+      await warehouse.apply({ table, plan: { is: 'full' }, comment: loadedComment(table, ledger), present });
     }
     looked.push({ table: shown(dataset), found: found ?? 0, left: found ? await countFenced(look, table) : found });
   }

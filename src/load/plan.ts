@@ -4,9 +4,9 @@ import { readJson } from '../core/exact-json.ts';
 import type { Dialect, LoadedColumn } from './dialect.ts';
 import type { PublishedTable } from './published.ts';
 
-/** What was loaded into a table: the newest snapshot, with the digest of the manifests up to it, and the deletions that were applied. */
+/** What was loaded into a table: by which ledger's name, the newest snapshot, with the digest of the manifests up to it, and the deletions that were applied. */
 const LoadedState = z.strictObject({
-  project: z.string().nullable(),
+  ledger: z.string(),
   snapshot: z.string(),
   digest: z.string(),
   deletions: z.string().nullable(),
@@ -25,29 +25,29 @@ export type LoadPlan = { is: 'unchanged' } | { is: 'full' } | { is: 'delta'; aft
 const mark = 'analytics-mirror load ';
 
 /** The comment of a table that is as published. It is a part of the table: a load changes both at once. */
-export function loadedComment({ newest, gone }: PublishedTable, project: string | null): string {
+export function loadedComment({ newest, gone }: PublishedTable, ledger: string): string {
   const { snapshotId: snapshot, digest, seq, epoch } = newest;
-  const state: LoadedState = { project, snapshot, digest, deletions: gone?.digest ?? null, seq, epoch };
+  const state: LoadedState = { ledger, snapshot, digest, deletions: gone?.digest ?? null, seq, epoch };
   return `${mark}${JSON.stringify(state)}`;
 }
 
 /**
  * Plans what a table needs. Files that an erasure has written anew have another digest: then all rows are loaded anew. Throws
- * `usage` for a table that another program or another project has made, and `storage` where what is published is older than what
+ * `usage` for a table that another program or another mirror has made, and `storage` where what is published is older than what
  * was loaded: it could bring people back who were erased since.
  */
 export function planLoad(
   table: PublishedTable,
   present: WarehouseTable | undefined,
-  project: string | null,
+  ledger: string,
   types: Dialect['types'],
 ): LoadPlan {
   if (present === undefined) return { is: 'full' };
   const { dataset, links, gone } = table;
   const state = stateOf(present.comment);
-  if (state?.project !== project)
+  if (state?.ledger !== ledger)
     throw usageError(
-      `the warehouse has a table ${dataset} that was not loaded from this project`,
+      `the warehouse has a table ${dataset} that was not loaded from this mirror`,
       'name another schema by --schema, or drop that table',
     );
   refuseOlder(table, state);

@@ -5,6 +5,7 @@ import { usageError } from '../core/errors.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
+import { ledgerOrigin } from '../ledger/checkpoint.ts';
 import { warehousePlace, type WarehousePlace } from '../load/address.ts';
 import { loadWarehouse, type Loaded } from '../load/load.ts';
 import { prepareIsFenced } from '../mirror/fence.ts';
@@ -30,8 +31,9 @@ export function runLoadJob(
     await refuseUnbound(own);
     const { db, published, settings, signal } = own;
     const isFenced = consumer === null ? undefined : prepareIsFenced(db);
-    const project = settings.service.projectId;
-    const { tables, looked } = await loadWarehouse(place, { published, project, signal, isFenced });
+    // Two services have projects of one id, and a project can have two mirrors.
+    const ledger = ledgerOrigin(settings.dataDir, own.ledger());
+    const { tables, looked } = await loadWarehouse(place, { published, ledger, signal, isFenced });
     const clean = looked.flatMap(({ table, left }) => (left === 0 ? table : [])).toSorted();
     const bare = [...new Set(looked.flatMap(({ table, left }) => (left === 0 ? [] : table)))].toSorted();
     if (consumer !== null && clean.length > 0)

@@ -112,6 +112,27 @@ test('projects do not share a destination: each would remove the files of the ot
   expect(problemsOf(`${shared}\nprojects: [{ name: shop }, { name: blog, ${own} }]`)).toEqual([]);
 });
 
+test('nor the tables of a warehouse, nor a root', () => {
+  const projects = (more: string): string => `projects: [{ name: shop }, { name: blog, ${more} }]`;
+  const load = 'export: { load: { into: FILE.duckdb, schema: mirror } }';
+  expect(problemsOf(`${load}\n${projects('')}`)).toEqual(['projects.1.export.load.into']);
+  expect(problemsOf(`${load}\n${projects('export: { load: { schema: blog } }')}`)).toEqual([]);
+  expect(problemsOf(`export: { publicRoot: gs://lake }\n${projects('')}`)).toEqual(['projects.1.export.publicRoot']);
+});
+
+test.each([
+  ['./data', './data/blog'],
+  ['./data/blog/shop', './data/blog'],
+])('a folder does not lie in another: %s beside %s', (shop, blog) => {
+  const yaml = `projects: [{ name: shop, dataDir: ${shop} }, { name: blog, dataDir: ${blog} }]`;
+  expect(problemsOf(yaml)).toEqual(['projects.1.dataDir']);
+  expect(problemsOf(yaml.replace(blog, './data-of-blog'))).toEqual([]);
+});
+
+test('no project of several has the name of the only one, which no command has to be told', () => {
+  expect(problemsOf('projects: [{ name: default }]')).toEqual(['projects.0.name']);
+});
+
 test('projects with one key have one budget', () => {
   const yaml = 'projects: [{ name: a }, { name: b, budget: { concurrency: 9 } }]';
   expect(problemsOf(yaml, { MIRROR_API_KEY: 'phx_same' })).toEqual(['projects.1.budget']);

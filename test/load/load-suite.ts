@@ -16,8 +16,8 @@ import type { TestWarehouse } from './warehouses.ts';
 const { signal } = new AbortController();
 
 /** Loads what is published below a folder; says what was done to each table. */
-export async function load(dataDir: string, { place }: TestWarehouse, project = 'p'): Promise<string[]> {
-  const { tables } = await loadWarehouse(place, { published: publishedFilesIn(dataDir), project, signal });
+export async function load(dataDir: string, { place }: TestWarehouse, ledger = 'p'): Promise<string[]> {
+  const { tables } = await loadWarehouse(place, { published: publishedFilesIn(dataDir), ledger, signal });
   return tables.map(({ dataset, did }: LoadedTable) => `${dataset}: ${did}`);
 }
 
@@ -218,13 +218,13 @@ export function testLoad(open: () => TestWarehouse): void {
     await expect(warehouse.read('SELECT plan FROM $persons')).rejects.toThrow(/plan|Code: 47/);
   });
 
-  test('a table of somebody else, of another project, or newer than the files is refused, and stays', async () => {
+  test('a table of somebody else, of another mirror, or newer than the files is refused, and stays', async () => {
     const [dataDir, older, warehouse] = [temporaryFolder(), temporaryFolder(), open()];
     await publishRows(dataDir, 'persons', [personRow('a'), personRow('b')]);
     await load(dataDir, warehouse);
     await expect(load(dataDir, warehouse, 'other')).rejects.toMatchObject({
       code: 'usage',
-      message: 'the warehouse has a table persons that was not loaded from this project',
+      message: 'the warehouse has a table persons that was not loaded from this mirror',
     });
     const { db, ...world } = openWorld();
     perform({ db, ...world }, show(1));
@@ -235,7 +235,7 @@ export function testLoad(open: () => TestWarehouse): void {
     await warehouse.copy('persons', 'recordings');
     await expect(load(older, warehouse)).rejects.toMatchObject({
       code: 'usage',
-      message: 'the warehouse has a table recordings that was not loaded from this project',
+      message: 'the warehouse has a table recordings that was not loaded from this mirror',
     });
     for (const table of ['persons', 'recordings'])
       expect(await warehouse.read(`SELECT person_uuid FROM $${table} ORDER BY 1`)).toEqual([['a'], ['b']]);

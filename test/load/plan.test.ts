@@ -21,10 +21,10 @@ const link = (number: number, digest = `d${number}`, epoch = 1): PublishedTable[
 function planLoad(
   table: PublishedTable,
   present: WarehouseTable | undefined,
-  project: string | null,
+  ledger: string,
   { types } = dialects.postgres,
 ): LoadPlan {
-  return plan(table, present, project, types);
+  return plan(table, present, ledger, types);
 }
 
 function tableOf(links: readonly PublishedTable['newest'][], deletions: string | null = null): PublishedTable {
@@ -73,12 +73,12 @@ it('what is older than the table, by number or by epoch, is refused, also where 
   }
 });
 
-it.each([null, '', 'a table of ours', 'analytics-mirror load {', 'analytics-mirror load {"project":"p"}'])(
+it.each([null, '', 'a table of ours', 'analytics-mirror load {', 'analytics-mirror load {"ledger":"p"}'])(
   'a table with the comment %j is not ours',
   (comment) => {
     const base = tableOf([link(1)]);
-    for (const project of ['p', null])
-      expect(() => planLoad(base, { ...loaded(base), comment }, project)).toThrow(
+    for (const ledger of ['p', '', 'undefined'])
+      expect(() => planLoad(base, { ...loaded(base), comment }, ledger)).toThrow(
         expect.objectContaining({ code: 'usage' }) as Error,
       );
   },
