@@ -2,6 +2,7 @@
 export { createApp } from './app/app.ts';
 export { mirroredDatasets, pagedDatasets, publishedDatasets } from './contract/datasets.ts';
 export { AppError } from './core/errors.ts';
+export { openDatabaseReadOnly } from './mirror/database.ts';
 export { listCurrentSnapshots } from './snapshot/current-snapshots.ts';
 export { publishedFilesIn } from './snapshot/published-files.ts';
 export { runExportJob } from './worker/export-job.ts';

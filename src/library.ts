@@ -9,6 +9,7 @@ const {
   createApp,
   listCurrentSnapshots,
   mirroredDatasets,
+  openDatabaseReadOnly,
   pagedDatasets,
   publishedDatasets,
   publishedFilesIn,
@@ -35,7 +36,7 @@ export type MirrorOptions = {
 export type Mirror = {
   /** The data folder; `mirror.db` in it is an SQLite file that any client may read. */
   readonly dataDir: string;
-  /** Ends connections. Has to be called once, at the end. */
+  /** Ends runs that are under way, as their signal would, then the connections. Has to be called once, at the end. */
   close(): Promise<void>;
 };
 
@@ -104,14 +105,26 @@ export type AppError = Error & { readonly code: string; readonly hint: string | 
 /** The class of that error, for `instanceof`. */
 export const AppError: abstract new (message: string, detail: { code: never }) => AppError = ProgramError;
 
-const apps = new WeakMap<Mirror, App>();
+/** The program of an open mirror, and its runs that are under way, each with what ends it. */
+type Opened = { app: App; runs: Map<() => void, Promise<unknown>> };
+
+const opened = new WeakMap<Mirror, Opened>();
 
 /** Reads the settings of a mirror. Throws an error with the `code` `usage` that names every problem. */
 export function openMirror({ environment = {}, configFile, project, settings = {} }: MirrorOptions = {}): Mirror {
   const set = Object.entries(settings).map(([path, value]) => ({ path, value }));
   const app = createApp({ environment, isTerminal: false }, { configFile, project, set });
-  const mirror: Mirror = { dataDir: app.settings.dataDir, close: () => app.close() };
-  apps.set(mirror, app);
+  const runs: Opened['runs'] = new Map();
+  const mirror: Mirror = {
+    dataDir: app.settings.dataDir,
+    close: async () => {
+      opened.delete(mirror);
+      for (const end of runs.keys()) end();
+      await Promise.allSettled(runs.values());
+      await app.close();
+    },
+  };
+  opened.set(mirror, { app, runs });
   return mirror;
 }
 
@@ -121,12 +134,12 @@ export function openMirror({ environment = {}, configFile, project, settings = {
  */
 export async function sync(mirror: Mirror, options: SyncOptions = {}): Promise<Pass[]> {
   const { datasets = pagedDatasets, mode = 'full', signal } = options;
-  refuseUnknown(datasets, mirroredDatasets);
-  const app = appOf(mirror);
-  await app.take('sync');
-  const { passes } = await untilAborted(signal, (stop) =>
-    runSyncJob(app.serviceContext(stop), { datasets, mode, resume: true }),
-  );
+  refuseUnknown('dataset', datasets, mirroredDatasets);
+  refuseUnknown('mode', [mode], ['full', 'head']);
+  const { passes } = await run(mirror, signal, async (app, stop) => {
+    await app.take('sync');
+    return runSyncJob(app.serviceContext(stop), { datasets, mode, resume: true });
+  });
   return passes.map(({ dataset, verdict, reason, rowsReceived, rowsAdded, rowsChanged }) => {
     return { dataset, verdict, reason, rowsReceived, rowsAdded, rowsChanged };
   });
@@ -138,46 +151,54 @@ export async function sync(mirror: Mirror, options: SyncOptions = {}): Promise<P
  */
 export async function exportSnapshots(mirror: Mirror, options: ExportOptions = {}): Promise<Exported> {
   const { datasets = null, kind = 'full', signal } = options;
-  refuseUnknown(datasets ?? [], publishedDatasets);
-  const app = appOf(mirror);
-  await app.take('export');
-  // First: opening the mirror for writing would make one where there is none.
-  const source = app.databaseReadOnly();
-  const { outcome, neverComplete } = await untilAborted(signal, (stop) =>
-    runExportJob(app.jobContext(stop), { datasets, kind, source }),
-  );
+  refuseUnknown('dataset', datasets ?? [], publishedDatasets);
+  refuseUnknown('kind', [kind], ['full', 'delta']);
+  const { outcome, neverComplete } = await run(mirror, signal, async (app, stop) => {
+    await app.take('export');
+    // First: opening the mirror for writing would make one where there is none.
+    using source = openDatabaseReadOnly(app.settings.dataDir);
+    return await runExportJob(app.jobContext(stop), { datasets, kind, source });
+  });
   return { isComplete: outcome === 'done', neverComplete, snapshots: snapshots(mirror) };
 }
 
 /** The published snapshots that readers should load. Throws an error with the `code` `storage` where a manifest is damaged. */
 export function snapshots(mirror: Mirror): Snapshot[] {
-  return listCurrentSnapshots(publishedFilesIn(appOf(mirror).settings.dataDir));
+  return listCurrentSnapshots(publishedFilesIn(openedAs(mirror).app.settings.dataDir));
 }
 
-/** Does some work until the caller's signal is aborted; then it ends with `interrupted`, whatever the signal's own reason. */
-async function untilAborted<T>(signal: AbortSignal | undefined, work: (stop: AbortSignal) => Promise<T>): Promise<T> {
+/** Does some work until the caller's signal is aborted, or the mirror closed; then it ends with `interrupted`, whatever the signal's own reason. */
+async function run<T>(
+  mirror: Mirror,
+  signal: AbortSignal | undefined,
+  work: (app: App, stop: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { app, runs } = openedAs(mirror);
   const stop = new AbortController();
   const end = (): void => stop.abort(new ProgramError('interrupted', { code: 'interrupted' }));
   signal?.addEventListener('abort', end);
   if (signal?.aborted === true) end();
+  const running = work(app, stop.signal);
+  runs.set(end, running);
   try {
-    return await work(stop.signal);
+    return await running;
   } finally {
+    runs.delete(end);
     signal?.removeEventListener('abort', end);
   }
 }
 
-function refuseUnknown(given: readonly string[], known: readonly string[]): void {
-  const unknown = given.filter((dataset) => !known.includes(dataset));
-  if (unknown.length > 0)
-    throw new ProgramError(`unknown dataset: ${unknown.join(', ')}`, {
-      code: 'usage',
-      hint: `one of ${known.join(', ')}`,
-    });
+/** Throws `usage` for what no type of this file allows: not every caller has them checked. */
+function refuseUnknown(what: string, given: readonly unknown[], known: readonly string[]): void {
+  if (Array.isArray(given) && given.every((each) => known.some((one) => one === each))) return;
+  throw new ProgramError(`unknown ${what}: ${JSON.stringify(given)}`, {
+    code: 'usage',
+    hint: `${what === 'dataset' ? 'a list of' : 'one of'} ${known.join(', ')}`,
+  });
 }
 
-function appOf(mirror: Mirror): App {
-  const app = apps.get(mirror);
-  if (!app) throw new TypeError('the mirror was not opened with openMirror');
-  return app;
+function openedAs(mirror: Mirror): Opened {
+  const found = opened.get(mirror);
+  if (found) return found;
+  throw new ProgramError('the mirror is closed, or was not opened with openMirror', { code: 'usage' });
 }

@@ -187,6 +187,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
     'job/lease.ts',
     'job/left-drills.ts',
     'job/project-home.ts',
+    'job/other-ledger.ts',
     'job/run-job.ts',
     'job/worker-state.ts',
     'status/check.ts',
@@ -235,15 +236,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_181,
+  kernel: 5_191,
   service: 1_962,
-  ledger: 2_845,
-  mirror: 7_454,
+  ledger: 2_867,
+  mirror: 7_464,
   publish: 7_859,
   erasure: 10_644,
-  operate: 10_984,
+  operate: 11_020,
   anchor: 315,
   cluster: 3_040,
   sandbox: 4_161,
-  program: 6_071,
+  program: 6_087,
 };

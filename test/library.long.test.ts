@@ -54,5 +54,5 @@ it('a wrong setting and a missing service are errors with a code', async () => {
   const mirror = openMirror({ settings });
   await expect(sync(mirror)).rejects.toMatchObject({ code: 'usage' });
   await mirror.close();
-  expect(() => snapshots({ ...mirror })).toThrow('the mirror was not opened with openMirror');
+  expect(() => snapshots({ ...mirror })).toThrow('the mirror is closed, or was not opened with openMirror');
 });

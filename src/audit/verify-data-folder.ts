@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { keyPath } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { refuseLostLedger } from '../job/lost-ledger.ts';
+import { refuseOtherLedger } from '../job/other-ledger.ts';
 import { findDifferencesIn } from '../erasure/bound/differences.ts';
 import { readCertificate } from '../erasure/proof/certificate.ts';
 import { certificateName, readCertificateFiles } from '../erasure/proof/certificate-file.ts';
@@ -133,6 +134,7 @@ async function findStateIn(
   const isHere = existsSync(databasePath(dataDir));
   if (!isHere) notes.push('mirror.db: it is missing, so its tables were not held against the ledger');
   using db = isHere ? openMirror(dataDir, { unread, notes }) : null;
+  if (db) refuseOtherLedger(db, ledger);
   const found = await findDifferencesIn(dataDir, db, ledger);
   return { hasReadMirror: db !== null, sentences: [...unread, ...found.map(({ sentence }) => sentence)], notes };
 }

@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { refuseOtherLedger } from '../job/other-ledger.ts';
 import { collectHistories, type Histories } from '../ledger/histories.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
@@ -45,7 +45,7 @@ import { transact } from '../mirror/transact.ts';
 // ledger's entries. Boxes, operators' words, attempts and waits are the mirror's own.
 
 /** The part of a ledger that the mirror's tables are made of. */
-export type Source = Pick<LedgerReader, 'entries' | 'requestEntries' | 'histories'>;
+export type Source = Pick<LedgerReader, 'entries' | 'requestEntries' | 'rootOfFirst' | 'histories'>;
 
 /**
  * Takes an entry up into the tables. `histories`: as they are with this entry, or with later ones that are taken up in the same
@@ -72,31 +72,21 @@ export function applyEntry(db: Database, entry: LedgerEntry, histories: Pick<His
 
 /**
  * Takes up the entries that the tables do not have yet: a kill, or an older copy of the mirror, leaves them behind. Throws
- * `storage` for a ledger that is older than the tables.
+ * `storage` for a ledger that does not begin with the entries that the tables were made of.
  */
 export function catchUp(db: Database, ledger: Source): void {
-  refuseOlderLedger(db, ledger);
-  const from = readTakenEntries(db);
+  const from = readTakenEntries(db)?.entries ?? 0;
   if (from === ledger.requestEntries()) return;
+  refuseOtherLedger(db, ledger);
   transact(db, () => {
     for (const entry of ledger.entries()) if (entry.seq >= from) applyEntry(db, entry, ledger.histories);
-    noteTakenEntries(db, ledger.requestEntries());
-  });
-}
-
-/** Throws `storage` for a ledger that does not have all that the tables were made of. */
-export function refuseOlderLedger(db: Database, ledger: Pick<LedgerReader, 'requestEntries'>): void {
-  const [taken, recorded] = [readTakenEntries(db), ledger.requestEntries()];
-  if (taken <= recorded) return;
-  throw new AppError(`the ledger is older than mirror.db: it ends ${taken - recorded} entries before it`, {
-    code: 'storage',
-    hint: 'restore ledger/ from the same backup as mirror.db, or from a newer one',
+    noteTakenEntries(db, ledger);
   });
 }
 
 /** The histories of requests when the ledger had the entries that the tables were made of: what the tables have to say. */
 export function historiesTaken(db: Database, ledger: Source): Pick<Histories, 'of' | 'all' | 'access'> {
-  const taken = readTakenEntries(db);
+  const taken = readTakenEntries(db)?.entries ?? 0;
   if (taken >= ledger.requestEntries()) return ledger.histories;
   const histories = collectHistories();
   for (const entry of ledger.entries()) if (entry.seq < taken) histories.take(entry);

@@ -6,8 +6,8 @@ import { AppError, usageError } from '../core/errors.ts';
 import { isWithin, namesIn } from '../core/folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { readLedger } from '../ledger/ledger.ts';
+import { refuseOtherLedger } from './other-ledger.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
-import { readTakenEntries } from '../mirror/erasure-requests.ts';
 
 /** A backup: its folder, its bytes, the entries of its ledger, and how many older ones were removed for it. */
 export type Backup = { folder: string; bytes: number; entries: number; removed: number };
@@ -68,15 +68,11 @@ export function backUp(
   }
 }
 
-/** Reads mirror and ledger of a copy, and says how many entries the ledger has. Throws `storage` where the ledger is the older one. */
+/** Reads mirror and ledger of a copy, and says how many entries the ledger has. Throws as `refuseOtherLedger`. */
 function lookAt(draft: string): number {
   const ledger = readLedger(draft);
   using db = openDatabaseReadOnly(draft, 'user');
-  if (readTakenEntries(db) > ledger.requestEntries())
-    throw new AppError('the ledger in the copy is older than the mirror in it', {
-      code: 'storage',
-      hint: 'something else has changed ledger/: look at it with `analytics-mirror audit verify`, and try again',
-    });
+  refuseOtherLedger(db, ledger);
   return ledger.size();
 }
 

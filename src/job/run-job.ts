@@ -13,6 +13,7 @@ import type { JobContext } from './job-context.ts';
 import { waitForLease, type Lease } from './lease.ts';
 import { removeLeftDrills } from './left-drills.ts';
 import { refuseLostLedger } from './lost-ledger.ts';
+import { refuseOtherLedger } from './other-ledger.ts';
 import { isGuest } from './turn-plan.ts';
 import type { Histories } from '../ledger/histories.ts';
 import { refuseReplaced, type Database } from '../mirror/database.ts';
@@ -162,12 +163,13 @@ type RunLedger = {
   close: () => void;
 };
 
-function ledgerOfRun({ settings, signal, ledger: openNow, openLedger }: JobContext): RunLedger {
+function ledgerOfRun({ db, settings, signal, ledger: openNow, openLedger }: JobContext): RunLedger {
   let ledger: Ledger | undefined;
   let sizeBefore = 0;
   let grewBefore = false;
   const begun = (opened: Ledger): Ledger => {
     refuseLostLedger(settings.dataDir, opened);
+    refuseOtherLedger(db, opened);
     sizeBefore = opened.size();
     return opened;
   };

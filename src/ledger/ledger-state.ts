@@ -33,6 +33,8 @@ export type LedgerState = {
   signed: number;
   /** How many entries there are up to the last one about a request. */
   requestEntries: number;
+  /** The root hash of those. */
+  requestRoot: () => Buffer;
   epoch: number;
   tree: CompactTree;
   publishedHeads: Map<number, string>;
@@ -59,6 +61,7 @@ export function* readingState(folder: string): Generator<void, LedgerState> {
     bytes: 0,
     signed: 0,
     requestEntries: 0,
+    requestRoot: compactTree().rootHash,
     epoch: 0,
     tree: compactTree(),
     publishedHeads: new Map(),
@@ -92,7 +95,10 @@ export function take(state: LedgerState, record: LedgerEntry, leaf: Buffer): voi
   state.tree.append(leaf);
   state.histories.take(record);
   state.bound.take(record);
-  if (isOfRequest(record)) state.requestEntries = state.tree.size();
+  if (isOfRequest(record)) {
+    state.requestEntries = state.tree.size();
+    state.requestRoot = state.tree.rootHashLater();
+  }
   if (record.type === 'fenced') state.epoch = Math.max(state.epoch, record.epoch);
   if (record.type === 'published') state.publishedHeads.set(state.tree.size(), state.tree.rootHash().toString('hex'));
   if (record.type === 'taken_over') {

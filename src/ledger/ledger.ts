@@ -20,6 +20,7 @@ import {
 import type { Rotation } from './key-chain.ts';
 import type { LineIndex } from './line-index.ts';
 import { leafHash, type CompactTree } from './merkle.ts';
+import { rootOf } from './merkle-proof.ts';
 import type { OutsideSigner } from './outside-signer.ts';
 import { splitRecord, type LedgerRecord } from './record.ts';
 import type { Histories } from './histories.ts';
@@ -48,6 +49,8 @@ export type LedgerReader = {
   size(): number;
   /** How many entries there are up to the last one about a request. */
   requestEntries(): number;
+  /** The root hash of the first entries, so many, in hexadecimal digits. */
+  rootOfFirst(entries: number): string;
   /** The greatest epoch whose fence stands; 0 before the first. */
   epoch(): number;
   head(): TreeHead;
@@ -202,6 +205,8 @@ function readerOf(folder: string, state: LedgerState): LedgerReader {
     },
     size: () => state.tree.size(),
     requestEntries: () => state.requestEntries,
+    rootOfFirst: (entries) =>
+      (entries === state.requestEntries ? state.requestRoot() : rootOf(state.lines.leaves(entries))).toString('hex'),
     epoch: () => state.epoch,
     head: () => headOf(state),
     publishedHeads: state.publishedHeads,

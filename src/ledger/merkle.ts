@@ -16,13 +16,21 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
 }
 
 /** A Merkle tree that only grows, and holds no more of itself than its root needs: one hash for each set bit of its size. */
-export type CompactTree = { append(leaf: Buffer): void; size(): number; rootHash(): Buffer };
+export type CompactTree = {
+  append(leaf: Buffer): void;
+  size(): number;
+  rootHash(): Buffer;
+  /** The root hash as it is now, computed when it is asked for. */
+  rootHashLater(): () => Buffer;
+};
 
 /** An empty tree of leaf hashes. */
 export function compactTree(): CompactTree {
   let size = 0;
   /** Roots of the perfect subtrees that make up the tree, largest first. */
   const peaks: Buffer[] = [];
+  const rootOf = (all: readonly Buffer[]): Buffer =>
+    all.length === 0 ? hash('sha256', '', 'buffer') : all.reduceRight((right, left) => nodeHash(left, right));
   return {
     append: (leaf) => {
       let peak = leaf;
@@ -34,7 +42,10 @@ export function compactTree(): CompactTree {
       size += 1;
     },
     size: () => size,
-    rootHash: () =>
-      size === 0 ? hash('sha256', '', 'buffer') : peaks.reduceRight((right, left) => nodeHash(left, right)),
+    rootHash: () => rootOf(peaks),
+    rootHashLater: () => {
+      const now = [...peaks];
+      return () => rootOf(now);
+    },
   };
 }

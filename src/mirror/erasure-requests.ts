@@ -252,14 +252,24 @@ export function writeRecorded(db: Database, id: string, recorded: RecordedFields
   prepared(db, sql).run({ ...recorded, deleteEvents: recorded.deleteEvents ? 1 : 0, id });
 }
 
-/** How many entries of the ledger, up to the last one about a request, the tables of requests were made of. */
-export function readTakenEntries(db: Database): number {
-  return prepared<[], number>(db, /*sql*/ `SELECT entries FROM taken_entries`).pluck().get() ?? 0;
+/** The entries of the ledger, up to the last one about a request, that the tables of requests were made of: how many, and their root hash. */
+export type TakenEntries = { entries: number; root: string };
+
+/** The entries that the tables of requests were made of; undefined where there were none yet. */
+export function readTakenEntries(db: Database): TakenEntries | undefined {
+  return prepared<[], TakenEntries>(db, /*sql*/ `SELECT entries, root FROM taken_entries`).get();
 }
 
-/** Notes of how many entries the tables of requests are made. Call it in the transaction that made them so. */
-export function noteTakenEntries(db: Database, entries: number): void {
-  prepared(db, /*sql*/ `UPDATE taken_entries SET entries = ?`).run(entries);
+/** Notes of which entries the tables of requests are made. Call it in the transaction that made them so. */
+export function noteTakenEntries(
+  db: Database,
+  ledger: { requestEntries: () => number; rootOfFirst: (entries: number) => string },
+): void {
+  const entries = ledger.requestEntries();
+  prepared(db, /*sql*/ `INSERT OR REPLACE INTO taken_entries VALUES (1, ?, ?)`).run(
+    entries,
+    ledger.rootOfFirst(entries),
+  );
 }
 
 /** Changes a request, and brings its state in line with its facts and targets, in one transaction. */

@@ -1,6 +1,7 @@
 import { deletionReceiver } from '../erasure/receive.ts';
 import { datasets, type MirroredDataset } from '../contract/datasets.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
+import { usageError } from '../core/errors.ts';
 import type { OnProgress, ServiceContext } from '../job/job-context.ts';
 import { aboveDiskFloor } from '../job/disk-floor.ts';
 import { inTurns } from '../job/in-turns.ts';
@@ -32,10 +33,15 @@ export type SyncJobResult = JobResult & {
 };
 
 /**
- * Makes one pass over each list, as one run. Then advances the rows that complete passes did not see. Between two pages a pass
+ * Makes one pass over each list, as one run. Throws `usage` where playlists are asked for and none is configured. Then advances the rows that complete passes did not see. Between two pages a pass
  * gives way to others: it goes on from its cursor, as a pass that was stopped.
  */
-export function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJobResult> {
+export async function runSyncJob(context: ServiceContext, job: SyncJob): Promise<SyncJobResult> {
+  if (job.datasets.includes('playlists') && context.settings.playlists.shortIds.length === 0)
+    throw usageError(
+      'no playlist is configured',
+      "name them by short id: --set 'playlists.shortIds=[…]'; the service has no list of them",
+    );
   return runJob(
     context,
     job.name ?? 'sync',

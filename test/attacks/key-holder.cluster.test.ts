@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
@@ -12,8 +12,10 @@ import { macCipher } from '../../src/core/secret-key.ts';
 import { boxOf } from '../../src/erasure/request/box.ts';
 import { hashOf } from '../../src/export/masks.ts';
 import { canonicalJson } from '../../src/ledger/canonical-json.ts';
-import { readLedger } from '../../src/ledger/ledger.ts';
+import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
+import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
 import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import { noteTakenEntries } from '../../src/mirror/erasure-requests.ts';
 import { consumerKey } from '../../src/mirror/fence-entries.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { listPublishedParts } from '../../src/snapshot/published-parts.ts';
@@ -51,6 +53,28 @@ it('ledger.key, ledger/', async () => {
     'the past before a rotation written again with the old key, without the rotation',
   ]);
   expect(signed.length).toBeGreaterThan(passed.length + 5);
+});
+
+it('mirror.db, ledger/', async () => {
+  const { world } = await openErased();
+  const { dataDir, clock } = world;
+  const { text: checkpoint } = openLedger(dataDir, clock).checkpoint();
+  const path = entriesPath(ledgerFolder(dataDir));
+  writeFileSync(path, readFileSync(path, 'utf8').replace(/"distinct_ids":\d+/, '"distinct_ids":77'));
+  rmSync(join(dataDir, 'ledger/checkpoints'), { recursive: true });
+  // The ledger alone is not taken.
+  const changed = /the ledger was changed: its first \d+ entries/;
+  await expect(world.reconcile()).rejects.toThrow(changed);
+  await expect(world.request([{ kind: 'distinct_id', value: 'carl' }])).rejects.toThrow(changed);
+  const problems = async (kept = {}): Promise<string[]> =>
+    (await verifyDataFolder(dataDir, kept, new AbortController().signal)).problems;
+  expect(existsSync(join(dataDir, 'ledger/checkpoints'))).toBe(false);
+  // With what the mirror says of it, the program signs another past. Only a checkpoint from before tells.
+  noteTakenEntries(world.db(), readLedger(dataDir));
+  openLedger(dataDir, clock).checkpoint();
+  await world.reconcile();
+  expect((await problems()).filter((problem) => !problem.startsWith('certificate '))).toEqual([]);
+  expect(await problems({ checkpoint })).toContainEqual(expect.stringMatching(/checkpoint/));
 });
 
 it("the cluster's key, the bucket", async () => {

@@ -6,6 +6,7 @@ import type { Clock } from '../../src/core/clock.ts';
 import { certificateText } from '../../src/erasure/proof/certificate.ts';
 import { issueFacts } from '../../src/erasure/proof/certificate-file.ts';
 import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
+import { compactTree, leafHash } from '../../src/ledger/merkle.ts';
 import { applyEntry } from '../../src/erasure/projection.ts';
 import { writeCertificateFile } from '../../src/erasure/proof/certificate-file.ts';
 import { collectHistories } from '../../src/ledger/histories.ts';
@@ -65,6 +66,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
   const settings = { dataDir, ...issuing };
   const histories = collectHistories();
   const lines: string[] = [];
+  const tree = compactTree();
   // All of it is written at once: on disk for good after each record takes minutes.
   const ledger = {
     append: (records: readonly LedgerRecord[]): void => {
@@ -72,10 +74,11 @@ export function writeArchive(dataDir: string, count: number): Archive {
         const line = entryLine(record, lines.length, new Date(nowMs).toISOString()).toString();
         const entry = JSON.parse(line) as LedgerEntry;
         lines.push(line);
+        tree.append(leafHash(Buffer.from(line)));
         histories.take(entry);
         applyEntry(db, entry, histories);
       }
-      noteTakenEntries(db, lines.length);
+      noteTakenEntries(db, { requestEntries: tree.size, rootOfFirst: () => tree.rootHash().toString('hex') });
     },
   };
   const events: { atMs: number; act: () => void }[] = [];

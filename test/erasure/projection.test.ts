@@ -107,7 +107,7 @@ describe('the rows of requests', () => {
   it('are not made of a ledger that is older than they are', () => {
     const { db, ledger, context } = openPair();
     record(context, ...(life[0] ?? []));
-    noteTakenEntries(db, 2);
+    noteTakenEntries(db, { requestEntries: () => 2, rootOfFirst: () => '' });
     expect(() => bringUp(context)).toThrow('the ledger is older than mirror.db');
     expect(() => record(context, ...(life[1] ?? []))).toThrow('the ledger is older than mirror.db');
     expect(ledger.size()).toBe(1);

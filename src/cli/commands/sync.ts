@@ -2,7 +2,6 @@ import { Argument, Option, type Command } from 'commander';
 import type { App } from '../../app/app.ts';
 import type { Budget } from '../../client/budget.ts';
 import { isoTime } from '../../core/clock.ts';
-import { usageError } from '../../core/errors.ts';
 import { datasets, mirroredDatasets, pagedDatasets, type Lane, type MirroredDataset } from '../../contract/datasets.ts';
 import type { OnProgress } from '../../job/job-context.ts';
 import { passModes, type PassMode } from '../../mirror/passes.ts';
@@ -41,11 +40,6 @@ Examples:
   analytics-mirror sync recordings --fresh --json`,
     run: async (app, named: MirroredDataset[], { mode, fresh }: SyncFlags) => {
       const hasPlaylists = app.settings.playlists.shortIds.length > 0;
-      if (named.includes('playlists') && !hasPlaylists)
-        throw usageError(
-          'no playlist is configured',
-          "name them by short id: --set 'playlists.shortIds=[…]'; the service has no list of them",
-        );
       const result = await syncNow(app, context, {
         datasets: named.length > 0 ? named : hasPlaylists ? mirroredDatasets : pagedDatasets,
         mode,

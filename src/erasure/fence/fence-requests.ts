@@ -129,7 +129,7 @@ async function raiseFence(context: JobContext, going: readonly DecidedRequest[])
     for (const _changed of trimRecordings(db, distinctIds, at)) await pause();
     // A copy that is made before the file is purged owes it too, whatever the ledger says by then.
     markPurgeOwed(db);
-    noteTakenEntries(db, ledger.requestEntries());
+    noteTakenEntries(db, ledger);
     setEpoch(db, epoch);
   });
   await eachTogether(context, going, (own, { request: { id, generation } }) =>

@@ -6,9 +6,10 @@ import { readEpoch } from '../../mirror/fence.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { hasBox } from '../../mirror/request-box.ts';
 import { differenceError, compareWithLedger } from '../bound/compare.ts';
+import { refuseOtherLedger } from '../../job/other-ledger.ts';
 import { runJob, type JobResult } from '../../job/run-job.ts';
 import { claimMirror } from '../../mirror/runs.ts';
-import { catchUp, refuseOlderLedger } from '../projection.ts';
+import { catchUp } from '../projection.ts';
 import { record, type StepContext } from '../request/together.ts';
 
 /**
@@ -26,7 +27,7 @@ export function refuseRestored(db: Database, ledger: LedgerReader): void {
         hint: 'run `analytics-mirror reconcile` first: it erases again the persons that the copy has brought back',
       },
     );
-  refuseOlderLedger(db, ledger);
+  refuseOtherLedger(db, ledger);
 }
 
 /**

@@ -42,7 +42,7 @@ export function together<C extends StepContext, T>(context: C, act: (context: C)
     const result = act({ ...context, ledger: () => step });
     if (records.length === 0) return result;
     ledger.append(records, at);
-    noteTakenEntries(db, ledger.requestEntries());
+    noteTakenEntries(db, ledger);
     return result;
   });
 }

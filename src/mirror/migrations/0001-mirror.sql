@@ -332,12 +332,12 @@ CREATE TABLE erasure_epoch (
 ) STRICT;
 INSERT INTO erasure_epoch VALUES (1, 0);
 
--- How many entries of the ledger, up to the last one about a request, the tables of requests are made of.
+-- The entries of the ledger, up to the last one about a request, that the tables of requests are made of: how many, and their root hash. A ledger that was written anew is told by it.
 CREATE TABLE taken_entries (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
-  entries INTEGER NOT NULL
+  entries INTEGER NOT NULL,
+  root TEXT NOT NULL
 ) STRICT;
-INSERT INTO taken_entries VALUES (1, 0);
 
 -- One request to erase one subject. What it has in common with the ledger is made of the ledger's entries. state: a function of the other columns and of the targets, kept for readers.
 -- reason: why it is held, refused or in attention. persons, distinct_ids, recordings: what was found when it was scoped.

@@ -27,7 +27,7 @@ test('a fence whose key is gone is refused, since a new key would let everybody 
 test('a ledger that is gone is refused, be it after one round of erasures', () => {
   const { db, dataDir } = openTestMirror();
   expect(() => refuseRestored(db, readLedger(dataDir))).not.toThrow();
-  noteTakenEntries(db, 1);
+  noteTakenEntries(db, { requestEntries: () => 1, rootOfFirst: () => '' });
   expect(() => refuseRestored(db, readLedger(dataDir))).toThrow('the ledger is older than mirror.db');
   // Entries about no request are not what the mirror had of it.
   const ledger = openLedger(dataDir, stillClock);

@@ -13,6 +13,7 @@ function remembering() {
     append: (records: Iterable<LedgerRecord>) => void appended.push([...records].length),
     entries: () => [],
     requestEntries: () => 0,
+    rootOfFirst: () => '',
     histories: collectHistories(),
   };
   return { context: { db, clock: stillClock, ledger: () => ledger, signal: abort.signal }, appended, abort };

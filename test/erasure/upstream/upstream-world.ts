@@ -263,6 +263,7 @@ function ledgerInMemory(clock: Clock) {
   return {
     histories,
     requestEntries: () => entries.length,
+    rootOfFirst: (size: number) => `of ${size}`,
     entries: () => entries,
     append: (all: Iterable<LedgerRecord>, at?: string): void => {
       const added = [...all];
