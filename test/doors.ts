@@ -240,7 +240,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 1_962,
   ledger: 2_867,
   mirror: 7_464,
-  publish: 7_859,
+  publish: 7_872,
   erasure: 10_644,
   operate: 11_020,
   anchor: 315,

@@ -12,13 +12,13 @@ import { queryParquet } from './read-parquet.ts';
 import { placeOf, type PublishedFiles } from './published-files.ts';
 import { unnamedParts } from './publish.ts';
 
-/** What is wrong with a published file, or with one of a table (`snapshotId` is then `metadata`). An `unnamed` part is in no manifest: not read, but it can hold persons. */
+/** What is wrong with a published file, or with one of a table (`snapshotId` is then `metadata`). An `unnamed` part is in no manifest: not read, but it can hold persons. So can a `foreign` file: `file` is its path then. */
 export type SnapshotProblem = {
   dataset: string;
   snapshotId: string;
   /** `manifest.json`, a part's name, or the name of a table's file. */
   file: string;
-  problem: 'damaged' | 'missing' | 'size' | 'sha256' | 'unreadable' | 'rows' | 'unnamed' | 'unpublished';
+  problem: 'damaged' | 'missing' | 'size' | 'sha256' | 'unreadable' | 'rows' | 'unnamed' | 'unpublished' | 'foreign';
 };
 
 const problemWords: Readonly<Record<SnapshotProblem['problem'], string>> = {
@@ -29,13 +29,20 @@ const problemWords: Readonly<Record<SnapshotProblem['problem'], string>> = {
   unreadable: 'matches its manifest, but it cannot be read',
   rows: 'has another number of rows than its manifest says',
   unnamed: 'is named by no manifest and not by CURRENT, and it may hold personal data',
+  foreign: 'is no file of this program, and it may hold erased people: remove it',
   unpublished: 'stands, but snapshots/CURRENT.json is missing, so that no reader finds it',
 };
 
 /** A problem in one sentence. */
 export function problemSentence({ dataset, snapshotId, file: name, problem }: SnapshotProblem): string {
-  return `${placeOf({ dataset, snapshotId, name })} ${problemWords[problem]}`;
+  const place = problem === 'foreign' ? `snapshots/${name}` : placeOf({ dataset, snapshotId, name });
+  return `${place} ${problemWords[problem]}`;
 }
+
+/** The paths of files that are judged one by one: whether a manifest, or CURRENT, names them. */
+const judged = new RegExp(
+  `^(?:CURRENT\\.json|(?:${publishedDatasets.join('|')})/(?:\\d{8}T\\d{6}\\.\\d{3}Z/(?:manifest\\.json|part-\\d{5,}\\.parquet)|metadata/[^/]+))$`,
+);
 
 /** How much was checked, and the problems that were found. */
 export type SnapshotCheck = { files: number; bytes: number; problems: SnapshotProblem[] };
@@ -43,7 +50,8 @@ export type SnapshotCheck = { files: number; bytes: number; problems: SnapshotPr
 /**
  * Reads every file of every generation of every dataset, and compares it with its manifest: size, SHA-256, and the rows that
  * its own footer counts. Compares the files of each table with CURRENT. Also finds parts
- * that no manifest names and files of tables that CURRENT does not name, which a kill can leave. Throws `storage` only when
+ * that no manifest names and files of tables that CURRENT does not name, which a kill can leave, and what somebody else has put there,
+ * unless its name begins with a dot. Throws `storage` only when
  * CURRENT itself is damaged; the signal's reason when aborted.
  */
 export async function verifySnapshots(published: PublishedFiles, signal?: AbortSignal): Promise<SnapshotCheck> {
@@ -63,6 +71,9 @@ export async function verifySnapshots(published: PublishedFiles, signal?: AbortS
     for (const file of unnamedParts(published, snapshot, found?.manifest))
       check.problems.push({ ...snapshot, file, problem: 'unnamed' });
   }
+  for (const { path } of published.listPaths())
+    if (!judged.test(path) && !basename(path).startsWith('.'))
+      check.problems.push({ dataset: '', snapshotId: '', file: path, problem: 'foreign' });
   const { tables = {} } = published.readCurrent();
   for (const { files } of Object.values(tables)) {
     check.files += files.length + 1;

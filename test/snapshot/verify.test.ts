@@ -1,5 +1,5 @@
-import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sha256File } from '../../src/core/digest.ts';
 import { currentPath, snapshotFolder } from './paths.ts';
@@ -138,6 +138,21 @@ test('a part that no manifest names is told, in a published snapshot and in one 
     { dataset, snapshotId: never, file: 'part-00001.parquet', problem: 'unnamed' },
   ]);
 });
+
+test.each(['old.parquet', 'persons/old.parquet', 'persons.bak/part-00001.parquet', '.trash/a', 'SNAPSHOT/old.parquet'])(
+  'a file that this program has not written is told: %s',
+  async (place) => {
+    const { dataDir, folder, snapshotId } = await publish();
+    const file = place.replace('SNAPSHOT', `${dataset}/${snapshotId}`);
+    const path = join(dataDir, 'snapshots', file);
+    mkdirSync(dirname(path), { recursive: true });
+    cpSync(join(folder, part), path);
+    writeFileSync(join(dataDir, 'snapshots', '.DS_Store'), '');
+    const [problem, ...more] = (await verifySnapshots(publishedFilesIn(dataDir))).problems;
+    expect([problem, more]).toEqual([{ dataset: '', snapshotId: '', file, problem: 'foreign' }, []]);
+    expect(problem && problemSentence(problem)).toMatch(`snapshots/${file} is no file of this program`);
+  },
+);
 
 test('a damaged CURRENT is an error', async () => {
   const { dataDir } = await publish();
