@@ -148,7 +148,9 @@ export function planCalls(
     else open.push(id);
   }
   const published = sha256(JSON.stringify(snapshots));
-  if (before && before.published !== published) tell('snapshots.published', published, null, { snapshots });
+  // After an erasure other datasets are published than after a request about nobody: that tells whether somebody exists.
+  if (to.outcome && before && before.published !== published)
+    tell('snapshots.published', published, null, { snapshots });
   // A request that an older mirror does not have is there again after the next job.
   const missing = (before?.open ?? []).filter((id) => !requests.some((request) => request.id === id));
   return { messages, told: { open: [...open, ...missing], published } };

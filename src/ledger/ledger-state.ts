@@ -61,7 +61,7 @@ export function* readingState(folder: string): Generator<void, LedgerState> {
     bytes: 0,
     signed: 0,
     requestEntries: 0,
-    requestRoot: compactTree().rootHash,
+    requestRoot: compactTree().rootHashLater(),
     epoch: 0,
     tree: compactTree(),
     publishedHeads: new Map(),

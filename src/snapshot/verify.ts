@@ -12,7 +12,7 @@ import { queryParquet } from './read-parquet.ts';
 import { placeOf, type PublishedFiles } from './published-files.ts';
 import { unnamedParts } from './publish.ts';
 
-/** What is wrong with a published file, or with one of a table (`snapshotId` is then `metadata`). An `unnamed` part is in no manifest: not read, but it can hold persons. So can a `foreign` file: `file` is its path then. */
+/** What is wrong with a published file, or with one of a table (`snapshotId` is then `metadata`). An `unnamed` part is in no manifest: not read, but it can hold persons. So can a `foreign` file: `file` is its place in the data folder then. */
 export type SnapshotProblem = {
   dataset: string;
   snapshotId: string;
@@ -35,7 +35,7 @@ const problemWords: Readonly<Record<SnapshotProblem['problem'], string>> = {
 
 /** A problem in one sentence. */
 export function problemSentence({ dataset, snapshotId, file: name, problem }: SnapshotProblem): string {
-  const place = problem === 'foreign' ? `snapshots/${name}` : placeOf({ dataset, snapshotId, name });
+  const place = problem === 'foreign' ? name : placeOf({ dataset, snapshotId, name });
   return `${place} ${problemWords[problem]}`;
 }
 
@@ -71,9 +71,9 @@ export async function verifySnapshots(published: PublishedFiles, signal?: AbortS
     for (const file of unnamedParts(published, snapshot, found?.manifest))
       check.problems.push({ ...snapshot, file, problem: 'unnamed' });
   }
-  for (const { path } of published.listPaths())
+  for (const { path, place } of published.listPaths())
     if (!judged.test(path) && !basename(path).startsWith('.'))
-      check.problems.push({ dataset: '', snapshotId: '', file: path, problem: 'foreign' });
+      check.problems.push({ dataset: '', snapshotId: '', file: place, problem: 'foreign' });
   const { tables = {} } = published.readCurrent();
   for (const { files } of Object.values(tables)) {
     check.files += files.length + 1;

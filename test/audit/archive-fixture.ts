@@ -78,7 +78,7 @@ export function writeArchive(dataDir: string, count: number): Archive {
         histories.take(entry);
         applyEntry(db, entry, histories);
       }
-      noteTakenEntries(db, { requestEntries: tree.size, rootOfFirst: () => tree.rootHash().toString('hex') });
+      noteTakenEntries(db, { requestEntries: () => tree.size(), rootOfFirst: () => tree.rootHash().toString('hex') });
     },
   };
   const events: { atMs: number; act: () => void }[] = [];

@@ -110,7 +110,7 @@ it('a call that its receiver refuses keeps no other from it, and is sent again',
 });
 
 it('a publication is told once, and the one from before the first look is not', () => {
-  const to = { name: 'desk', outcome: false };
+  const to = { name: 'desk', outcome: true };
   const facts = { requests: [], nowMs: 0, snapshots: [{ dataset: 'persons', snapshot_id: '20260101T000000.000Z' }] };
   const first = planCalls(to, undefined, facts);
   expect(first.messages).toEqual([]);
@@ -122,6 +122,8 @@ it('a publication is told once, and the one from before the first look is not', 
     { type: 'snapshots.published', data: { snapshots: next.snapshots } },
   ]);
   expect(planCalls(to, second.told, next).messages).toEqual([]);
+  // What was published after an erasure tells whether there was anybody.
+  expect(planCalls({ ...to, outcome: false }, first.told, next)).toEqual({ messages: [], told: second.told });
 });
 
 it('a request that an older mirror does not have is not forgotten', () => {

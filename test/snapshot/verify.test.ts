@@ -149,7 +149,10 @@ test.each(['old.parquet', 'persons/old.parquet', 'persons.bak/part-00001.parquet
     cpSync(join(folder, part), path);
     writeFileSync(join(dataDir, 'snapshots', '.DS_Store'), '');
     const [problem, ...more] = (await verifySnapshots(publishedFilesIn(dataDir))).problems;
-    expect([problem, more]).toEqual([{ dataset: '', snapshotId: '', file, problem: 'foreign' }, []]);
+    expect([problem, more]).toEqual([
+      { dataset: '', snapshotId: '', file: `snapshots/${file}`, problem: 'foreign' },
+      [],
+    ]);
     expect(problem && problemSentence(problem)).toMatch(`snapshots/${file} is no file of this program`);
   },
 );

@@ -12,7 +12,7 @@ import { holderText, type ElsewhereReport } from '../../cluster/roster.ts';
 import { judgeProject, type Verdict } from '../../status/verdict.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
-import { attentionText, overviewHere, statusOfAll } from '../status-of-all.ts';
+import { attentionText, overviewHere, refuseRestoredFolder, statusOfAll } from '../status-of-all.ts';
 import { standingText } from '../bucket-text.ts';
 import { exitCodes } from '../errors.ts';
 import { heldPlanText, passTable } from '../sync-text.ts';
@@ -63,6 +63,7 @@ export function define(command: Command, context: CommandContext): CommandAction
         return { json: report, text: elsewhereText(report) };
       }
       const db = app.databaseReadOnly();
+      refuseRestoredFolder(db, app.settings.dataDir);
       const look = (): CommandResult => {
         const at = isoTime(clock.now());
         const overview = overviewHere(app, db);
