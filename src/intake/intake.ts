@@ -11,15 +11,13 @@ import { callBack } from './called-back.ts';
 import { createCallbacks, type CalledBack } from './callbacks.ts';
 import { startReceiver, type Asked, type Receiver, type Told } from './receiver.ts';
 
-/** A project that requests can be made for. */
-type IntakeProject = { name: string; jobContext: (signal: AbortSignal) => JobContext };
+/** A project that requests can be made for. In its folder is the key from which the keys of its agents are made. */
+type IntakeProject = { name: string; dataDir: string; jobContext: (signal: AbortSignal) => JobContext };
 
 /** What the intake works with. `onError` hears the code of an error, and what failed. */
 export type IntakeSetup = {
   settings: Settings['intake'] & { port: number };
   projects: readonly IntakeProject[];
-  /** Where the key is from which the keys of agents are made. */
-  dataDir: string;
   clock: Clock;
   callbacks: readonly CalledBack[];
   onError: (code: string, what: 'an answer' | 'a callback') => void;
@@ -51,14 +49,14 @@ export type Intake = {
  * the ledger. Throws `usage` for a port that is taken, and for a sender of a project that is not there.
  */
 export async function startIntake(setup: IntakeSetup): Promise<Intake> {
-  const { settings, projects, dataDir, clock, onError } = setup;
+  const { projects, clock, onError } = setup;
   refuseUnknownProjects(setup);
   const receivers = new Map<string, Receiver>(
     projects.map(({ name, jobContext }) => [name, startReceiver(jobContext, clock)]),
   );
   const [only] = receivers.values();
   const calling = callSenders(setup);
-  const task = taskOf(settings, dataDir);
+  const task = taskOf(setup);
   // It needs nothing of the environment, where the API key is.
   const thread = new Worker(new URL('./intake-thread.ts', import.meta.url), { workerData: task, env: {} });
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
@@ -90,11 +88,13 @@ export async function startIntake(setup: IntakeSetup): Promise<Intake> {
 }
 
 /** The settings for the thread: an agent's key is made, and stays as long as the agent's key in the directory does. */
-function taskOf(settings: IntakeSetup['settings'], dataDir: string): IntakeTask {
+function taskOf({ settings, projects }: IntakeSetup): IntakeTask {
   const tokens = new Map<string, string>();
   const senders = settings.senders.map((sender) => {
     if (!sender.agent) return sender;
     const { id, verifyKey } = sender.agent;
+    const [only] = projects;
+    const { dataDir = '' } = projects.find(({ name }) => name === sender.project) ?? only ?? {};
     const key = readOrMakeKey(dataDir, 'intake.key');
     const token = createHmac('sha256', key)
       .update(JSON.stringify([id, verifyKey]))

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
@@ -14,8 +14,7 @@ async function start(senders: Sender[], names = ['shop'], port = 0) {
   const errors: string[] = [];
   const intake = await startIntake({
     settings: { host: '127.0.0.1', port, businessId: null, senders },
-    projects: names.map((name) => ({ name, jobContext: world.context })),
-    dataDir: world.dataDir,
+    projects: names.map((name) => ({ name, dataDir: join(world.dataDir, name), jobContext: world.context })),
     clock: world.clock,
     callbacks: [],
     onError: (code) => errors.push(code),
@@ -30,6 +29,16 @@ it('the thread answers for the project of a sender', async () => {
   const made = await callIntake(intake.url, '/v1/requests', { body: eraseBody('ann@canary.example'), headers });
   expect([made.status, errors]).toEqual([201, []]);
 });
+
+it.each([[['shop', 'outlet']], [['outlet', 'shop']]])(
+  'the key of an agent is in the folder of its project, whichever comes first: %j',
+  async (names) => {
+    const agent = { id: 'AN_AGENT', verifyKey: Buffer.alloc(32).toString('base64') };
+    const { world } = await start([senderOf({ project: 'outlet', agent, keys: [] })], names);
+    const hasKey = (name: string): boolean => existsSync(join(world.dataDir, name, 'keys', 'intake.key'));
+    expect([hasKey('shop'), hasKey('outlet')]).toEqual([false, true]);
+  },
+);
 
 it('a port that is taken, a project that is not there and one that is not named are told as mistakes of the settings', async () => {
   const { intake } = await start([senderOf()]);

@@ -212,15 +212,14 @@ async function serveIntake({ apps, clock, log }: ProjectApps): Promise<Intake | 
       'the intake does not work where machines share the projects',
       'set intake.port to null here, and add requests with `erase add`',
     );
-  const projects = apps.map(({ name, jobContext }) => ({ name, jobContext }));
+  const projects = apps.map(({ name, jobContext, settings: { dataDir } }) => ({ name, dataDir, jobContext }));
   const messages = {
     'an answer': 'an answer of the intake failed',
     'a callback': 'a sender was not called back',
   } as const;
   const onError: IntakeSetup['onError'] = (code, what) => log.error({ code }, messages[what]);
   const callbacks = readCalledBack(settings.intake.senders);
-  const { dataDir, intake } = settings;
-  return startIntake({ settings: { ...intake, port }, projects, dataDir, clock, callbacks, onError });
+  return startIntake({ settings: { ...settings.intake, port }, projects, clock, callbacks, onError });
 }
 
 /** What `run` says when it has started. A job whose time is past is due. */
