@@ -23,61 +23,80 @@ import type { ServiceContext } from '../job/job-context.ts';
 
 /** What a pass over the configured playlists needs. */
 export type SyncPlaylistsParts = Pick<ServiceContext, 'db' | 'service' | 'clock' | 'signal'> & {
-  shortIds: readonly string[];
+  /** Is called after each playlist. What was read of it stays with the pass where the signal ends the call. */
+  onStep?: () => void;
 };
+
+/** A pass over playlists that was begun, with what was read so far. It does not outlive the process. */
+export type PlaylistPass = {
+  id: number;
+  shortIds: readonly string[];
+  next: number;
+  /** By short id: a playlist is read again where the signal came in the middle. */
+  rows: Map<string, Columns>;
+  quarantined: Map<string, QuarantinedRow>;
+  untold: UntoldEntries[];
+  missing: number;
+  failure: AppError | undefined;
+};
+
+/** Begins a pass over these playlists. */
+export function beginPlaylistPass(
+  { db, clock }: Pick<SyncPlaylistsParts, 'db' | 'clock'>,
+  shortIds: readonly string[],
+): PlaylistPass {
+  const at = isoTime(clock.now());
+  const id = startPass(db, { dataset: 'playlists', mode: 'full', plan: JSON.stringify({ shortIds }), at });
+  return { id, shortIds, next: 0, rows: new Map(), quarantined: new Map(), untold: [], missing: 0, failure: undefined };
+}
 
 /** The pass, and how many playlists the service told all recordings of (the documented answer has no body). */
 export type SyncPlaylistsResult = { pass: Pass; membershipsTold: number };
 
 /**
- * Reads the configured playlists and their recordings. A playlist that the service does not know, or shows under another short
+ * Reads the playlists of a pass and their recordings, those that were not read yet. A playlist that the service does not know, or shows under another short
  * id, keeps its copy; the pass is incomplete. A playlist whose recordings are not told, or not all of them, keeps those that are
  * known; the pass names it. Where the service fails at one alone, the others are read, and the first such error is thrown at the end.
  */
-export async function syncPlaylists(parts: SyncPlaylistsParts): Promise<SyncPlaylistsResult> {
-  const { shortIds, db, service, clock, signal } = parts;
-  const passId = startPass(db, {
-    dataset: 'playlists',
-    mode: 'full',
-    plan: JSON.stringify({ shortIds }),
-    at: isoTime(clock.now()),
-  });
-  const rows: Columns[] = [];
-  const quarantined: QuarantinedRow[] = [];
-  const untold: UntoldEntries[] = [];
-  let missing = 0;
-  let failure: AppError | undefined;
+export async function syncPlaylists(parts: SyncPlaylistsParts, pass: PlaylistPass): Promise<SyncPlaylistsResult> {
+  const { db, service, clock, signal, onStep } = parts;
+  const { id: passId, shortIds, rows, quarantined, untold } = pass;
   const read = async (shortId: string): Promise<void> => {
     const params = { short_id: shortId };
     const body = await bodyOrMissing(service.call('playlists.retrieve', { params, signal }));
     const row = body === undefined ? undefined : rowReaders.playlists(body);
     if (!row || (row.ok && row.columns['short_id'] !== shortId)) {
-      missing += 1;
+      pass.missing += 1;
       untold.push({ shortId, reason: 'not_found' });
       return;
     }
-    if (row.ok) rows.push(row.columns);
-    else quarantined.push({ key: shortId, reason: row.reason, payload: shallowJson(body) });
+    if (row.ok) rows.set(shortId, row.columns);
+    else quarantined.set(shortId, { key: shortId, reason: row.reason, payload: shallowJson(body) });
     const { shown, reason } = await askForEntries(service, shortId, body, { signal });
     if (reason !== null) untold.push({ shortId, reason });
     if (shown !== null)
       replacePlaylistRecordings(db, shortId, shown.map(memberOf), isoTime(clock.now()), reason === null);
   };
-  for (const shortId of shortIds)
+  for (const shortId of shortIds.slice(pass.next)) {
+    signal.throwIfAborted();
     await read(shortId).catch((error: unknown) => {
       if (!isSingleCase(error)) throw error;
-      failure ??= error;
+      pass.failure ??= error;
     });
+    pass.next += 1;
+    onStep?.();
+  }
   const evidence = { ...noEvidence, windows: shortIds.length };
   const at = isoTime(clock.now());
+  const all = { rows: [...rows.values()], quarantined: [...quarantined.values()], at };
   const { isQuarantineFull } = transact(db, () => {
-    const { outcome } = prepareWriteRows(db, 'playlists')({ rows, quarantined, at }, passId);
+    const { outcome } = prepareWriteRows(db, 'playlists')(all, passId);
     prepareSavePass(db, passId)(evidence, outcome, null);
     noteUntold(db, passId, [...untold, ...untoldBefore(lastJudgedPass(db, 'playlists'), shortIds)]);
     return outcome;
   });
-  if (failure) throw failure;
-  const reason = isQuarantineFull ? 'too_many_unreadable' : missing > 0 ? 'not_found' : null;
+  if (pass.failure) throw pass.failure;
+  const reason = isQuarantineFull ? 'too_many_unreadable' : pass.missing > 0 ? 'not_found' : null;
   return { pass: finishPass(db, passId, reason, at), membershipsTold: shortIds.length - untold.length };
 }
 

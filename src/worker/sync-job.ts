@@ -11,7 +11,7 @@ import type { PassMode } from '../mirror/passes.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 import { newTally, reconcileAbsence, type AbsenceResult } from '../sync/absence.ts';
 import { syncList } from '../sync/sync-list.ts';
-import { syncPlaylists } from '../sync/sync-playlists.ts';
+import { beginPlaylistPass, syncPlaylists } from '../sync/sync-playlists.ts';
 
 /** Which lists to sync and how, and under which name the run is recorded. */
 export type SyncJob = {
@@ -56,7 +56,8 @@ export async function runSyncJob(context: ServiceContext, job: SyncJob): Promise
       let membershipsTold: number | null = null;
       for (const dataset of job.datasets) {
         if (dataset === 'playlists') {
-          const result = await syncPlaylists({ ...own, shortIds: settings.playlists.shortIds });
+          const begun = beginPlaylistPass(own, settings.playlists.shortIds);
+          const result = await inTurns(own, refuse, (part) => syncPlaylists({ ...own, ...part }, begun));
           passes.push(reportPass(result.pass));
           membershipsTold = result.membershipsTold;
         } else {

@@ -12,7 +12,7 @@ import { untoldPlaylists, type Pass } from '../../src/mirror/passes.ts';
 import { replacePlaylistRecordings } from '../../src/mirror/write-rows.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { syncList } from '../../src/sync/sync-list.ts';
-import { syncPlaylists } from '../../src/sync/sync-playlists.ts';
+import { beginPlaylistPass, syncPlaylists } from '../../src/sync/sync-playlists.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 
 let sandbox: Sandbox;
@@ -305,7 +305,10 @@ describe('a pass over the documented service', () => {
 
 describe('a pass over the playlists', () => {
   const playlists = (db: Database, shortIds: readonly string[], through = service) =>
-    syncPlaylists({ shortIds, db, service: through, clock: systemClock, signal: new AbortController().signal });
+    syncPlaylists(
+      { db, service: through, clock: systemClock, signal: new AbortController().signal },
+      beginPlaylistPass({ db, clock: systemClock }, shortIds),
+    );
 
   it('mirrors each, and says that the documented service tells no recordings', async () => {
     const { db } = openTestMirror();
@@ -314,6 +317,35 @@ describe('a pass over the playlists', () => {
     expect(pass.untold).toEqual(sandbox.playlists.map((shortId) => ({ shortId, reason: 'no_list' })));
     expect(membershipsTold).toBe(0);
     expect(db.prepare(`SELECT count(*) FROM playlist_recordings`).pluck().get()).toBe(0);
+  });
+
+  it('goes on where it gave way, also in the middle of a playlist, and reads no other one twice', async () => {
+    const { db } = openTestMirror();
+    const asked: string[] = [];
+    const pass = beginPlaylistPass({ db, clock: systemClock }, sandbox.playlists);
+    /** Until it has asked so often. */
+    const part = async (requests: number): Promise<unknown> => {
+      const controller = new AbortController();
+      const through: Service = {
+        ...service,
+        call: async (name, args) => {
+          asked.push(`${name} ${args?.params?.['short_id']}`);
+          if (asked.length === requests) controller.abort(new AppError('stop', { code: 'interrupted' }));
+          return service.call(name, { ...args, signal: controller.signal });
+        },
+      };
+      return syncPlaylists({ db, service: through, clock: systemClock, signal: controller.signal }, pass);
+    };
+    // The second request of the first playlist, and the first of the second one.
+    for (const requests of [2, 5]) await expect(part(requests)).rejects.toThrow('stop');
+    expect(await part(Infinity)).toMatchObject({ pass: { verdict: 'complete', rowsAdded: sandbox.playlists.length } });
+    const [first = '', second = ''] = sandbox.playlists;
+    const twice = asked.filter((each, at) => asked.indexOf(each) < at);
+    expect(twice).toEqual([
+      `playlists.retrieve ${first}`,
+      `playlists.recordings ${first}`,
+      `playlists.retrieve ${second}`,
+    ]);
   });
 
   it('mirrors the recordings where the service tells them', async () => {
