@@ -237,15 +237,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_191,
+  kernel: 5_199,
   service: 1_962,
   ledger: 2_867,
-  mirror: 7_464,
+  mirror: 7_483,
   publish: 7_872,
   erasure: 10_644,
-  operate: 11_020,
+  operate: 11_022,
   anchor: 315,
   cluster: 3_040,
   sandbox: 4_161,
-  program: 6_120,
+  program: 6_121,
 };

@@ -329,7 +329,7 @@ describe('a pass over the playlists', () => {
       const through: Service = {
         ...service,
         call: async (name, args) => {
-          asked.push(`${name} ${args?.params?.['short_id']}`);
+          asked.push(`${name} ${JSON.stringify(args?.params)}`);
           if (asked.length === requests) controller.abort(new AppError('stop', { code: 'interrupted' }));
           return service.call(name, { ...args, signal: controller.signal });
         },
@@ -341,11 +341,8 @@ describe('a pass over the playlists', () => {
     expect(await part(Infinity)).toMatchObject({ pass: { verdict: 'complete', rowsAdded: sandbox.playlists.length } });
     const [first = '', second = ''] = sandbox.playlists;
     const twice = asked.filter((each, at) => asked.indexOf(each) < at);
-    expect(twice).toEqual([
-      `playlists.retrieve ${first}`,
-      `playlists.recordings ${first}`,
-      `playlists.retrieve ${second}`,
-    ]);
+    const naming = (what: string, short_id: string): string => `playlists.${what} ${JSON.stringify({ short_id })}`;
+    expect(twice).toEqual([naming('retrieve', first), naming('recordings', first), naming('retrieve', second)]);
   });
 
   it('mirrors the recordings where the service tells them', async () => {
