@@ -46,7 +46,7 @@ function rowsOf(db: Database): unknown[] {
   return [
     db.prepare('SELECT * FROM erasure_requests').all(),
     db.prepare('SELECT * FROM erasure_targets ORDER BY request_id, target').all(),
-    db.prepare('SELECT entries FROM taken_entries').all(),
+    db.prepare('SELECT * FROM taken_entries').all(),
   ];
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gatherReport } from '../../../src/audit/report-data.ts';
 import { readLedger } from '../../../src/ledger/ledger.ts';
-import { listRequests } from '../../../src/mirror/erasure-requests.ts';
+import { listRequests, noteTakenEntries } from '../../../src/mirror/erasure-requests.ts';
 import { runCheckpointJob } from '../../../src/worker/worker-project.ts';
 import { jobContext } from '../../job/job-context.ts';
 import { freshFolder } from '../../mirror/open-test-mirror.ts';
@@ -152,18 +152,18 @@ describe('states that were edited', () => {
   });
 });
 
-describe('a folder of an earlier version', () => {
+describe('a ledger that says nothing of files and keys', () => {
   it('is adopted by the first reconciliation, which searches all its files', async () => {
     const { world, uuids, putBack } = await worldAfterErasure();
     const path = join(world.dataDir, 'ledger/entries.jsonl');
-    // As an earlier version would have written it, with older files that nobody noticed.
+    // With older files that nobody noticed.
     const old = readFileSync(path, 'utf8')
       .split('\n')
       .filter((line) => line !== '' && !/"type":"(publishing|published|key_bound)"/.test(line))
       .map((line, seq) => `${line.replace(/"seq":\d+/, `"seq":${seq}`)}\n`);
     writeFileSync(path, old.join(''));
     rmSync(join(world.dataDir, 'ledger/checkpoints'), { recursive: true });
-    world.db().prepare(`UPDATE taken_entries SET entries = ?`).run(readLedger(world.dataDir).requestEntries());
+    noteTakenEntries(world.db(), readLedger(world.dataDir));
     putBack(['folder']);
     expect(await differencesOf(world)).toEqual([]);
     expect(await world.reconcile()).toMatchObject({ replayed: { requests: 1 }, erasure: { verified: 1 } });
