@@ -89,7 +89,7 @@ export function createProjectApps(surroundings: AppSurroundings, flags: Settings
 }
 
 function assembleApp(loaded: LoadedSettings, parts: SharedParts): App {
-  const { name, settings: given, apiKey, keyFrom, budgetFolders } = loaded;
+  const { name, settings: given, apiKey, keyFrom } = loaded;
   refuseLeftFolder(loaded);
   const { log, tracer, clock, wait, cluster, storage } = parts;
   const signers = (): OutsideSigner[] => outsideSigners(given, parts);
@@ -98,7 +98,7 @@ function assembleApp(loaded: LoadedSettings, parts: SharedParts): App {
   const { settings } = home;
   const { dataDir } = settings;
   const connections = connectionsTo(dataDir, clock);
-  const service = projectService({ ...parts, home, connections, apiKey, keyFrom, budgetFolders });
+  const service = projectService({ ...parts, home, connections, apiKey, keyFrom });
   const open: OpenLedger = {
     now: (store) => openLedger(dataDir, clock, signers(), store),
     pausing: (stop, store) => openLedgerPausing(dataDir, clock, signers(), stop, store),

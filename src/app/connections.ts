@@ -6,8 +6,8 @@ import { openDatabase, openDatabaseReadOnly, type Database } from '../mirror/dat
 export type Connections = OpenMirror & {
   /** A connection of its own, for reading. */
   readOnly: () => Database;
-  /** One more connection, for writing; to another mirror where its folder is given. */
-  another: (folder?: string) => Database;
+  /** One more connection, for writing. */
+  another: () => Database;
 };
 
 /** Connections to the mirror in a data folder. Nothing is opened yet. */
@@ -18,7 +18,7 @@ export function connectionsTo(dataDir: string, clock: Clock): Connections {
     open.push(db);
     return db;
   };
-  const another = (folder = dataDir): Database => opened(openDatabase(folder, clock));
+  const another = (): Database => opened(openDatabase(dataDir, clock));
   return {
     mirror: () => (mirror ??= another()),
     another,

@@ -32,7 +32,6 @@ export type ProjectServiceParts = Pick<SharedParts, 'clock' | 'log' | 'tracer' |
   connections: Connections;
   apiKey: string | null;
   keyFrom: string;
-  budgetFolders: readonly string[];
 };
 
 /** An answer may have one value for so many bytes of `service.bodyBytesMax`. JSON with names of fields needs more for each. */
@@ -126,20 +125,16 @@ function budgetOf(parts: ProjectServiceParts): Budget {
   return budget;
 }
 
-/**
- * Request times are shared by all processes, whichever of the projects with one budget they work for: they are kept in the first mirror
- * of those. Without a writable one this process counts alone.
- */
+/** Request times are shared by all processes that use the mirror; without a writable mirror this process counts alone. */
 function ownRequestTimes(
-  { home, connections, budgetFolders, log }: ProjectServiceParts,
+  { home, connections, log }: ProjectServiceParts,
   clock: Clock,
   kept: Kept & { timeoutMs: number },
 ): RequestTimes {
   // A copy of the data folder comes and goes.
-  const folder = home.isCopy ? undefined : budgetFolders.find((each) => existsSync(databasePath(each)));
-  if (folder === undefined) return memoryRequestTimes(clock, kept);
+  if (home.isCopy || !existsSync(databasePath(home.settings.dataDir))) return memoryRequestTimes(clock, kept);
   try {
-    return openRequestTimes(connections.another(folder), clock, { ...kept, readPace });
+    return openRequestTimes(connections.another(), clock, { ...kept, readPace });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     log.warn({ code: error.code }, 'the mirror cannot be written, requests of other processes are not counted');

@@ -32,8 +32,6 @@ export type LoadedSettings = {
   settings: Settings;
   /** The `dataDir` of the configuration itself, then that of each of its projects. */
   folders: readonly string[];
-  /** The folders of the projects that share its budget, in their order: those with its key at its service. */
-  budgetFolders: readonly string[];
 } & ConfiguredKey;
 
 /** The whole configuration: one project or several. */
@@ -68,18 +66,12 @@ export function loadProjects(environment: Environment, flags: SettingsFlags = {}
     keyFrom: secretPlace(environment, 'MIRROR_API_KEY'),
   };
   const folders: string[] = [tree['dataDir']].filter((folder) => typeof folder === 'string');
-  const budgets = new Map<string, string[]>();
   const loaded = readProjects(tree, key, problems).flatMap((project): LoadedSettings[] => {
     const parsed = Settings.safeParse(project.tree);
     if (parsed.success) {
       const { name, apiKey, keyFrom } = project;
-      const { dataDir, service } = parsed.data;
-      const account = JSON.stringify([service.baseUrl, apiKey]);
-      const budgetFolders = budgets.get(account) ?? [];
-      budgets.set(account, budgetFolders);
-      folders.push(dataDir);
-      budgetFolders.push(dataDir);
-      return [{ name, apiKey, keyFrom, folders, budgetFolders, settings: deepFreeze(parsed.data) }];
+      folders.push(parsed.data.dataDir);
+      return [{ name, apiKey, keyFrom, folders, settings: deepFreeze(parsed.data) }];
     }
     problems.push(...parsed.error.issues.flatMap((issue) => problemsOf(issue, project)));
     return [];

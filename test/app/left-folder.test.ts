@@ -57,39 +57,3 @@ describe('a project that another configuration gave another folder', () => {
     await expect(build(base, [{ name: 'shop' }])).resolves.toBeUndefined();
   });
 });
-
-it('projects with one key at one service have one budget, whichever a process works for; others have their own', async () => {
-  const base = freshFolder();
-  for (const [name, id] of [
-    ['a', '1'],
-    ['b', '2'],
-    ['c', '3'],
-  ] as const)
-    putMirror(join(base, name), id);
-  const key = (text: string): string => {
-    const path = join(freshFolder(), 'key');
-    writeFileSync(path, text, { mode: 0o600 });
-    return path;
-  };
-  const configFile = join(freshFolder(), 'config.json');
-  const projects = [
-    { name: 'a', service: { projectId: '1' } },
-    { name: 'b', service: { projectId: '2' } },
-    { name: 'c', service: { projectId: '3' }, apiKeyFile: key('phx_other') },
-  ];
-  const budget = { windows: [{ requests: 3, perSeconds: 3600 }] };
-  writeFileSync(configFile, JSON.stringify({ service: { baseUrl }, budget, projects }));
-  const left = async (project: string, requests = 0): Promise<number | null> => {
-    const set = [{ path: 'dataDir', value: base }];
-    const environment = { MIRROR_API_KEY: 'phx_shared' };
-    const app = createApp({ environment, isTerminal: false }, { configFile, project, set });
-    for (let each = 0; each < requests; each += 1)
-      await app.budget.run(() => Promise.resolve(), { lane: 'general', priority: 'full' });
-    const rest = await app.budget.left('general');
-    await app.close();
-    return rest;
-  };
-  expect([await left('b', 2), await left('a'), await left('a', 1), await left('b'), await left('c')]).toEqual([
-    1, 1, 0, 0, 3,
-  ]);
-});
