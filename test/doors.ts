@@ -237,11 +237,11 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_199,
+  kernel: 5_209,
   service: 1_962,
   ledger: 2_867,
-  mirror: 7_483,
-  publish: 7_872,
+  mirror: 7_512,
+  publish: 7_904,
   erasure: 10_644,
   operate: 11_022,
   anchor: 315,

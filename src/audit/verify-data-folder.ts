@@ -17,7 +17,7 @@ import { noLedger, verifyLedger, type LedgerVerdict, type VerifyTask } from '../
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { verifyReports } from './verify-reports.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
-import { problemSentence, verifySnapshots } from '../snapshot/verify.ts';
+import { problemSentence, verifySnapshotsTwice } from '../snapshot/verify.ts';
 
 /** The result of verifying a data folder. */
 export type FolderVerdict = {
@@ -65,7 +65,7 @@ export async function verifyDataFolder(
     verifyReports(dataDir, soundEntries(dataDir)),
   );
   const files = await attempt(unread, { files: 0, bytes: 0, problems: [] }, () =>
-    verifySnapshots(publishedFilesIn(dataDir), signal),
+    verifySnapshotsTwice(publishedFilesIn(dataDir), signal),
   );
   const unseen = { hasReadMirror: false, sentences: [], notes: [] };
   const state = ledger.ok ? await attempt(unread, unseen, () => findStateIn(dataDir, signers)) : unseen;

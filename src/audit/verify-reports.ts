@@ -1,10 +1,10 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
-import { draftLivesMs, isDraft } from '../core/atomic-file.ts';
+import { draftLivesMs } from '../core/atomic-file.ts';
 import { systemClock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
-import { namesIn, readRegularFile, reportsFolder } from '../core/folder.ts';
+import { isDraft, namesIn, readRegularFile, reportsFolder } from '../core/folder.ts';
 import { readBundle, verifyBundle, type Bundle } from '../../docs/verifier/verify.mjs';
 import { readCertificate } from '../erasure/proof/certificate.ts';
 import { checkpointOfSize, publicKeysPath, readCheckpoint, readTimeStampFiles } from '../ledger/checkpoint.ts';

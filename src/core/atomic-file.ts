@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { systemCode, usageError } from './errors.ts';
-import { makeFolder, namesIn } from './folder.ts';
+import { makeFolder, namesIn, isDraft } from './folder.ts';
 import { openFile } from './open-file.ts';
 
 /** Makes a file's or folder's latest content survive a power cut. */
@@ -65,11 +65,6 @@ function fromDraft(path: string, folder: string, content: Content, put: (draft: 
 
 /** A draft that is older was left by a kill. */
 export const draftLivesMs = 3_600_000;
-
-/** Whether a file is a draft, by its name. */
-export function isDraft(name: string): boolean {
-  return /\.draft(?:-[\da-f-]{36})?$/.test(name);
-}
 
 /** Deletes the drafts in a folder that a kill has left: those last written before a time (milliseconds since 1970). */
 export function removeOldDrafts(folder: string, beforeMs: number): void {

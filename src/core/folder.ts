@@ -1,6 +1,7 @@
 import {
   accessSync,
   constants,
+  type Dirent,
   existsSync,
   fstatSync,
   mkdirSync,
@@ -179,4 +180,26 @@ export function refuseOpenFolder(dataDir: string, uid = process.geteuid?.()): vo
 
 function isOpen(path: string): boolean {
   return (statSync(path).mode & 0o077) !== 0;
+}
+
+/** All that is below a folder and is no folder. Links are not followed: they could lead round in a circle. */
+export function entriesBelow(folder: string): Dirent[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.flatMap((entry) => (entry.isDirectory() ? entriesBelow(join(folder, entry.name)) : [entry]));
+  } catch (error) {
+    // There is none yet, or a writer has removed it meanwhile.
+    if (systemCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** The path of an entry below a folder, with slashes. */
+export function pathBelow(folder: string, { parentPath, name }: Dirent): string {
+  return relative(folder, join(parentPath, name)).replaceAll(sep, '/');
+}
+
+/** Whether a file is a draft, by its name. */
+export function isDraft(name: string): boolean {
+  return /\.draft(?:-[\da-f-]{36})?$/.test(name);
 }

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { clockStepMs, type Clock } from '../core/clock.ts';
+import { systemCode } from '../core/errors.ts';
 import type { Lane } from '../contract/datasets.ts';
 import { prepared } from './prepared.ts';
 
@@ -14,9 +15,13 @@ type Kept<Pace> = {
   readPace: (text: string | undefined) => Pace;
 };
 
+/** Who finds the mirror locked looks again so soon, for so long. A fence of very many identifiers locks it for minutes. */
+const [lockedLookMs, lockedPatienceMs] = [50, 300_000];
+
 /**
  * The times in a mirror, over a connection of their own, for all processes that use it. A request whose process died ends with
- * its time out.
+ * its time out. A lock is waited for without standing still: it may be that of another project's job in this very process, which could
+ * not go on.
  */
 export function openRequestTimes<Pace>(
   db: Database,
@@ -25,6 +30,28 @@ export function openRequestTimes<Pace>(
 ) {
   // Losing the last of them in a power cut is no loss, and waiting for the disk twice a request would be.
   db.pragma('synchronous = NORMAL');
+  db.pragma('busy_timeout = 0');
+  let lockedSinceMs: number | undefined;
+  /** What `act` returns; how long to wait where the mirror is locked. */
+  const unlessLocked = <T>(act: () => T): T | number => {
+    try {
+      const done = act();
+      lockedSinceMs = undefined;
+      return done;
+    } catch (error) {
+      lockedSinceMs ??= clock.now();
+      const isLocked = systemCode(error)?.startsWith('SQLITE_BUSY') === true;
+      if (!isLocked || clock.now() > lockedSinceMs + lockedPatienceMs) throw error;
+      return lockedLookMs;
+    }
+  };
+  const onceUnlocked = async (act: () => void): Promise<void> => {
+    for (;;) {
+      const waitMs = unlessLocked(act);
+      if (waitMs === undefined) return;
+      await clock.sleep(waitMs);
+    }
+  };
   const forget = db.prepare(/*sql*/ `DELETE FROM request_times WHERE ended_at_ms < ?`);
   const setBack = db.prepare(/*sql*/ `UPDATE request_times SET ended_at_ms = @nowMs + is_under_way * @timeoutMs
       WHERE ended_at_ms > @nowMs AND ended_at_ms > @nowMs + is_under_way * @timeoutMs`);
@@ -61,19 +88,21 @@ export function openRequestTimes<Pace>(
     const waitMs = tooEarlyMs(readAt(nowMs));
     if (waitMs > 0) return waitMs;
     const id = Number(begin.run(lane, nowMs + timeoutMs).lastInsertRowid);
-    return () => {
-      // A request that ends after its mirror was closed keeps the latest end that it could have had.
-      if (db.open) end.run({ id, endedAtMs: clock.now() + clockStepMs });
-      return Promise.resolve();
-    };
+    return () =>
+      onceUnlocked(() => {
+        // A request that ends after its mirror was closed keeps the latest end that it could have had.
+        if (db.open) end.run({ id, endedAtMs: clock.now() + clockStepMs });
+      });
   };
   return {
     read: () => Promise.resolve(readAt(clock.now())),
     /** In one transaction, while no other process writes. */
     tryToBegin: async (...given: Parameters<typeof tryToBegin>): Promise<(() => Promise<void>) | number> =>
-      Promise.resolve(db.transaction(tryToBegin).immediate(...given)),
+      Promise.resolve(unlessLocked(() => db.transaction(tryToBegin).immediate(...given))),
     changePace: (change: (reading: ReturnType<typeof readAt>) => Pace): Promise<void> =>
-      Promise.resolve(db.transaction(() => void setPace.run(JSON.stringify(change(readAt(clock.now()))))).immediate()),
+      onceUnlocked(() =>
+        db.transaction(() => void setPace.run(JSON.stringify(change(readAt(clock.now()))))).immediate(),
+      ),
   };
 }
 

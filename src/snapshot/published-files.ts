@@ -1,10 +1,18 @@
 import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { renameSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, usageError } from '../core/errors.ts';
-import { isDraft, replaceFile, syncToDisk } from '../core/atomic-file.ts';
+import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
 import { measureFileNow, sha256 } from '../core/digest.ts';
-import { isRegularFile, temporaryFolder, readWholeFile, wholeFileBytesMax } from '../core/folder.ts';
+import {
+  entriesBelow,
+  isDraft,
+  isRegularFile,
+  pathBelow,
+  readWholeFile,
+  temporaryFolder,
+  wholeFileBytesMax,
+} from '../core/folder.ts';
 import { type SnapshotName, manifestName, snapshotIdPattern } from './file-names.ts';
 import { Current, Manifest, parseFile, snapshotOf } from './manifest.ts';
 import { storageError } from './storage-error.ts';
@@ -146,11 +154,11 @@ function readsOf({ root, currentPath, datasetFolder, folderOf }: Layout): Publis
         .map((id) => ({ id, hasManifest: existsSync(join(root, dataset, id, manifestName)) })),
     listFiles: (snapshot) => namesIn(folderOf(snapshot)),
     listPaths: () =>
-      (existsSync(root) ? readdirSync(root, { withFileTypes: true, recursive: true }) : [])
-        .filter((entry) => entry.isFile() && !entry.name.includes('.draft-'))
-        .map(({ parentPath, name }) => {
-          const from = join(parentPath, name);
-          const path = relative(root, from).replaceAll(sep, '/');
+      entriesBelow(root)
+        .filter((entry) => entry.isFile() && !isDraft(entry.name))
+        .map((entry) => {
+          const path = pathBelow(root, entry);
+          const from = join(root, path);
           return { path, place: `snapshots/${path}`, from, bytes: statSync(from).size };
         })
         .toSorted((a, b) => (a.path < b.path ? -1 : 1)),

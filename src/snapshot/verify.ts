@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.ts';
 import { publishedDatasets } from '../contract/datasets.ts';
 import { sqlPaths } from './duckdb.ts';
 import { type SnapshotName, manifestName } from './file-names.ts';
+import { foreignFiles } from './foreign-files.ts';
 import { readHint, strayTableFiles } from './iceberg/publish-table.ts';
 import { hintName, metadataName, problemOfFile, readTable, tableFolder } from './iceberg/table-files.ts';
 import { type Manifest, type ManifestFile, type TableEntry, currentIds } from './manifest.ts';
@@ -39,11 +40,6 @@ export function problemSentence({ dataset, snapshotId, file: name, problem }: Sn
   return `${place} ${problemWords[problem]}`;
 }
 
-/** The paths of files that are judged one by one: whether a manifest, or CURRENT, names them. */
-const judged = new RegExp(
-  `^(?:CURRENT\\.json|(?:${publishedDatasets.join('|')})/(?:\\d{8}T\\d{6}\\.\\d{3}Z/(?:manifest\\.json|part-\\d{5,}\\.parquet)|metadata/[^/]+))$`,
-);
-
 /** How much was checked, and the problems that were found. */
 export type SnapshotCheck = { files: number; bytes: number; problems: SnapshotProblem[] };
 
@@ -71,9 +67,8 @@ export async function verifySnapshots(published: PublishedFiles, signal?: AbortS
     for (const file of unnamedParts(published, snapshot, found?.manifest))
       check.problems.push({ ...snapshot, file, problem: 'unnamed' });
   }
-  for (const { path, place } of published.listPaths())
-    if (!judged.test(path) && !basename(path).startsWith('.'))
-      check.problems.push({ dataset: '', snapshotId: '', file: place, problem: 'foreign' });
+  for (const place of foreignFiles(published))
+    check.problems.push({ dataset: '', snapshotId: '', file: place, problem: 'foreign' });
   const { tables = {} } = published.readCurrent();
   for (const { files } of Object.values(tables)) {
     check.files += files.length + 1;
@@ -91,6 +86,15 @@ export async function verifySnapshots(published: PublishedFiles, signal?: AbortS
     check.problems.push({ dataset, snapshotId, file: metadataName(entry.version), problem: 'damaged' });
   }
   return check;
+}
+
+/** Does so beside a writer, who may be between two steps: a problem is one that is seen twice. */
+export async function verifySnapshotsTwice(published: PublishedFiles, signal?: AbortSignal): Promise<SnapshotCheck> {
+  const first = await verifySnapshots(published, signal);
+  if (first.problems.length === 0) return first;
+  const seen = new Set(first.problems.map(problemSentence));
+  const second = await verifySnapshots(published, signal);
+  return { ...second, problems: second.problems.filter((problem) => seen.has(problemSentence(problem))) };
 }
 
 function tableProblems(published: PublishedFiles, dataset: string, entry: TableEntry | undefined): SnapshotProblem[] {

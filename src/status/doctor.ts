@@ -31,7 +31,7 @@ import type { Attempt, Check, Found } from './check.ts';
 import { checkClock, checkMaskKey, checkPasses, checkProperties, recordingsWindow } from './folder-checks.ts';
 import { examineService, type ServiceParts } from './service-checks.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
-import { problemSentence, verifySnapshots } from '../snapshot/verify.ts';
+import { problemSentence, verifySnapshotsTwice } from '../snapshot/verify.ts';
 
 /** What the checks work with. Each function throws an `AppError` when it fails. */
 export type DoctorParts = Omit<ServiceParts, 'isErasing'> & {
@@ -94,7 +94,7 @@ async function examineFolder(attempt: Attempt, parts: DoctorParts, hasMirror: bo
     ...(hasMirror ? [await attempt('erasures', () => checkErasures(openReader(), dataDir, ledger(), signal))] : []),
     await attempt('state', () => checkState(hasMirror ? openReader() : null, dataDir, ledger())),
     await attempt('snapshots', async () => {
-      const { files, bytes, problems } = await verifySnapshots(publishedFilesIn(dataDir), signal);
+      const { files, bytes, problems } = await verifySnapshotsTwice(publishedFilesIn(dataDir), signal);
       if (problems.length > 0)
         throw new AppError(problems.map(problemSentence).join(', '), {
           code: 'storage',

@@ -14,7 +14,8 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createFile, isDraft, removeOldDrafts, replaceFile, syncToDisk } from '../../src/core/atomic-file.ts';
+import { createFile, removeOldDrafts, replaceFile, syncToDisk } from '../../src/core/atomic-file.ts';
+import { isDraft } from '../../src/core/folder.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 
 test('a new file holds the content, for its owner only, and no draft is left', () => {

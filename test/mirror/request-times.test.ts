@@ -51,6 +51,28 @@ it('gives a request that is under way its whole time again when the clock is set
   expect(await endsAt(times, clock, 50_000)).toEqual([6001]);
 });
 
+it('waits for a lock without standing still, and not for ever', async () => {
+  const clock = virtualClock(1);
+  const dataDir = freshFolder();
+  const times = open(openTestMirror(dataDir).db, clock);
+  const begun = await times.tryToBegin('general', never);
+  const { db } = openTestMirror(dataDir);
+  db.exec('BEGIN IMMEDIATE');
+  expect(await times.tryToBegin('general', never)).toBe(50);
+  let isOver = false;
+  const over = (typeof begun === 'function' ? begun() : Promise.resolve()).then(() => (isOver = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isOver).toBe(false);
+  db.exec('COMMIT');
+  await clock.settle(over);
+  expect(await times.tryToBegin('general', never)).toBeTypeOf('function');
+  db.exec('BEGIN IMMEDIATE');
+  expect(await times.tryToBegin('general', never)).toBe(50);
+  clock.setTo(clock.now() + 300_001);
+  await expect(async () => times.tryToBegin('general', never)).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
+  db.exec('COMMIT');
+});
+
 it('lets nobody else write while it decides', async () => {
   const clock = virtualClock(1);
   const dataDir = freshFolder();

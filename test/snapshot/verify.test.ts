@@ -1,10 +1,15 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sha256File } from '../../src/core/digest.ts';
 import { currentPath, snapshotFolder } from './paths.ts';
 import { type Manifest } from '../../src/snapshot/manifest.ts';
-import { problemSentence, type SnapshotProblem, verifySnapshots } from '../../src/snapshot/verify.ts';
+import {
+  problemSentence,
+  type SnapshotProblem,
+  verifySnapshots,
+  verifySnapshotsTwice,
+} from '../../src/snapshot/verify.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { exportDataset, exportRequest } from '../export/export-fixture.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -156,6 +161,36 @@ test.each(['old.parquet', 'persons/old.parquet', 'persons.bak/part-00001.parquet
     expect(problem && problemSentence(problem)).toMatch(`snapshots/${file} is no file of this program`);
   },
 );
+
+test('nor is a link, nor what only looks like a draft, and a circle of links ends', async () => {
+  const { dataDir, folder } = await publish();
+  const root = join(dataDir, 'snapshots');
+  symlinkSync(join(folder, part), join(root, 'persons.parquet'));
+  for (const name of ['loop', 'loop2']) symlinkSync(root, join(root, name));
+  writeFileSync(join(root, 'people.draft-1.csv'), '');
+  writeFileSync(join(root, `CURRENT.json.draft-${crypto.randomUUID()}`), '');
+  const { problems } = await verifySnapshots(publishedFilesIn(dataDir));
+  expect(problems.map(({ file, problem }) => [file, problem])).toEqual(
+    ['loop', 'loop2', 'people.draft-1.csv', 'persons.parquet'].map((name) => [`snapshots/${name}`, 'foreign']),
+  );
+});
+
+test('beside a writer, what is seen once only is no problem', async () => {
+  const { dataDir } = await publish();
+  const published = publishedFilesIn(dataDir);
+  writeFileSync(join(dataDir, 'snapshots', 'stays'), '');
+  let isFirst = true;
+  const beside = {
+    ...published,
+    listFiles: (snapshot: { dataset: string; snapshotId: string }) => {
+      const passing = isFirst && snapshot.dataset === dataset ? ['part-00009.parquet'] : [];
+      isFirst &&= passing.length === 0;
+      return [...published.listFiles(snapshot), ...passing];
+    },
+  };
+  const check = await verifySnapshotsTwice(beside);
+  expect([isFirst, check.problems.map(({ file }) => file)]).toEqual([false, ['snapshots/stays']]);
+});
 
 test('a damaged CURRENT is an error', async () => {
   const { dataDir } = await publish();

@@ -1,10 +1,11 @@
 import packageJson from '../../../package.json' with { type: 'json' };
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isDraft, replaceFile, syncToDisk } from '../../core/atomic-file.ts';
+import { replaceFile, syncToDisk } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
 import {
+  isDraft,
   certificatesFolder,
   isRegularFile,
   makeFolder,
