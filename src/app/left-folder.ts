@@ -26,12 +26,18 @@ export function refuseLeftFolder({ name, settings, folders }: LoadedSettings): v
 
 /** Whether a folder has a mirror that is not known to be another project's, or the ledger of one that is lost. */
 function mayHold(folder: string, settings: LoadedSettings['settings']): boolean {
+  const { baseUrl, projectId, movedFrom } = settings.service;
+  if (baseUrl === null || projectId === null) return false;
   if (!existsSync(databasePath(folder))) return existsSync(entriesPath(ledgerFolder(folder)));
+  using db = unlessAppError(() => openDatabaseReadOnly(folder));
+  return !db || unlessAppError(() => refuseOtherProject(db, mirroredProject(settings, ''), movedFrom)) === true;
+}
+
+function unlessAppError<T>(act: () => T): T | undefined {
   try {
-    using db = openDatabaseReadOnly(folder);
-    return refuseOtherProject(db, mirroredProject(settings, ''), settings.service.movedFrom);
+    return act();
   } catch (error) {
-    if (error instanceof AppError) return error.code !== 'usage';
+    if (error instanceof AppError) return undefined;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createApp, createProjectApps } from '../../src/app/app.ts';
@@ -36,6 +36,29 @@ describe('a project that another configuration gave another folder', () => {
     await expect(build(base, projects)).rejects.toMatchObject({
       code: 'usage',
       message: expect.stringContaining(`${join(base, left)} has this project already`) as string,
+    });
+  });
+
+  it.each([
+    ['is open to others', (folder: string) => chmodSync(folder, 0o755)],
+    ['has lost its mirror', (folder: string) => rmSync(join(folder, 'mirror.db'))],
+    [
+      'is a link',
+      (folder: string) => {
+        renameSync(folder, join(folder, '../../elsewhere'));
+        symlinkSync(join(folder, '../../elsewhere'), folder);
+      },
+    ],
+  ])('is not begun again, where the other folder %s', async (_what, change) => {
+    const base = join(freshFolder(), 'data');
+    const left = join(base, 'store');
+    putMirror(left, '1');
+    mkdirSync(join(left, 'ledger'));
+    writeFileSync(join(left, 'ledger/entries.jsonl'), '{}\n');
+    change(left);
+    await expect(build(base, [{ name: 'shop' }])).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringMatching(/ has this project already/) as string,
     });
   });
 
