@@ -27,9 +27,9 @@ export async function importProject(
 ): Promise<void> {
   if (!existsSync(databasePath(from)))
     throw usageError(`there is no project in ${from}`, 'name a data folder: --from FOLDER');
-  const entries = (): Iterable<Buffer> => readLines(entriesPath(ledgerFolder(from)));
+  const entriesOf = (folder: string): Iterable<Buffer> => readLines(entriesPath(ledgerFolder(folder)));
   const standing = store.read(compactTree());
-  if (!isNew || (standing && !areSame(standing, entries())))
+  if (!isNew || (standing && !areSame(standing, entriesOf(from))))
     throw usageError(
       'the bucket has a state of this project already',
       'a state is never replaced: give another cluster.storage, or work with the one that is there',
@@ -38,7 +38,7 @@ export async function importProject(
   if (runsUnderWay(db, clock.now()).length > 0)
     throw new AppError(`a run holds ${from}`, { code: 'busy', hint: 'try again when it has ended' });
   await copyProject(db, { from, to: dataDir }, { clock, signal });
-  if (!standing) for (const _line of store.keep(compactTree(), entries()));
+  if (!standing) for (const _line of store.keep(compactTree(), entriesOf(dataDir)));
 }
 
 function areSame(lines: Iterable<Buffer>, others: Iterable<Buffer>): boolean {

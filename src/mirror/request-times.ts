@@ -15,7 +15,7 @@ type Kept<Pace> = {
   readPace: (text: string | undefined) => Pace;
 };
 
-/** Who finds the mirror locked looks again so soon, for so long. A fence of very many identifiers locks it for minutes. */
+/** Who finds the mirror locked looks again so soon, and for so long, in milliseconds. A fence of very many identifiers locks it for minutes. */
 const [lockedLookMs, lockedPatienceMs] = [50, 300_000];
 
 /**
@@ -32,16 +32,16 @@ export function openRequestTimes<Pace>(
   db.pragma('synchronous = NORMAL');
   db.pragma('busy_timeout = 0');
   let lockedSinceMs: number | undefined;
-  /** What `act` returns; how long to wait where the mirror is locked. */
+  /** What `act` returns; how long to wait where the mirror is locked. Throws where it has been for very long. */
   const unlessLocked = <T>(act: () => T): T | number => {
     try {
       const done = act();
       lockedSinceMs = undefined;
       return done;
     } catch (error) {
+      if (systemCode(error)?.startsWith('SQLITE_BUSY') !== true) throw error;
       lockedSinceMs ??= clock.now();
-      const isLocked = systemCode(error)?.startsWith('SQLITE_BUSY') === true;
-      if (!isLocked || clock.now() > lockedSinceMs + lockedPatienceMs) throw error;
+      if (clock.now() > lockedSinceMs + lockedPatienceMs) throw error;
       return lockedLookMs;
     }
   };
