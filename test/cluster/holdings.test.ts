@@ -13,11 +13,11 @@ const project: SharedProject = { id: 'p', name: 'shop' };
 const timing: ClusterTiming = { beatMs: 300, leaseMs: 4000 };
 
 /** A cluster: its database, and what opens the holdings of a machine in this process or in one of its own. */
-async function openCluster() {
+async function openCluster(ofMachines = timing) {
   const address = await freshDatabase();
   const open = (machine: string, schema = 1): Holdings => {
     const database = openClusterDatabase(address);
-    const holdings = openHoldings({ database, address, machine, schema, timing });
+    const holdings = openHoldings({ database, address, machine, schema, timing: ofMachines });
     onTestFinished(async () => {
       await holdings.close();
       await database.close();
@@ -119,7 +119,7 @@ describe('a holder that is killed', () => {
     child.kill('SIGKILL');
     const { afterMs } = await takeWhenFree(open('b'));
     expect(afterMs).toBeGreaterThan(timing.leaseMs - timing.beatMs - 300);
-    expect(afterMs).toBeLessThan(timing.leaseMs + 1000);
+    expect(afterMs).toBeLessThan(2 * timing.leaseMs);
   });
 
   test('by the times of the program: within a minute', async () => {
@@ -229,14 +229,16 @@ test.each([
       UPDATE analytics_mirror.machines SET process = 'before', live_until = now() - interval '1 day'`,
   ],
 ])('a worker lives on, and keeps what it holds, where the database %s', async (_what, change) => {
-  const { address, open } = await openCluster();
+  // A beat may take long on a machine that is busy, and its tables are made anew here.
+  const patient = { ...timing, leaseMs: 20_000 };
+  const { address, open } = await openCluster(patient);
   const a = open('a');
   await a.live();
   const holding = await a.take(project, 'worker');
   await run(address, change);
   const isKnown = `SELECT 1 FROM analytics_mirror.projects JOIN analytics_mirror.machines ON machines.name = projects.machine
     WHERE projects.token = $1 AND held_until > now() AND live_until > now() AND process <> 'before'`;
-  await vi.waitFor(async () => expect(await run(address, isKnown, [holding.token])).toHaveLength(1), timing.leaseMs);
+  await vi.waitFor(async () => expect(await run(address, isKnown, [holding.token])).toHaveLength(1), patient.leaseMs);
   expect(() => holding.check()).not.toThrow();
   await expect(open('b').take(project, 'worker')).rejects.toThrow('a holds it (worker)');
   await expect(open('a').live()).rejects.toMatchObject({ code: 'busy' });
