@@ -1,6 +1,7 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject } from '../core/exact-json.ts';
+import { isWithin } from '../core/folder.ts';
 import { readSecretFile } from './environment.ts';
 import { merge, ownValue } from './settings-tree.ts';
 import { mirroredDatasets } from '../contract/datasets.ts';
@@ -97,7 +98,12 @@ function conflicts(projects: readonly ProjectTree[]): string[] {
   return projects.flatMap(({ name, path, tree, apiKey }, index) => {
     const earlier = projects.slice(0, index);
     const folder = tree['dataDir'];
-    const isTaken = earlier.some(({ tree: { dataDir } }) => isInside(folder, dataDir) || isInside(dataDir, folder));
+    const isTaken = earlier.some(
+      ({ tree: { dataDir } }) =>
+        typeof folder === 'string' &&
+        typeof dataDir === 'string' &&
+        (isWithin(dataDir, folder) || isWithin(folder, dataDir)),
+    );
     const shared = placesIn(tree).filter(
       ([, place], nth) => place && earlier.some((other) => placesIn(other.tree)[nth]?.[1] === place),
     );
@@ -114,10 +120,4 @@ function conflicts(projects: readonly ProjectTree[]): string[] {
         : []),
     ];
   });
-}
-
-function isInside(folder: unknown, other: unknown): boolean {
-  return (
-    typeof folder === 'string' && typeof other === 'string' && `${resolve(folder)}/`.startsWith(`${resolve(other)}/`)
-  );
 }

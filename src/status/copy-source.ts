@@ -1,5 +1,5 @@
 import { createReadStream, readdirSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
+import { join } from 'node:path';
 import { openBucket, type ObjectVersion } from '../bucket/bucket.ts';
 import { openMeasuring } from '../client/measure-at.ts';
 import { httpUrlProblem } from '../config/addresses.ts';
@@ -7,7 +7,7 @@ import { Settings } from '../config/settings.ts';
 import { systemClock } from '../core/clock.ts';
 import { measureStream, type Measured } from '../core/digest.ts';
 import { AppError, usageError } from '../core/errors.ts';
-import { isRegularFile } from '../core/folder.ts';
+import { isRegularFile, pathBelow } from '../core/folder.ts';
 import { retry } from '../core/retry.ts';
 import { storageError } from '../snapshot/storage-error.ts';
 
@@ -106,7 +106,7 @@ function filesBelow(folder: string): string[] {
   try {
     return readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => !entry.isDirectory())
-      .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/'));
+      .map((entry) => pathBelow(folder, entry));
   } catch (error) {
     throw new AppError(`cannot read the folder ${folder}`, {
       code: 'usage',
