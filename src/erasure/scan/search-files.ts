@@ -67,7 +67,7 @@ export type RawSearch = {
   shownPlace: (place: string) => string;
   /** Whether matches wait that no row taken so far excuses. The others are let go. */
   isWaiting: () => boolean;
-  /** Reports the matches that wait. */
+  /** Reports the matches that wait and that no row taken so far excuses. */
   report: () => void;
   /** Searches no longer for what rows taken so far hold. */
   passOverShared: () => void;
@@ -92,6 +92,9 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
       inStream.set(shingle, match);
       waiting.add(match);
     });
+  };
+  const letExcusedGo = (): void => {
+    for (const match of waiting) if (shared.has(match.shingle, match.where)) waiting.delete(match);
   };
   const hides = (name: string): boolean => {
     if (isOwnName(name)) return false;
@@ -120,10 +123,11 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
         .map((name) => (hides(name) ? hiddenName : name))
         .join('/'),
     isWaiting: () => {
-      for (const match of waiting) if (shared.has(match.shingle, match.where)) waiting.delete(match);
+      letExcusedGo();
       return waiting.size > 0;
     },
     report: () => {
+      letExcusedGo();
       for (const { shingle, place, encoding, count } of waiting)
         for (const owner of needles.ownersOf(shingle))
           findings.addRaw(owner.subject, place, encoding ?? owner.encoding, count);

@@ -382,6 +382,16 @@ describe('what rightly remains is no hit', () => {
     expect(placesOf(await scan(dataDir))).toContain('raw utf-8 reports/x.txt');
   });
 
+  it('text that only the last of many rows holds too, where nothing is published', async () => {
+    // Rows are learned from in batches of a thousand, more of them each time: the last time ends within one.
+    const many = Array.from({ length: 1100 }, (_, index) => personOf(`crowd${index}`, 2000 + index));
+    const last = many.at(-1);
+    if (last) last.recording['start_url'] = canary.row['name'] as string;
+    const dataDir = folderOf(...many);
+    write(dataDir, 'reports/x.txt', String(canary.row['name']));
+    expect(placesOf(await scan(dataDir))).toEqual([]);
+  });
+
   it('text that stands in published rows of others only', async () => {
     const namesake = personOf('namesake', 18);
     namesake.row['name'] = canary.row['name'] as string;
