@@ -113,10 +113,10 @@ async function markNaming(
   appender.closeSync();
 }
 
-/** Whether any row is marked. */
-export async function hasMarks(connection: DuckDBConnection): Promise<boolean> {
-  const counts = await connection.runAndReadAll(`SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM trimmed)`);
-  return Number(counts.getRows()[0]?.[0]) > 0;
+/** The numbers of the parts in which rows are marked. */
+export async function markedParts(connection: DuckDBConnection): Promise<number[]> {
+  const marked = await connection.runAndReadAll(`SELECT file FROM gone UNION SELECT file FROM trimmed ORDER BY file`);
+  return marked.getRows().map(([file]) => Number(file));
 }
 
 /**
@@ -125,16 +125,17 @@ export async function hasMarks(connection: DuckDBConnection): Promise<boolean> {
  */
 export async function readMarks(
   connection: DuckDBConnection,
+  part: number,
   subjects: number,
 ): Promise<{ rows: number[]; rowsOf: number[]; trimmed: number }> {
-  const gone = await connection.runAndReadAll(`SELECT row, owner FROM gone`);
+  const gone = await connection.runAndReadAll(`SELECT row, owner FROM gone WHERE file = ${part}`);
   const rows = new Set<number>();
   const rowsOf = Array.from({ length: subjects }, () => 0);
   for (const [row, owner] of gone.getRows()) {
     rows.add(Number(row));
     if (owner !== null) rowsOf[Number(owner)] = (rowsOf[Number(owner)] ?? 0) + 1;
   }
-  const trimmed = await connection.runAndReadAll(`SELECT count(*) FROM trimmed`);
+  const trimmed = await connection.runAndReadAll(`SELECT count(*) FROM trimmed WHERE file = ${part}`);
   return { rows: [...rows], rowsOf, trimmed: Number(trimmed.getRows()[0]?.[0]) };
 }
 

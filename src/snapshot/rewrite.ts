@@ -3,7 +3,7 @@ import type { PublishedDataset } from '../contract/datasets.ts';
 import { unionOf, withoutReusableId, type Identity } from '../contract/identity.ts';
 import { isoToMicros } from '../core/time.ts';
 import { parquetRows, withDuckDb } from './duckdb.ts';
-import { type RowChange, type Twin, encodePart } from './encode-part.ts';
+import { type RowChange, type Twin, checkParts, encodePart, refuseMarked } from './encode-part.ts';
 import { listPublishedSnapshots } from './published-parts.ts';
 import { prepareRemovedRows, noteRemovedRows } from './iceberg/position-deletes.ts';
 import { type PreparedTable, prepareTable } from './iceberg/prepare-table.ts';
@@ -12,7 +12,7 @@ import { readTable, tableFolder } from './iceberg/table-files.ts';
 import { snapshotsOfChain } from './iceberg/table-metadata.ts';
 import { type Manifest, type ManifestFile, snapshotOf } from './manifest.ts';
 import type { PublishedFiles } from './published-files.ts';
-import { emptyMarks, hasMarks, markSubjectRows, registerTrim } from './mark-rows.ts';
+import { emptyMarks, markedParts, markSubjectRows, registerTrim, rowPlace } from './mark-rows.ts';
 import { dirname, join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
@@ -70,7 +70,7 @@ export async function rewriteSnapshot(
     {
       subjects: identities.length,
       prepare: (connection) => registerTrim(connection, dataset, unionOf(identities)),
-      mark: (connection, path) => markSubjectRows(connection, dataset, [path], identities),
+      mark: (connection, paths) => markSubjectRows(connection, dataset, paths, identities),
     },
   );
 }
@@ -100,9 +100,9 @@ function withoutRowsBefore(micros: bigint, through: number): RowChange {
   return {
     subjects: 0,
     prepare: () => {},
-    mark: async (connection, path) => {
+    mark: async (connection, paths) => {
       await emptyMarks(connection);
-      await connection.run(`INSERT INTO gone (row) SELECT file_row_number FROM ${parquetRows([path])}
+      await connection.run(`INSERT INTO gone (file, row) SELECT ${rowPlace} FROM ${parquetRows(paths)}
         WHERE epoch_us(deleted_at) < ${micros}${Number.isFinite(through) ? ` AND _seq <= ${through}` : ''}`);
     },
   };
@@ -117,13 +117,10 @@ async function filesToChange(
   const limits = { folders: [published.localFolder], memoryMaxMb, threads: 1, signal };
   return withDuckDb(limits, async (connection) => {
     prepare(connection);
-    const found: ManifestFile[] = [];
-    for (const file of manifest.files) {
-      const path = published.localPath(snapshotOf(manifest), file.name);
-      await mark(connection, path);
-      if (await hasMarks(connection)) found.push(file);
-    }
-    return found;
+    const paths = manifest.files.map(({ name }) => published.localPath(snapshotOf(manifest), name));
+    if (paths.length > 0) await mark(connection, paths);
+    const marked = paths.length > 0 ? await markedParts(connection) : [];
+    return marked.flatMap((number) => manifest.files[number] ?? []);
   });
 }
 
@@ -157,20 +154,31 @@ async function rewriteParts(
     const { parts: rewritten, table } = await withDuckDb(limits, async (connection) => {
       prepare(connection);
       await prepareRemovedRows(connection);
+      const marked = files.map((file, at) => {
+        const path = published.localPath(snapshot, file.name);
+        return { dataset, snapshotId, file, path, number: at };
+      });
+      await checkParts(connection, marked);
+      await mark(
+        connection,
+        marked.map(({ path }) => path),
+      );
       const parts: RewrittenPart[] = [];
-      for (const file of files) {
+      const trimmed: Parameters<typeof refuseMarked>[2][number][] = [];
+      for (const part of marked) {
         signal.throwIfAborted();
-        const part = { dataset, snapshotId, file, path: published.localPath(snapshot, file.name) };
+        const { name, sha256, rows: rowsBefore } = part.file;
         const newName = partName((number += 1));
         const to = { name: newName, path: join(draft, newName) };
-        const encoded = await encodePart(connection, part, columns, to, { subjects, mark }, twins.get(file.sha256));
+        const encoded = await encodePart(connection, part, columns, to, subjects, twins.get(sha256));
         await noteRemovedRows(connection, to.path, encoded.removed);
-        replacements.set(file.name, encoded.file);
-        encodedHere.set(file.sha256, { ...encoded, copyTo: (path) => published.copyFile(snapshot, newName, path) });
-        const { name, rows: rowsBefore } = file;
+        replacements.set(name, encoded.file);
+        encodedHere.set(sha256, { ...encoded, copyTo: (path) => published.copyFile(snapshot, newName, path) });
+        if (encoded.isTrimmed) trimmed.push({ part, path: to.path });
         const { removed, removedOf: rowsRemovedOf } = encoded;
         parts.push({ snapshotId, name, newName, rowsBefore, rowsRemoved: removed.length, rowsRemovedOf });
       }
+      await refuseMarked(connection, mark, trimmed);
       const table = await rewrittenTable(connection, published, dataset, after(), draft, replacements);
       return { parts, table };
     });

@@ -6,7 +6,7 @@ import { nobody } from '../../src/contract/identity.ts';
 import { sha256, sha256File } from '../../src/core/digest.ts';
 import { publishedShapes } from '../../src/snapshot/columns.ts';
 import { parquetRows, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
-import { type EncodedPart, encodePart, type Twin } from '../../src/snapshot/encode-part.ts';
+import { type EncodedPart, encodePart, refuseMarked, type Twin } from '../../src/snapshot/encode-part.ts';
 import { emptyMarks, registerTrim } from '../../src/snapshot/mark-rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -22,7 +22,7 @@ const columns = publishedShapes.persons.columns
 /** Encodes a part of the persons with these keys again, marked as `mark` does. */
 function encode(
   keys: readonly string[],
-  mark: (connection: DuckDBConnection, path: string) => Promise<void>,
+  mark: (connection: DuckDBConnection, paths: readonly string[]) => Promise<void>,
   twin?: Twin,
 ): Promise<EncodedPart & { keys: unknown[] }> {
   const folder = temporaryFolder();
@@ -40,8 +40,10 @@ function encode(
       bytes: statSync(path).size,
       sha256: await sha256File(path),
     };
-    const part = { dataset: 'persons', snapshotId: '20261120T125500.123Z', file, path } as const;
-    const encoded = await encodePart(connection, part, columns, to, { subjects: 1, mark }, twin);
+    const part = { dataset: 'persons', snapshotId: '20261120T125500.123Z', file, path, number: 0 } as const;
+    await mark(connection, [path]);
+    const encoded = await encodePart(connection, part, columns, to, 1, twin);
+    await refuseMarked(connection, mark, encoded.isTrimmed ? [{ part, path: to.path }] : []);
     expect(encoded.file).toMatchObject({ name: to.name, sha256: await sha256File(to.path) });
     const left = twin ? undefined : await connection.runAndReadAll(`SELECT person_uuid FROM ${parquetRows([to.path])}`);
     return { ...encoded, keys: left?.getRows().flat() ?? [] };
@@ -51,18 +53,18 @@ function encode(
 /** Marks as told in a file of the old name, and nothing in the new one. */
 const marking =
   (sql: string) =>
-  async (connection: DuckDBConnection, path: string): Promise<void> => {
+  async (connection: DuckDBConnection, [path]: readonly string[]): Promise<void> => {
     await emptyMarks(connection);
-    if (path.endsWith('part-00001.parquet')) await connection.run(sql);
+    if (path?.endsWith('part-00001.parquet')) await connection.run(sql);
   };
 
 test('a part whose rows are marked rightly is encoded again', async () => {
-  const mark = marking(`INSERT INTO trimmed (row, key) VALUES (1, 'b')`);
+  const mark = marking(`INSERT INTO trimmed VALUES (0, 1, 'b')`);
   expect(await encode(['a', 'b', 'c'], mark)).toMatchObject({ file: { rows: 3 }, removed: [] });
 });
 
 test('the rows that stay keep their order, whatever it is', async () => {
-  const mark = marking(`INSERT INTO gone (row) VALUES (1)`);
+  const mark = marking(`INSERT INTO gone (file, row) VALUES (0, 1)`);
   const { file, keys } = await encode(['c', 'x', 'a', 'b'], mark);
   expect(file.rows).toBe(3);
   expect(keys).toEqual(['c', 'a', 'b']);
@@ -74,8 +76,14 @@ test.each([
   ['is encoded, where the twin had another number of rows', { content: 'twin', rows: 2 }, undefined],
 ])('a part with a twin %s', async (_what, { content, rows }, copied) => {
   const file = { name: 'part-00007.parquet', rows, bytes: 4, sha256: sha256('twin') };
-  const twin = { file, removed: [1], removedOf: [1], copyTo: (path: string) => writeFileSync(path, content) };
-  const mark = marking(`INSERT INTO gone (row, owner) VALUES (1, 0)`);
+  const twin = {
+    file,
+    removed: [1],
+    removedOf: [1],
+    isTrimmed: false,
+    copyTo: (path: string) => writeFileSync(path, content),
+  };
+  const mark = marking(`INSERT INTO gone VALUES (0, 1, 0)`);
   const encoded = await encode(['a', 'b'], mark, twin);
   expect(encoded).toMatchObject({ removed: [1], removedOf: [1], file: { rows: 1 } });
   expect(encoded.file.sha256 === sha256('twin')).toBe(copied === 'twin');
@@ -85,13 +93,13 @@ test.for([
   [
     'fewer rows are gone than were marked',
     ['a', 'b', 'c'],
-    marking(`INSERT INTO gone (row) VALUES (0), (3)`),
+    marking(`INSERT INTO gone (file, row) VALUES (0, 0), (0, 3)`),
     'would not hold exactly the rows that should stay',
   ],
   [
     'another row than the marked one is changed',
     ['a', 'b', 'c'],
-    marking(`INSERT INTO trimmed (row, key) VALUES (0, 'b')`),
+    marking(`INSERT INTO trimmed VALUES (0, 0, 'b')`),
     'would not hold exactly the rows that should stay',
   ],
   [
@@ -99,7 +107,7 @@ test.for([
     ['a', 'b', 'c'],
     async (connection: DuckDBConnection): Promise<void> => {
       await emptyMarks(connection);
-      await connection.run(`INSERT INTO trimmed (row, key) VALUES (0, 'a')`);
+      await connection.run(`INSERT INTO trimmed VALUES (0, 0, 'a')`);
     },
     'would still hold rows that should be removed',
   ],
