@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { approveRequest } from '../../src/erasure/receive.ts';
 import { heldBecauseOf } from '../../src/erasure/request/box.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
+import { whereIs } from '../../src/erasure/find/where.ts';
 import { openErasureWorld } from './erasure-world.ts';
 import { findTexts } from './find-texts.ts';
 import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
@@ -47,4 +48,25 @@ it('or once an operator leaves the distinct id to that one, and to nobody else',
   await approve();
   await world.reconcile();
   expect([requestNow().state, isThere(uuid)]).toEqual(['awaiting_upstream', false]);
+});
+
+it('who has a distinct id that was another person’s before gets no row of that person in an answer', async () => {
+  const world = await openErasureWorld(5);
+  const uuid = world.create(['ann', 'tablet'], { diagnosis: 'ann’s secret' });
+  await world.syncAndPublish();
+  world.sandbox.act({ do: 'split', uuid });
+  const half = [...world.sandbox.living()].find(({ distinct_ids: ids }) => ids.includes('tablet'))?.uuid ?? '';
+  const bob = world.create(['bob'], { plan: 'bob’s own' });
+  world.sandbox.act({ do: 'merge', loser: half, survivor: bob });
+  await world.syncAndPublish();
+  const { access, whereabouts } = await world.look((context) => whereIs(context, [{ kind: 'uuid', value: bob }]));
+  const told = JSON.stringify(access, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+  expect([told.includes('bob’s own'), told.includes('ann’s secret'), told.includes(uuid)]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  const rowsOf = (dataset: string): number =>
+    whereabouts.places.reduce((sum, { place, rows }) => sum + (place.includes(dataset) ? rows : 0), 0);
+  expect([rowsOf('snapshots/persons'), rowsOf('snapshots/distinct_ids')]).toEqual([1, 2]);
 });

@@ -1,6 +1,6 @@
 import { parseExactJson, readJson } from '../../core/exact-json.ts';
 import { datasets, type PagedDataset } from '../../contract/datasets.ts';
-import { identifiersIn, nobody } from '../../contract/identity.ts';
+import { identifiersIn, nobody, type Identity, type Sighting } from '../../contract/identity.ts';
 import type { Columns } from '../../contract/tolerant-reader.ts';
 import { listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { fencedBy } from '../../mirror/fence.ts';
@@ -48,13 +48,17 @@ export async function whereIs(
   const { scopes } = await scopeSubjects(context, [{ id: 'named', given, identity: nobody, shown: null }]);
   const scope = scopes.get('named');
   const identity = scope?.identity ?? nobody;
-  const located = await locateIdentity(published, identity, { signal });
+  const { searched, parts } = await locateIdentity(published, identity, { signal });
+  const isOwn = ownRowOf(identity);
+  const located = parts
+    .map((part) => ({ ...part, found: part.found.filter(isOwn) }))
+    .filter(({ found }) => found.length > 0);
   const access: SubjectAccess = {
     persons: readRows(db, 'persons', identity.person_uuid).map((row) => withJson('persons', row)),
     recordings: readRows(db, 'recordings', identity.recording_id).map((row) => withJson('recordings', row)),
     quarantine: findQuarantined(db, identity).map(({ dataset, values: [payload = ''] }) => ({ dataset, payload })),
     playlists: findMemberships(db, identity.recording_id),
-    files: located.parts.map(({ dataset, snapshotId, name, found }) => ({
+    files: located.map(({ dataset, snapshotId, name, found }) => ({
       file: placeOf({ dataset, snapshotId, name }),
       rows: found.map((row) => ({
         key: row.recording_id ?? row.person_uuid ?? '',
@@ -68,7 +72,7 @@ export async function whereIs(
     { place: 'mirror.db quarantine', rows: access.quarantine.length, rowsInAll: null },
     { place: 'mirror.db playlist_recordings', rows: access.playlists.length, rowsInAll: null },
   ];
-  const files = located.parts.map(({ rows, found }, index) => ({
+  const files = located.map(({ rows, found }, index) => ({
     place: access.files[index]?.file ?? '',
     rows: found.length,
     rowsInAll: rows,
@@ -89,9 +93,19 @@ export async function whereIs(
       isShared: scope !== undefined && (scope.isShared || scope.personsNamed.length > 1),
       personsNamed: scope !== undefined && scope.personsNamed.length > 1 ? scope.personsNamed : [],
       sharedWith: scope?.sharedWith ?? [],
-      searched: located.searched,
+      searched,
     },
   };
+}
+
+/**
+ * Tells of a published row that an identity leads to whether it is the person's. A distinct id that was another person's before, or is
+ * now, leads to rows of that person too.
+ */
+function ownRowOf(identity: Identity): (row: Sighting) => boolean {
+  const [uuids, recordings] = [new Set(identity.person_uuid), new Set(identity.recording_id)];
+  return ({ recording_id: recording, person_uuid: uuid }) =>
+    recording === null ? uuid === null || uuids.has(uuid) : recordings.has(recording);
 }
 
 /** A row in which every column that holds JSON is that JSON. Numbers keep all their digits. */
