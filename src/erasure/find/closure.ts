@@ -149,9 +149,15 @@ function learnDistinctId(learnt: Learnt, value: string): void {
   else learn(learnt, { kind: 'distinct_id', value });
 }
 
-/** Whether a row of a recording is left to another living person. */
-function isLeft<Seen extends Sighting>(search: Search<Seen>, { recording_id: value }: Seen): boolean {
-  if (!search.isUnasked || value === null) return false;
+/**
+ * Whether a row of a recording is left to another living person, with whom some row shows it: where nobody has asked, or where the
+ * distinct id that it was made under was left to a living person too.
+ */
+function isLeft<Seen extends Sighting>(search: Search<Seen>, { recording_id: value, distinct_ids }: Seen): boolean {
+  if (value === null) return false;
+  const [recordedUnder = ''] = distinct_ids;
+  const owner = search.known.distinct_id.has(recordedUnder) ? undefined : search.ownerOf(recordedUnder);
+  if (!search.isUnasked && (owner === undefined || !isOther(search, owner))) return false;
   const rows = search.seenWith({ kind: 'recording_id', value });
   return rows.some(({ person_uuid: uuid }) => uuid !== null && isOther(search, uuid));
 }

@@ -109,7 +109,7 @@ type RecordingLook = 'there' | 'gone' | 'unknown';
 async function lookFor({ db, service, signal }: UpstreamContext, subject: Subject, id: string): Promise<RecordingLook> {
   try {
     const { body } = await service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
-    return subject.origin === 'upstream' && mayBeAnothers(db, subject, body) ? 'unknown' : 'there';
+    return mayBeAnothers(db, subject, body) ? 'unknown' : 'there';
   } catch (error) {
     const missing = readMissing(error, id);
     if (missing !== undefined) return missing;
@@ -118,11 +118,17 @@ async function lookFor({ db, service, signal }: UpstreamContext, subject: Subjec
   }
 }
 
-/** Whether a recording is shown with somebody else, who lives: of those nobody has asked for, it stays. */
-function mayBeAnothers(db: Database, { identity }: Subject, recording: unknown): boolean {
+/**
+ * Whether a recording stays, since it is shown with somebody else who lives: with a person to whom an identifier of the subject was left,
+ * or, of those nobody has asked for, with anybody. The integer id says that the service has that person: a deleted one is shown without.
+ */
+function mayBeAnothers(db: Database, { identity, origin, sharedWith = [] }: Subject, recording: unknown): boolean {
   const row = rowReaders.recordings(recording);
-  if (!row.ok) return true;
+  const isUnasked = origin === 'upstream';
+  if (!row.ok) return isUnasked;
   const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds } = sightingOf('recordings', row.columns);
-  if (uuid !== null) return !identity.person_uuid.includes(uuid);
+  if (uuid !== null && sharedWith.includes(uuid)) return true;
+  if (!isUnasked) return false;
+  if (uuid !== null) return id !== null || !identity.person_uuid.includes(uuid);
   return findPersons(db, { ...nobody, person_id: id === null ? [] : [id], distinct_id: distinctIds }).length > 0;
 }

@@ -1,5 +1,6 @@
 import { presentOf } from '../../core/present.ts';
 import type { Assurance } from '../../ledger/vocabulary.ts';
+import { findRequest } from '../../mirror/erasure-requests.ts';
 import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
 import type { Subject } from '../request/box.ts';
 import { intend, note } from '../request/target-journal.ts';
@@ -67,6 +68,7 @@ export function takeRequestBack(context: UpstreamContext, subject: Subject): voi
 export async function advancesLater(context: UpstreamContext, subject: Subject): Promise<boolean> {
   const recordings = openTarget(context, subject, target);
   if (!recordings) return true;
+  if (isYoung(context, subject) || leavesAnId(context, subject)) return true;
   // Those that are deleted by their ids wait for nothing but the next look.
   if (recordings.sentRows > 0) return !isDue(context, recordings);
   const isPersonOpen = openTarget(context, subject, 'upstream.person') !== undefined;
@@ -89,4 +91,19 @@ export function noteStillThere(context: UpstreamContext, subject: Subject, recor
 /** How recordings end whose deletion was requested, and that are not seen to be gone. */
 export function requestedEnd({ assurance }: Pick<ErasureTarget, 'assurance'>) {
   return { result: 'deletion_requested', assurance: assurance ?? 'not_verifiable' } as const;
+}
+
+/**
+ * Whether nobody has asked for a person, whom the service has shown as gone for less than `collectHours`: reads of a service can stand
+ * still for a while and know nothing of new persons, and a deleted recording does not come back.
+ */
+function isYoung({ db, clock, settings }: UpstreamContext, { id, origin }: Subject): boolean {
+  if (origin !== 'upstream') return false;
+  const receivedAt = findRequest(db, id)?.receivedAt ?? '';
+  return Math.abs(clock.now() - Date.parse(receivedAt)) < settings.deletions.collectHours * 3_600_000;
+}
+
+/** Whether an operator has yet to say whose a distinct id of the person is: the recordings may be the other person's. */
+function leavesAnId(context: UpstreamContext, subject: Subject): boolean {
+  return openTarget(context, subject, 'upstream.person')?.reason === 'distinct_id_elsewhere';
 }

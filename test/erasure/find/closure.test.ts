@@ -77,6 +77,22 @@ describe('a subject is known by all that was ever seen together', () => {
     expect(closeIdentity(start, indexSightings(rows), others).identity.recording_id).toEqual(['r']);
   });
 
+  it('nor a recording that was made under a distinct id which another person has by now, and is shown with that person', () => {
+    const rows = [
+      person('1', 'u1', ['a']),
+      recording('r', 'u1', ['b']),
+      { ...recording('now', 'u2', ['b']), recording_id: 'r' },
+      recording('alone', 'u1', ['b']),
+    ];
+    const closed = closeIdentity(of({ person_uuid: ['u1'] }), indexSightings(rows), living({ u2: ['b'] }));
+    expect([closed.identity.recording_id, names(closed.own), names(closed.naming)]).toEqual([
+      ['alone'],
+      ['1', 'alone'],
+      ['r'],
+    ]);
+    expect([...closed.sharedWith]).toEqual(['u2']);
+  });
+
   it('and by nothing that was never seen with it', () => {
     const rows = [person('1', 'u1', ['a']), person('2', 'u2', ['b']), recording('r', 'u2', ['b'])];
     expect(close({ person_uuid: ['u1'] }, rows).own).toEqual(['1']);

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { scopes } from '../../../src/contract/endpoints.ts';
 import { hasRoute } from '../../../src/contract/identity.ts';
 import type { Subject } from '../../../src/erasure/request/box.ts';
+import { isoTime } from '../../../src/core/clock.ts';
+import { changeTarget, type TargetChange } from '../../../src/mirror/erasure-targets.ts';
 import type { LiveOptions } from '../../../src/sandbox/live/live-data.ts';
 import { answer, openUpstreamWorld } from './upstream-world.ts';
 
@@ -30,6 +32,13 @@ async function openLeft(count: number, live: Partial<LiveOptions> = {}, recordin
   return { world, ids, of, subject, sent, many };
 }
 
+/** A recording that is shown with a person, and that person by uuid. */
+function recordedOfSomebody(world: World): { id: string; uuid: string } {
+  for (const { id, person } of recordedIn(world))
+    if (hasRoute(id) && person?.uuid !== undefined) return { id, uuid: person.uuid };
+  throw new Error('no recording of anybody');
+}
+
 async function advanceTwice(world: World, subject: Subject): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
     await world.advanceAfter(300, [subject]);
@@ -47,6 +56,47 @@ describe('recordings that a live service deletes by their ids', () => {
       expect(sent()).toHaveLength(origin === 'upstream' ? 0 : 1);
       expect(world.target(subject, 'recordings').result).toBe(origin === 'upstream' ? 'not_verifiable' : null);
     }
+  });
+
+  it('stay with the person to whom a distinct id was left, and wait until that is decided', async () => {
+    const { world, of, sent } = await openLeft(2);
+    const { id, uuid } = recordedOfSomebody(world);
+    const subject = of([id]);
+    const changePerson = (change: TargetChange): void =>
+      changeTarget(world.db, subject.id, 'upstream.person', change, isoTime(world.clock.now()));
+    const far = '9999-01-01T00:00:00.000Z';
+    changePerson({ status: 'attention', reason: 'distinct_id_elsewhere', notBefore: far });
+    await world.advance([subject]);
+    expect([sent(), world.target(subject, 'recordings').result]).toEqual([[], null]);
+    changePerson({ status: 'waiting', reason: null, notBefore: null });
+    await advanceTwice(world, { ...subject, sharedWith: [uuid] });
+    expect([sent(), world.target(subject, 'recordings').result]).toEqual([[], 'not_verifiable']);
+  });
+
+  it('of whom nobody has asked for wait for a day, and stay where the service still shows the person by an integer id', async () => {
+    const world = await openUpstreamWorld({ profile: 'live', deleteRecordings: 'auto', recordings: 60 });
+    world.settings.deletions.collectHours = 24;
+    const { id, uuid } = recordedOfSomebody(world);
+    const ask = (): Subject => {
+      const request = {
+        ...world.request(world.people().filter((person) => person.uuid === uuid)),
+        origin: 'upstream' as const,
+      };
+      const gone = { status: 'done', result: 'already_absent' } as const;
+      changeTarget(world.db, request.id, 'upstream.person', gone, isoTime(world.clock.now()));
+      return { ...request, identity: { ...request.identity, person_uuid: [uuid], recording_id: [id] } };
+    };
+    const sent = (): string[] => world.changes().filter((line) => line.startsWith('DELETE /session_recordings/'));
+    const shown = ask();
+    await world.advanceAfter(86_400, [shown]);
+    expect([sent(), world.target(shown, 'recordings').result]).toEqual([[], 'not_verifiable']);
+    world.sandbox.act({ do: 'delete', uuid });
+    const subject = ask();
+    // Reads of a service can stand still, and know nobody who is new.
+    await world.advanceAfter(86_399, [subject]);
+    expect(sent()).toEqual([]);
+    await world.advanceAfter(1, [subject]);
+    expect(sent()).toHaveLength(1);
   });
 
   it('are deleted though their person is gone, once each, and seen to be gone as often as a person', async () => {
