@@ -9,7 +9,7 @@ import { listCheckpointSizes, readCheckpointFile, readLedgerOrigin } from '../le
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { readLedger } from '../ledger/ledger.ts';
-import type { RequestHistory } from '../ledger/request-history.ts';
+import { isUnproved, type RequestHistory } from '../ledger/request-history.ts';
 import type { Database } from '../mirror/database.ts';
 import { isOverdue } from '../mirror/erasure-requests.ts';
 import { readDeletionFeed, type DeletionFeed } from '../mirror/feeds.ts';
@@ -25,17 +25,12 @@ import {
   type Spread,
 } from './statistics.ts';
 
-/** Whether a request was ended by its age: without a certificate, or with one that does not say that the person left the service. */
-function isUnproved({ state, reason, targets }: ReportedRequest): boolean {
-  const isLeft = ({ target, result }: ReportedRequest['targets'][number]): boolean =>
-    target === 'upstream.person' && (result === 'still_present' || result === 'not_verifiable');
-  return (state === 'sealed' && reason === 'life_exceeded') || targets.some(isLeft);
-}
+const isUnprovedHere = (request: ReportedRequest): boolean => isUnproved(request, request.targets);
 
 /** Each of the totals: its name on a page, and the requests that it counts. */
 const counted = {
   received: ['Received', () => true],
-  complete: ['Complete', (request) => request.completedAt !== null && !isUnproved(request)],
+  complete: ['Complete', (request) => request.completedAt !== null && !isUnprovedHere(request)],
   open: ['Open', isOpen],
   overdue: ['Overdue', ({ isOverdue }) => isOverdue],
   reopened: ['Opened again', ({ generation }) => generation > 1],
@@ -44,7 +39,7 @@ const counted = {
   attention: ['Need attention', ({ state }) => state === 'attention'],
   refused: ['Refused', ({ state }) => state === 'refused'],
   cancelled: ['Cancelled', ({ state }) => state === 'cancelled'],
-  unproved: ['Ended unproved', isUnproved],
+  unproved: ['Ended unproved', isUnprovedHere],
 } as const satisfies Record<string, readonly [string, (request: ReportedRequest) => boolean]>;
 
 /** The totals by their names on a page. */

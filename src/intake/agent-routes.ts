@@ -98,6 +98,7 @@ function exerciseStatus(found: Found, { outcome: tells }: Pick<Sender, 'outcome'
   const base = { request_id: request, received_at, expected_by: due_at };
   if (state === 'received') return { ...base, status: 'in_progress' };
   if (outcome === 'nothing_held') return { ...base, status: 'denied', reason: 'no_match' };
+  if (outcome === 'not_proved') return { ...base, status: 'expired' };
   return outcome === 'cancelled' ? { ...base, status: 'denied', reason: 'other' } : { ...base, status: 'fulfilled' };
 }
 

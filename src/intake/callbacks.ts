@@ -8,8 +8,11 @@ import { sha256 } from '../core/digest.ts';
 import { readWholeFile } from '../core/folder.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { findRequest, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { listTargets } from '../mirror/erasure-targets.ts';
+import { isUnproved } from '../ledger/request-history.ts';
 import { currentIds } from '../snapshot/manifest.ts';
 import { publishedDatasets } from '../contract/datasets.ts';
+import type { Found } from './receiver.ts';
 import { statusOf } from './status-of.ts';
 
 /** Who is called back, under which address, and the secret that its calls are signed with. */
@@ -80,7 +83,10 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
     const own = noted.get(to.name) ?? new Set();
     for (const { id, authorisedBy } of [...listRequests(db, 'open'), ...listRequests(db, 'open', 'access')])
       if (authorisedBy?.split('/')[0] === to.name) own.add(id);
-    const requests = [...new Set([...own, ...(all[to.name]?.open ?? [])])].flatMap((id) => findRequest(db, id) ?? []);
+    const requests = [...new Set([...own, ...(all[to.name]?.open ?? [])])].flatMap((id) => {
+      const request = findRequest(db, id);
+      return request ? { ...request, isUnproved: isUnproved(request, listTargets(db, id)) } : [];
+    });
     const { messages, told } = planCalls(to, all[to.name], { requests, snapshots, nowMs: clock.now() });
     const refused = await sendAll(to, messages);
     const accepted = withoutRefused(told, all[to.name], refused);
@@ -121,7 +127,7 @@ function withoutRefused(told: Told, before: Told | undefined, refused: ReadonlyM
 
 /** What there is to tell of. */
 type Facts = {
-  requests: readonly ErasureRequest[];
+  requests: readonly (ErasureRequest & Pick<Found, 'isUnproved'>)[];
   snapshots: readonly { dataset: string; snapshot_id: string }[];
   nowMs: number;
 };

@@ -13,7 +13,7 @@ import { refuseLostLedger } from '../job/lost-ledger.ts';
 import { presentRun } from '../job/run-job.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { RequestHistory } from '../ledger/request-history.ts';
+import { isUnproved, type RequestHistory } from '../ledger/request-history.ts';
 import { waitingAtMost } from '../mirror/transact.ts';
 import { claimMirror } from '../mirror/runs.ts';
 
@@ -24,6 +24,7 @@ export type Asked = { receive: OnceRequest } | { find: string };
 export type Found = Pick<RequestHistory, 'request' | 'isAccess' | 'state' | 'reason' | 'dueAt'> & {
   receivedAt: string;
   endedAt: string | null;
+  isUnproved: boolean;
 };
 
 /** What came of it. `unavailable`: nothing is known of it; it may be done all the same. */
@@ -183,8 +184,10 @@ function withSettings({ settings }: JobContext, request: OnceRequest): OnceReque
 
 function foundOf(history: RequestHistory | undefined): Found | undefined {
   if (!history) return undefined;
-  const { request, isAccess, state, reason, dueAt, received, sealed, endedAt } = history;
-  return { request, isAccess, state, reason, dueAt, receivedAt: received.at, endedAt: sealed?.at ?? endedAt };
+  const { request, isAccess, state, reason, dueAt, received, sealed, targets } = history;
+  const endedAt = sealed?.at ?? history.endedAt;
+  const told = { request, isAccess, state, reason, dueAt, receivedAt: received.at, endedAt };
+  return { ...told, isUnproved: isUnproved(history, targets.values()) };
 }
 
 function codeOf(error: unknown): ErrorCode | 'unexpected' {

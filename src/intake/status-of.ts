@@ -1,7 +1,7 @@
 import type { Found } from './receiver.ts';
 
 /** How a request has ended, for a sender who may learn it. */
-export const outcomes = ['erased', 'nothing_held', 'erased_before', 'answered', 'cancelled'] as const;
+export const outcomes = ['erased', 'not_proved', 'nothing_held', 'erased_before', 'answered', 'cancelled'] as const;
 type Outcome = (typeof outcomes)[number];
 
 /** A request's status, as its sender is told. */
@@ -33,8 +33,9 @@ export function statusOf(found: Found, tellsOutcome: boolean, nowMs: number): Re
   };
 }
 
-function outcomeOf({ isAccess, state, reason }: Found): Outcome | null {
-  if (state === 'sealed') return isAccess ? 'answered' : 'erased';
+function outcomeOf({ isAccess, state, reason, isUnproved }: Found): Outcome | null {
+  if (state === 'sealed' && isAccess) return 'answered';
+  if (state === 'sealed') return isUnproved ? 'not_proved' : 'erased';
   if (state === 'cancelled') return 'cancelled';
   if (state !== 'refused') return null;
   return reason === 'already_erased' ? 'erased_before' : 'nothing_held';

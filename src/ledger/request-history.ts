@@ -118,3 +118,14 @@ export function reachedAt({ targets, verified }: RequestHistory): string | undef
   const ends = [...targets.values()].map(({ endedAt }) => endedAt);
   return [...ends, ...(verified ? [verified.at] : [])].toSorted().at(-1);
 }
+
+/** Whether a request was ended by its age: without a certificate, or with one that does not say that the person left the service. */
+export function isUnproved(
+  { state, reason }: { state: RequestState; reason: string | null },
+  targets: Iterable<{ target: unknown; result: TargetResult | null }>,
+): boolean {
+  if (state === 'sealed' && reason === 'life_exceeded') return true;
+  for (const { target, result } of targets)
+    if (target === 'upstream.person' && (result === 'still_present' || result === 'not_verifiable')) return true;
+  return false;
+}

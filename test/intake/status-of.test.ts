@@ -4,6 +4,7 @@ import { requestStates, type RequestReason } from '../../src/ledger/vocabulary.t
 
 const about = {
   isAccess: false,
+  isUnproved: false,
   request: '00000000-0000-4000-8000-000000000001',
   receivedAt: '2026-01-01T00:00:00.000Z',
   dueAt: '2026-01-31T00:00:00.000Z',
@@ -46,6 +47,8 @@ it('a sender who may learn the outcome learns it at the end', () => {
   ]);
   const again = { ...about, state: 'refused', reason: 'already_erased', endedAt: about.dueAt } as const;
   expect(statusOf(again, true, before).outcome).toBe('erased_before');
+  const ended = { ...about, state: 'sealed', reason: null, endedAt: about.dueAt, isUnproved: true } as const;
+  expect(statusOf(ended, true, before)).toMatchObject({ state: 'closed', outcome: 'not_proved' });
   const answered = { ...about, isAccess: true, state: 'sealed', reason: null, endedAt: about.dueAt } as const;
   expect(statusOf(answered, true, before).outcome).toBe('answered');
 });
