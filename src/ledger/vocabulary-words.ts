@@ -205,7 +205,7 @@ const advice: Readonly<Record<RequestReason, string>> = {
     'the identifier leads to several living persons. `erase approve` erases all of them. Otherwise `erase cancel`, and add the right persons by uuid',
   too_many: 'more requests or persons at once than erasure.maxBatch. `erase approve` lets them go on',
   already_erased:
-    'an earlier request has erased the person here, and nothing is held. `where` with the same identifier names that request; `audit certificate` shows its certificate once the service is done, too',
+    'an earlier request has erased the person here, and nothing is held. Where that one kept the events, ask the service to delete them. `where` with the same identifier names that request; `audit certificate` shows its certificate once the service is done, too',
   unknown_subject:
     'the identifier is not in the mirror, not in the files and not at the service. Look for a typing error and add it again',
 };

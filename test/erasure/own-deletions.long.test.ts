@@ -6,6 +6,7 @@ import { planErasure } from '../../src/erasure/plan.ts';
 import { approveRequest } from '../../src/erasure/receive.ts';
 import { certificateWords } from '../../docs/verifier/certificate-words.mjs';
 import type { DeletionRows } from '../../src/sandbox/store/events.ts';
+import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { problemsOf } from './bound/bound-world.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
 import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
@@ -131,4 +132,22 @@ it('of a person who is deleted elsewhere while an earlier row waits, it does not
   expect(result).toBe('not_verifiable');
   expect(summary).toMatch(/; already gone at the service; deletion of the events not verifiable\.$/);
   expect((await certificateOf(world)).not_proven).not.toContain('wait_dropped');
+});
+
+it('of events that another request for the same person deletes, no certificate says that they are kept', async () => {
+  const live = { deletionRows: 'always', ghostShare: 0, ghostRun: 0 } as const;
+  const world = await openErasureWorld(5, [], { profile: 'live', live });
+  const uuid = world.create([name], { email: name });
+  await world.sync();
+  const keeping = await world.request([{ kind: 'uuid', value: uuid }], undefined, false);
+  const deleting = await world.request([{ kind: 'email', value: name }]);
+  for (let step = 0; step < 4 * 14; step += 1) {
+    await world.reconcile();
+    world.pass(0.25);
+  }
+  expect(await problemsOf(world)).toEqual([]);
+  const results = [...keeping, ...deleting].map(
+    ({ id }) => listTargets(world.db(), id).find(({ target }) => target === 'upstream.events')?.result,
+  );
+  expect(results).toEqual(['confirmed', 'confirmed']);
 });

@@ -25,6 +25,8 @@ import {
   type Judgement,
 } from './events-plan.ts';
 import { askForDeletions } from './queued-deletions.ts';
+import type { RequestHistory } from '../../ledger/request-history.ts';
+import { fencedTogether } from '../../mirror/fence.ts';
 import { transact } from '../../mirror/transact.ts';
 
 const target = 'upstream.events';
@@ -35,7 +37,11 @@ const askAgainAfterMs = 3_600_000;
 /** Finds out how far the deletion of every subject's events is. Deletes nothing. */
 export async function advanceEvents(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
   const open = subjects.filter((subject) => openTarget(context, subject, target));
-  await eachSubjectTogether(context, open, target, (subject) => advance(context, subject));
+  // Those that keep the events may end as those that delete them.
+  for (const deletes of [true, false]) {
+    const some = open.filter(({ deleteEvents }) => deleteEvents === deletes);
+    await eachSubjectTogether(context, some, target, (subject) => advance(context, subject));
+  }
 }
 
 async function advance(context: UpstreamContext, subject: Subject): Promise<Outcome | undefined> {
@@ -44,10 +50,22 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   };
   const events = openTarget(context, subject, target);
   if (!events) return undefined;
-  if (!subject.deleteEvents) return ended('kept', 'observed');
   const person = listTargets(context.db, subject.id).find((each) => each.target === 'upstream.person');
-  // Another client deleted the person, perhaps without the events, and the events of a deleted person cannot be deleted.
-  if (person?.result === 'already_absent') return ended('not_verifiable', 'not_verifiable');
+  if (!subject.deleteEvents) {
+    const own = context.ledger().histories.of(subject.id)?.received.entry ?? 0;
+    const other = otherRequest(context, subject, (each) => each.deletesEvents && (each.sealed?.entry ?? own) >= own);
+    if (!other || person?.result === 'deleted') return ended('kept', 'observed');
+    // The other one deletes the person with the events: what becomes of them there becomes of them here.
+    const { result, assurance, until } = other.targets.get(target) ?? {};
+    if (person?.status !== 'done' || result === undefined || assurance === undefined) return undefined;
+    return ended(result, assurance, until);
+  }
+  // Another client deleted the person, perhaps without the events, or an earlier request that kept them; and the events of a deleted
+  // person cannot be deleted.
+  if (person?.result === 'already_absent') {
+    const kept = otherRequest(context, subject, (each) => !each.deletesEvents && each.deletedUpstreamAt !== null);
+    return ended(kept ? 'not_queued' : 'not_verifiable', 'not_verifiable');
+  }
   // The person may wait for an earlier deletion of the events.
   if (person?.attempts === 0) return undefined;
   // Nothing is waited for where a restored mirror has lost what was sent.
@@ -67,6 +85,16 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
       return ended('not_queued', 'not_verifiable');
   }
   return (own) => noteJudged(own, subject, events, { judged, isGone });
+}
+
+/** Another request about the same person. */
+function otherRequest(
+  { db, ledger }: UpstreamContext,
+  { id }: Subject,
+  isMeant: (history: RequestHistory) => boolean,
+): RequestHistory | undefined {
+  const others = fencedTogether(db, id).filter(({ isSamePerson }) => isSamePerson);
+  return others.flatMap(({ requestId }) => ledger().histories.of(requestId) ?? []).find(isMeant);
 }
 
 /** Whether an operator has to say how the events end, unless the service shows more. */
