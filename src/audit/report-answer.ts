@@ -12,7 +12,7 @@ export function waitingForPerson({
     ...(held > 0 ? [`${countedText(held, 'request')} held for approval`] : []),
     ...(attention > 0 ? [`${countedText(attention, 'request')} in need of attention`] : []),
     ...(fence.recreated > 0
-      ? [`${countedText(fence.recreated, 'row')} of erased people that the service has again`]
+      ? [`${countedText(fence.recreated, 'identifier')} of erased people that the service has again`]
       : []),
     ...(differences.length > 0
       ? [`${countedText(differences.length, 'difference')} between mirror.db and the ledger`]

@@ -23,9 +23,9 @@ export function sinceErasure({
       [
         'Resurrections',
         fence.recreated === 0
-          ? 'The service has not created an erased person again.'
+          ? 'The service has no erased person that it created again.'
           : html`<span class="late"
-                >The service has created erased people again: ${countedText(fence.recreated, 'row')}</span
+                >The service has created erased people again: ${countedText(fence.recreated, 'identifier')}</span
               >. The fence keeps them out here, and the operator has to decide.`,
       ],
       [

@@ -114,7 +114,10 @@ export function liftFence(db: Database, requestId: string): number {
   return db.prepare(/*sql*/ `DELETE FROM fence WHERE request_id = ?`).run(requestId).changes;
 }
 
-/** How the fence of a request has been used since it was raised. */
+/**
+ * How the fence of a request has been used since it was raised. `recreated`: the entries of persons whom the service has made again and,
+ * as far as its newest whole list or a later page tells, still has.
+ */
 export type FenceUse = { entries: number; hits: number; recreated: number; lastHitAt: string | null };
 
 /** How the entries of requests have been used. An entry that several of them share counts once. */
@@ -125,7 +128,9 @@ export function readFenceUse(db: Database, ...requestIds: readonly string[]): Fe
 
 /** SQL: how the entries of a table have been used. */
 function useOf(table: string): string {
-  return /*sql*/ `SELECT count(*) AS entries, coalesce(sum(hits), 0) AS hits, coalesce(sum(recreated), 0) AS recreated,
+  return /*sql*/ `SELECT count(*) AS entries, coalesce(sum(hits), 0) AS hits, count(*) FILTER (WHERE recreated > 0 AND lastHitAt >= coalesce(
+        (SELECT started_at FROM passes WHERE dataset = 'persons' AND mode = 'full' AND verdict = 'complete' ORDER BY id DESC LIMIT 1), ''
+      )) AS recreated,
       max(lastHitAt) AS lastHitAt
     FROM (SELECT max(hits) AS hits, max(recreated) AS recreated, max(last_hit_at) AS lastHitAt FROM ${table}
       GROUP BY kind, mac)`;

@@ -212,7 +212,7 @@ describe('the answer of a report', () => {
     ['Not all went as it should: 1 ended late, 2 opened again.', totals({ late: 1, reopened: 2 })],
     ['Not all is done: 1 overdue; a person is needed: 1 request held for approval.', totals({ overdue: 1, held: 1 })],
     [
-      'Not all is done: a person is needed: 2 rows of erased people that the service has again.',
+      'Not all is done: a person is needed: 2 identifiers of erased people that the service has again.',
       { ...good, fence: { ...good.fence, recreated: 2 } },
     ],
     [

@@ -128,6 +128,10 @@ describe('an erased person', () => {
     });
     commit(db, 'persons', [person(annUuid, { created_at: after })]);
     expect(readFenceUse(db, 'request')).toMatchObject({ hits: 2, recreated: 1 });
+    // A whole list without the person tells that nobody is there any more.
+    const at = '2026-08-02T00:00:00.000Z';
+    finishPass(db, startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at }), null, at);
+    expect(readFenceUse(db, 'request')).toMatchObject({ hits: 2, recreated: 0 });
   });
 
   it.each<[string, string, Row[]]>([

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
-import { codeText, countedText, countText, secondText } from '../../core/words.ts';
+import { codeText, countedText, secondText } from '../../core/words.ts';
 import { acknowledgementsOf, type Acknowledgement } from '../../erasure/acknowledge.ts';
 import { believed } from '../../erasure/projection.ts';
 import { requireRequest } from '../../erasure/receive.ts';
@@ -155,7 +155,7 @@ function defineShow(command: Command): CommandAction {
               'kept out since',
               fence.hits === 0
                 ? 'never'
-                : `${countedText(fence.hits, 'time')}, ${countText(fence.recreated)} of them created again`,
+                : `${countedText(fence.hits, 'time')}, and the service has ${countedText(fence.recreated, 'identifier')} again`,
             ],
           ],
         ),

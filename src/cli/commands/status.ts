@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { learntText, pauseText } from '../../client/budget-standing.ts';
 import { isoTime } from '../../core/clock.ts';
-import { bytesText, countText, printableLines, secondText } from '../../core/words.ts';
+import { bytesText, countedText, countText, printableLines, secondText } from '../../core/words.ts';
 import type { JobState } from '../../job/worker-state.ts';
 import { stateCounts } from '../../ledger/vocabulary-words.ts';
 import { isLogKeptByReader } from '../../mirror/log-size.ts';
@@ -164,7 +164,7 @@ function erasureText(erasure: ErasureReport): string[] {
   const notes = [
     ...(nextDueAt === null ? [] : [`next due ${secondText(nextDueAt)}`]),
     ...(eventsExpectedBy === null ? [] : [`the service's batch should have run by ${secondText(eventsExpectedBy)}`]),
-    `the fence has kept rows out ${countText(fence.hits)} times, ${countText(fence.recreated)} of them of persons created again`,
+    `the fence has kept rows out ${countText(fence.hits)} times, and the service has ${countedText(fence.recreated, 'fenced identifier')} again`,
     ...listedAgainTexts(erasure.listedAgain),
   ];
   return [`${table}${notes.map((text) => `${text}\n`).join('')}`, ...forAccess];
