@@ -250,9 +250,13 @@ export async function bodyOrMissing(call: Promise<Reply>): Promise<unknown> {
   } catch (error) {
     if (!(error instanceof AppError) || error.status !== 404) throw error;
     if (!error.isForeign) return undefined;
-    const { message, status, hint, isForeign } = error;
-    throw new AppError(message, { code: 'service', status, isForeign, hint });
+    throw asServiceError(error);
   }
+}
+
+/** A refusal that is not in the service's own words, as a failure of the service: it says nothing. */
+export function asServiceError({ message, status, hint, isForeign }: AppError): AppError {
+  return new AppError(message, { code: 'service', isForeign, hint, ...(status === undefined ? {} : { status }) });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../../core/errors.ts';
-import type { Reply, Service } from '../../client/service.ts';
+import { asServiceError, type Reply, type Service } from '../../client/service.ts';
 import { unlessThrottled } from './context.ts';
 
 /** What a service can do beyond the document. */
@@ -31,12 +31,16 @@ async function probe(service: Service, signal: AbortSignal): Promise<Capabilitie
   return { deletionStatus: deletionStatus === 200, bulkDelete: bulkDelete === 400 };
 }
 
-/** The status of an answer that tells whether an endpoint is there. Throws what tells nothing. */
+/**
+ * The status of an answer that tells whether an endpoint is there. Throws what tells nothing, as an answer that is not in the service's own
+ * words: a proxy may lack the route for a moment, and a person whom a single deletion has taken has no events queued any more.
+ */
 async function statusOf(call: () => Promise<Reply>, refusals: readonly number[] = [401, 403]): Promise<number> {
   try {
     return (await unlessThrottled(call)).status;
   } catch (error) {
     const status = error instanceof AppError ? (error.status ?? 0) : 0;
+    if (error instanceof AppError && error.isForeign && (status === 404 || status === 405)) throw asServiceError(error);
     if (status < 400 || status >= 500 || status === 429 || refusals.includes(status)) throw error;
     return status;
   }

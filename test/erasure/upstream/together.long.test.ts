@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/core/errors.ts';
+import type { Reply } from '../../../src/client/service.ts';
 import { probeCapabilities } from '../../../src/erasure/upstream/capabilities.ts';
 import type { Service } from '../../../src/client/service.ts';
 import { Killed } from '../../kill/kill-switch.ts';
@@ -156,6 +157,12 @@ describe('what a service can do', () => {
     expect(await probeCapabilities(service, signal)).toEqual(capabilities);
     expect(await probeCapabilities(service, signal)).toEqual(capabilities);
     expect(calls).toEqual(['persons.deletion_status', 'persons.bulk_delete']);
+  });
+
+  it.each([404, 405])('is not told by a %i in other words than the service’s own', async (status) => {
+    const refusal = new AppError('no route', { code: 'rejected', status, isForeign: true });
+    const call = (): Promise<Reply> => Promise.reject(refusal);
+    await expect(probeCapabilities({ call, requestCount: () => 0 }, signal)).rejects.toMatchObject({ code: 'service' });
   });
 
   it.each([401, 403, 429, 500, 503])('is not told by a %i, and asked for again', async (status) => {
