@@ -4,7 +4,7 @@ import { AppError, usageError } from '../core/errors.ts';
 import { readCertificate } from '../erasure/proof/certificate.ts';
 import { issuedText, readCertificateFile, type IssuingSettings } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
-import { collectLaterWords } from '../ledger/later-words.ts';
+import { collectLaterWords, laterText } from '../ledger/later-words.ts';
 import { collectHistories } from '../ledger/histories.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
@@ -63,7 +63,8 @@ export function findCertificate(
 }
 
 /** The help of the option by which a superseded certificate is written all the same. */
-export const supersededHelp = 'also where later entries of the ledger speak against the certificate; the file says so';
+export const supersededHelp =
+  'also where later entries of the ledger speak against the certificate; a page and a bundle say so';
 
 /**
  * Throws `usage` for a certificate that later entries speak against, or whose person the mirror has seen at the service since, unless
@@ -79,13 +80,12 @@ export function refuseSuperseded(
   if (isShownAgain(dataDir, request))
     throw usageError(
       `the service has shown the person of request ${request} again since its certificate`,
-      'run `analytics-mirror reconcile`: it asks the service, and records what is true now; with --superseded the certificate is written all the same',
+      'run `analytics-mirror reconcile`: it asks the service, and records what is true now; with --superseded a page or a bundle of it is written all the same',
     );
   if (later.length === 0) return;
-  const said = later.map(({ at, says }) => `${says} (${at.slice(0, 10)})`).join(', ');
   throw usageError(
-    `the certificate of request ${request}, generation ${generation}, is superseded: ${said}`,
-    '`erase show` tells how the request stands; with --superseded it is written all the same, and says so',
+    `the certificate of request ${request}, generation ${generation}, is superseded: ${laterText(later)}`,
+    '`erase show` tells how the request stands; with --superseded a page or a bundle of it is written all the same, and says so',
   );
 }
 

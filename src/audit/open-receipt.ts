@@ -3,7 +3,8 @@ import type { GivenIdentifier } from '../erasure/request/box.ts';
 import { readCertificateFile } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { isAbout, receiptText, type Receipt } from '../erasure/request/receipt.ts';
-import { readHistories } from '../ledger/histories.ts';
+import { collectHistories } from '../ledger/histories.ts';
+import { collectLaterWords, type LaterWord } from '../ledger/later-words.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readProof } from '../ledger/proof.ts';
@@ -26,8 +27,14 @@ export type OpenedReceipt = {
   received: { entry: number; at: string } | null;
   /** Whether the request is for access: then nothing is certified. */
   isAccess: boolean;
-  /** The certificates of the request, and whether the file of each is the one on the ledger. */
-  certificates: { generation: number; entry: number; sha256: string; file: 'sound' | 'missing' | 'changed' }[];
+  /** The certificates of the request, whether the file of each is the one on the ledger, and what speaks against it since. */
+  certificates: {
+    generation: number;
+    entry: number;
+    sha256: string;
+    file: 'sound' | 'missing' | 'changed';
+    later: LaterWord[];
+  }[];
 };
 
 /** Compares a receipt and identifiers with the ledger. Needs the folders ledger/ and reports/ only. */
@@ -40,7 +47,13 @@ export function openReceipt(
   const { request } = receipt;
   const none = { request, received: null, isAccess: false, certificates: [] };
   if (readLedgerOrigin(dataDir) !== receipt.ledger) return { ...none, verdict: 'other_ledger' };
-  const history = readHistories(entries).of(request);
+  const histories = collectHistories();
+  const words = collectLaterWords();
+  for (const entry of entries) {
+    histories.take(entry);
+    words.take(entry);
+  }
+  const history = histories.of(request);
   if (!history) return { ...none, verdict: 'unknown_request' };
   if (!isAbout(receipt, history.subject, given)) return { ...none, verdict: 'is_not_about' };
   const problem = promiseProblem(dataDir, receipt, history);
@@ -54,7 +67,7 @@ export function openReceipt(
       if (digest === null) return [];
       const text = readCertificateFile(dataDir, request, generation);
       const file = text === undefined ? 'missing' : sha256(text) === digest ? 'sound' : 'changed';
-      return [{ generation, entry, sha256: digest, file }];
+      return [{ generation, entry, sha256: digest, file, later: words.since(request, digest) }];
     }),
   };
 }

@@ -35,7 +35,7 @@ export function define(command: Command): CommandAction {
     .option('--superseded', supersededHelp);
   return {
     help: `
-A letter names nobody: fill in what stands in [brackets].
+A letter names nobody: fill in what stands in [brackets]. There is no letter of a superseded certificate.
 
 Examples:
   analytics-mirror audit certificate 3f2a
@@ -45,7 +45,7 @@ Examples:
       const { dataDir } = settings;
       const ledger = readLedger(dataDir);
       const found = findCertificate(settings, ledger.entries(), id);
-      refuseSuperseded(dataDir, found, superseded);
+      refuseSuperseded(dataDir, found, superseded === true && format !== 'letter');
       const { certificate, sha256, entry, later } = found;
       const json = { certificate, sha256, entry, later };
       if (format === 'html') {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { openReceipt, type OpenedReceipt } from '../../audit/open-receipt.ts';
 import { secondText } from '../../core/words.ts';
 import { readReceipt } from '../../erasure/request/receipt.ts';
+import { laterText } from '../../ledger/later-words.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
@@ -57,8 +58,9 @@ function openedText({ request, verdict, received, isAccess, certificates }: Open
       ? [isAccess ? 'it is for access: it has no certificate\n' : 'no certificate yet\n']
       : []),
     ...certificates.map(
-      ({ generation, entry, sha256, file }) =>
-        `certificate of generation ${generation}: entry ${entry}, SHA-256 ${sha256}; ${files[file]}\n`,
+      ({ generation, entry, sha256, file, later }) =>
+        `certificate of generation ${generation}: entry ${entry}, SHA-256 ${sha256}; ${files[file]}\n` +
+        (later.length === 0 ? '' : `superseded: ${laterText(later)}\n`),
     ),
   ].join('');
 }
