@@ -2,6 +2,7 @@ import { html, raw } from 'hono/html';
 import type { LaterWord } from '../ledger/later-words.ts';
 import { certificateWords, type NotProven } from '../../docs/verifier/certificate-words.mjs';
 import type { Certificate } from '../erasure/proof/certificate.ts';
+import type { RequestHistory } from '../ledger/request-history.ts';
 import { evidenceOf, evidences, type Evidence } from '../ledger/vocabulary.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import { factList, renderPage } from './audit-page.ts';
@@ -10,14 +11,15 @@ import { codeText, countedText, minuteText } from '../core/words.ts';
 import { evidenceWords, basisText, originText, resultText } from '../ledger/vocabulary-words.ts';
 
 /**
- * A certificate with the SHA-256 of its bytes, the number of the ledger entry that holds that SHA-256, and the later words that
- * speak against it.
+ * A certificate with the SHA-256 of its bytes, the number of the ledger entry that holds that SHA-256, the later words that
+ * speak against it, and the history of its request by now.
  */
 export type IssuedCertificate = {
   certificate: Certificate;
   sha256: string;
   entry: number;
   later: readonly LaterWord[];
+  history: RequestHistory;
 };
 
 /**
@@ -111,7 +113,11 @@ function factsSection(certificate: Certificate): Markup {
   </section>`;
 }
 
-function checkSection({ certificate, sha256, entry }: Omit<IssuedCertificate, 'later'>): Markup {
+function checkSection({
+  certificate,
+  sha256,
+  entry,
+}: Pick<IssuedCertificate, 'certificate' | 'sha256' | 'entry'>): Markup {
   const { ledger, subject } = certificate;
   return html`<section aria-labelledby="check">
     <h2 id="check">How to check it</h2>

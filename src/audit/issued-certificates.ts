@@ -59,6 +59,7 @@ export function findCertificate(
     sha256: issued.sha256,
     entry: issued.entry,
     later: words.since(history.request, issued.sha256),
+    history,
   };
 }
 

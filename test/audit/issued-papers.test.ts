@@ -68,3 +68,13 @@ test('a letter of a superseded certificate is refused, and who opens its receipt
     /its file is the one on the ledger\nsuperseded: readmitted \(2026-11-20\)\n$/,
   );
 });
+
+test('a letter says what the recipients have said by now, and has the day on which it is written', async () => {
+  const papers = papersOf(untilCertified);
+  papers.certify();
+  papers.append({ type: 'acknowledged', ...about, consumer: 'crm' });
+  const { stdout } = await papers.certificate('--format', 'letter');
+  expect(stdout).toContain('- crm: has told us that it did (recorded on November 20, 2026)\n');
+  const today = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' }).format();
+  expect(stdout).toContain(`\n${today}\n`);
+});

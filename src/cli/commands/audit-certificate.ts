@@ -4,6 +4,7 @@ import { certificatePage } from '../../audit/certificate-page.ts';
 import { letterLanguages, letterText, type LetterLanguage } from '../../audit/letter.ts';
 import { findCertificate, refuseSuperseded, supersededHelp } from '../../audit/issued-certificates.ts';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
+import { isoTime } from '../../core/clock.ts';
 import { secondText } from '../../core/words.ts';
 import type { Certificate } from '../../erasure/proof/certificate.ts';
 import { certificateWords } from '../../../docs/verifier/certificate-words.mjs';
@@ -41,7 +42,7 @@ Examples:
   analytics-mirror audit certificate 3f2a
   analytics-mirror audit certificate 3f2a --format letter --language de --out letter.txt
   analytics-mirror audit certificate 3f2a --format json --out certificate.json`,
-    run: ({ settings }, id: string, { format, language, out, superseded }: CertificateFlags) => {
+    run: ({ settings, clock }, id: string, { format, language, out, superseded }: CertificateFlags) => {
       const { dataDir } = settings;
       const ledger = readLedger(dataDir);
       const found = findCertificate(settings, ledger.entries(), id);
@@ -54,7 +55,7 @@ Examples:
         const written = writeForOthers({ dataDir, out, name }, page);
         return { json: { ...json, ...written }, text: `${summary(certificate)}${writtenText(written)}` };
       }
-      const text = format === 'letter' ? letterText(found, language) : found.text;
+      const text = format === 'letter' ? letterText(found, { language, now: isoTime(clock.now()) }) : found.text;
       if (out !== undefined) writeRequestedFile(out, text);
       return {
         json: { ...json, file: out ?? null },
