@@ -2,7 +2,7 @@ import { html, raw } from 'hono/html';
 import type { LaterWord } from '../ledger/later-words.ts';
 import { certificateWords, type NotProven } from '../../docs/verifier/certificate-words.mjs';
 import type { Certificate } from '../erasure/proof/certificate.ts';
-import type { RequestHistory } from '../ledger/request-history.ts';
+import { isLate, type RequestHistory } from '../ledger/request-history.ts';
 import { evidenceOf, evidences, type Evidence } from '../ledger/vocabulary.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import { factList, renderPage } from './audit-page.ts';
@@ -26,8 +26,11 @@ export type IssuedCertificate = {
  * A certificate as a page to read and to print on one or two sheets of A4: what was done, what was not reached, how sure that is, and
  * what no certificate proves. The page carries its `bundle`, so that the file that a person reads is the file that a machine checks.
  */
-export function certificatePage({ certificate, sha256, entry, later }: IssuedCertificate, bundle: string): string {
-  const { request, days, is_late: isLate, due_at: dueAt } = certificate;
+export function certificatePage(
+  { certificate, sha256, entry, later, history }: IssuedCertificate,
+  bundle: string,
+): string {
+  const { request, days, due_at: dueAt } = certificate;
   const words = certificateWords(certificate);
   const isOf = (evidence: Evidence): boolean => certificate.targets.some((target) => evidenceOf(target) === evidence);
   const weakest = evidences.find(isOf) ?? 'not_reached';
@@ -46,12 +49,13 @@ export function certificatePage({ certificate, sha256, entry, later }: IssuedCer
         The request was received ${minuteText(certificate.received_at)}. It came to its end
         ${minuteText(certificate.ended_at)}:
         ${
-          isLate
+          isLate(history)
             ? html`<span class="late"
                 >on day ${days}, after it was due (<span class="when">${minuteText(dueAt)}</span>)</span
               >`
             : html`<span class="good"
-                >on day ${days}, in time (due <span class="when">${dueAt.slice(0, 10)}</span>)</span
+                >on day ${days}, ${certificate.is_late ? 'opened again after it had ended ' : ''}in time (due
+                <span class="when">${dueAt.slice(0, 10)}</span>)</span
               >`
         }.
       </p>`,

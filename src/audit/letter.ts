@@ -1,5 +1,6 @@
 import { usageError } from '../core/errors.ts';
 import { acknowledgementsOf } from '../erasure/acknowledge.ts';
+import { isLate } from '../ledger/request-history.ts';
 import { isHere, readTarget } from '../ledger/target.ts';
 import type { TargetResult } from '../ledger/vocabulary.ts';
 import type { IssuedCertificate } from './certificate-page.ts';
@@ -56,7 +57,7 @@ export function letterText(
     ...(targets.some(({ target, assurance }) => target === 'copies' && assurance === 'not_verifiable')
       ? [words.copies]
       : []),
-    ...(certificate.is_late ? [words.late(day(certificate.due_at))] : []),
+    ...(isLate(history) ? [words.late(day(certificate.due_at))] : []),
   ];
   const told = acknowledgementsOf(history, []).map(
     ({ consumer, acknowledgedAt: at }) => `${consumer}: ${at === null ? words.silent : words.acknowledged(day(at))}`,

@@ -113,6 +113,11 @@ export type RequestHistory = Pick<
   isReadmitted: boolean;
 };
 
+/** Whether a request was reached, or cancelled, after it was due. What reopened it once it had been reached in time makes it no later. */
+export function isLate({ certified, state, endedAt, dueAt }: RequestHistory): boolean {
+  return (certified[0]?.reachedAt ?? (state === 'cancelled' ? endedAt : null) ?? '') > dueAt;
+}
+
 /** When the last thing was reached that a request had to reach: the newest of its ends. Undefined before any. */
 export function reachedAt({ targets, verified }: RequestHistory): string | undefined {
   const ends = [...targets.values()].map(({ endedAt }) => endedAt);

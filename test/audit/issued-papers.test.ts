@@ -1,7 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { nobody } from '../../src/contract/identity.ts';
+import { reportRequest } from '../../src/audit/reported-request.ts';
+import { verifyReports } from '../../src/audit/verify-reports.ts';
 import { issueCertificate } from '../../src/erasure/proof/certificate-file.ts';
 import { newBox, subjectMac } from '../../src/erasure/request/box.ts';
 import { receiptText, signReceipts } from '../../src/erasure/request/receipt.ts';
@@ -9,7 +11,7 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { runCliHere } from '../cli/run-cli.ts';
 import { issuing, lifeOf, plantKeys, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
-import { freshFolder } from '../mirror/open-test-mirror.ts';
+import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';
 
 const id = requestId(1);
 const about = { request: id, generation: 1 };
@@ -21,11 +23,18 @@ const named = (record: LedgerRecord): LedgerRecord =>
 /** The life of Ann's request up to its certificate. */
 const untilCertified = lifeOf(1, 1).flat().slice(0, -2).map(named);
 
+const nextGeneration = (record: LedgerRecord): LedgerRecord =>
+  'generation' in record
+    ? { ...record, generation: 2, ...(record.type === 'fencing' || record.type === 'fenced' ? { epoch: 2 } : {}) }
+    : record;
+
 /** A data folder whose ledger has the life of Ann's request, and what commands say of it. */
-function papersOf(life: readonly LedgerRecord[], startMs?: number) {
+function papersOf(life: readonly LedgerRecord[]) {
   const dataDir = freshFolder();
   plantKeys(dataDir);
-  const ledger = openLedger(dataDir, tickingClock(startMs));
+  const clock = tickingClock();
+  let passedMs = 0;
+  const ledger = openLedger(dataDir, { ...clock, now: () => clock.now() + passedMs });
   const context = { ledger: () => ledger, settings: { dataDir, ...issuing } };
   ledger.append([...life]);
   ledger.checkpoint();
@@ -38,6 +47,12 @@ function papersOf(life: readonly LedgerRecord[], startMs?: number) {
   writeFileSync(path, receiptText(receipt));
   const run = (...args: string[]) => runCliHere(['audit', ...args, '--config', '/dev/null', '--data-dir', dataDir]);
   return {
+    dataDir,
+    entries: () => ledger.entries(),
+    histories: () => [...ledger.histories.all()],
+    passes: (ms: number): void => {
+      passedMs += ms;
+    },
     certify: (generation = 1): void => {
       const certificate = issueCertificate(context as never, { id, generation });
       ledger.append([{ type: 'certified', request: id, generation, certificate }]);
@@ -77,4 +92,29 @@ test('a letter says what the recipients have said by now, and has the day on whi
   expect(stdout).toContain('- crm: has told us that it did (recorded on November 20, 2026)\n');
   const today = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' }).format();
   expect(stdout).toContain(`\n${today}\n`);
+});
+
+test('a request that was done in time, and opened again after it was due, is late in no paper', async () => {
+  const days = (count: number): number => count * 86_400_000;
+  const papers = papersOf(untilCertified);
+  papers.certify();
+  papers.append({ type: 'sealed', ...about });
+  papers.passes(days(60));
+  papers.append({ type: 'reopened', request: id, generation: 2, reason: 'restored' });
+  papers.append(...untilCertified.filter(({ type }) => !['received', 'scoped'].includes(type)).map(nextGeneration));
+  papers.certify(2);
+  const { stdout } = await papers.certificate('--superseded');
+  expect(stdout).toContain('opened again, and ended after the day when it was due (2026-12-20)');
+  expect(stdout).toContain('day 61\n');
+  const page = readFileSync(join(papers.dataDir, `reports/certificate-${id}-g2.html`), 'utf8');
+  expect(page).toMatch(/on day 61, opened again after it had ended in time \(due/);
+  expect((await papers.certificate('--format', 'letter')).stdout).not.toContain('longer than the day');
+  const [history] = papers.histories();
+  const { db } = openTestMirror();
+  expect(history && reportRequest(db, history, { madeAt: '2027-03-01T00:00:00.000Z', consumers: [] })).toMatchObject({
+    generation: 2,
+    completedAt: expect.stringContaining('2027-01-19'),
+    isLate: false,
+  });
+  expect(verifyReports(papers.dataDir, papers.entries()).problems).toEqual([]);
 });

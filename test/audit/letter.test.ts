@@ -45,7 +45,13 @@ test('a letter says no more than the certificate: what is late, what was only ob
     );
   expect(letterOf({})).toContain('\nFebruary 3, 2027\n');
   expect(letterOf({})).not.toContain('longer than the day');
-  expect(letterOf({ is_late: true })).toContain('longer than the day we had set (');
+  const reached = { entry: 1, at: now, sha256: null, reachedAt: now };
+  const second = { ...reached, generation: 2 };
+  expect(letterOf({ is_late: true }, { certified: [second] })).toContain('longer than the day we had set (');
+  // A backup that was put back opened it again.
+  expect(letterOf({ is_late: true }, { certified: [...history.certified, second] })).not.toContain(
+    'longer than the day',
+  );
   const seen = golden.targets.map((end) =>
     end.target === 'mirror' ? { ...end, assurance: 'observed' as const } : end,
   );
