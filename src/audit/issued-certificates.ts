@@ -8,6 +8,7 @@ import { collectLaterWords, laterText } from '../ledger/later-words.ts';
 import { collectHistories } from '../ledger/histories.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
+import { uncertifiedText } from '../ledger/vocabulary-words.ts';
 import { databasePath, openDatabaseReadOnly } from '../mirror/database.ts';
 import { findRequest } from '../mirror/erasure-requests.ts';
 import type { IssuedCertificate } from './certificate-page.ts';
@@ -33,9 +34,8 @@ export function findCertificate(
   if (!issued || issued.sha256 === null)
     throw usageError(
       `request ${history.request} has no certificate`,
-      issued
-        ? 'it ended without one'
-        : 'one is issued once everything is reached: `erase show` tells what is still open',
+      uncertifiedText(history.state) ??
+        'one is issued once everything is reached: `erase show` tells what is still open',
     );
   const present = readCertificateFile(settings.dataDir, history.request, issued.generation);
   const text =

@@ -10,6 +10,7 @@ import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readProof } from '../ledger/proof.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
+import type { RequestState } from '../ledger/vocabulary.ts';
 
 /** The result of opening a receipt with identifiers. */
 export type OpenedReceipt = {
@@ -25,6 +26,7 @@ export type OpenedReceipt = {
     /** The receipt proves that this ledger held other entries. */
     | 'other_entries';
   received: { entry: number; at: string } | null;
+  state: RequestState | null;
   /** Whether the request is for access: then nothing is certified. */
   isAccess: boolean;
   /** The certificates of the request, whether the file of each is the one on the ledger, and what speaks against it since. */
@@ -45,7 +47,7 @@ export function openReceipt(
   given: readonly GivenIdentifier[],
 ): OpenedReceipt {
   const { request } = receipt;
-  const none = { request, received: null, isAccess: false, certificates: [] };
+  const none = { request, received: null, state: null, isAccess: false, certificates: [] };
   if (readLedgerOrigin(dataDir) !== receipt.ledger) return { ...none, verdict: 'other_ledger' };
   const histories = collectHistories();
   const words = collectLaterWords();
@@ -62,6 +64,7 @@ export function openReceipt(
     request,
     verdict: 'is_about',
     received: history.received,
+    state: history.state,
     isAccess: history.isAccess,
     certificates: history.certified.flatMap(({ generation, entry, sha256: digest }) => {
       if (digest === null) return [];

@@ -9,6 +9,7 @@ import { newBox, subjectMac } from '../../src/erasure/request/box.ts';
 import { receiptText, signReceipts } from '../../src/erasure/request/receipt.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
+import { adviceText } from '../../src/ledger/vocabulary-words.ts';
 import { runCliHere } from '../cli/run-cli.ts';
 import { issuing, lifeOf, plantKeys, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
 import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';
@@ -117,4 +118,26 @@ test('a request that was done in time, and opened again after it was due, is lat
     isLate: false,
   });
   expect(verifyReports(papers.dataDir, papers.entries()).problems).toEqual([]);
+});
+
+const ends: [LedgerRecord[], string][] = [
+  [[{ type: 'refused', ...about, reason: 'unknown_subject' }], 'it was refused: it gets no certificate\n'],
+  [[{ type: 'cancelled', ...about }], 'it was cancelled: it gets no certificate\n'],
+  [[...untilCertified.slice(1, 5), { type: 'sealed', ...about }], 'it ended without a certificate\n'],
+];
+
+test.each(ends)(
+  'a request without a certificate is told why it has none, and that it gets none: %#',
+  async (end, says) => {
+    const papers = papersOf(untilCertified.slice(0, 1));
+    expect((await papers.open()).stdout).toContain('no certificate yet\n');
+    expect((await papers.certificate()).stderr).toContain('one is issued once everything is reached');
+    papers.append(...end);
+    expect((await papers.open()).stdout).toContain(says);
+    expect((await papers.certificate()).stderr).toContain(says);
+  },
+);
+
+test('who reads of a request that its age has ended is pointed to no certificate', () => {
+  expect(adviceText('life_exceeded')).toContain('there is no certificate of it');
 });
