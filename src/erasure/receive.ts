@@ -49,6 +49,8 @@ export type AddedRequest = {
   erasedBy: string | null;
   /** Whether there was already a request for the same identifier, and the same persons, that asks for at least as much. */
   isKnown: boolean;
+  /** The options whose values are not those that are recorded of the known request. */
+  unrecorded: string[];
   persons: number;
   recordings: number;
   files: number;
@@ -87,7 +89,8 @@ export async function addRequests(
     const identity = known?.identity ?? nobody;
     const id = isKnown ? known.id : receive(own, 'manual', newBox([identifier], identity), authority);
     if (!isKnown) open.set(key, { id, deleteEvents: authority.deleteEvents, identity });
-    return { line: index + 1, kind: identifier.kind, id, isKnown };
+    const unrecorded = isKnown ? unrecordedOf(own, id, authority) : [];
+    return { line: index + 1, kind: identifier.kind, id, isKnown, unrecorded };
   };
   const received = await eachTogether(context, given, receiveOne);
   const idsOf = (which: typeof received): Set<string> => new Set(which.map(({ id }) => id));
@@ -104,6 +107,19 @@ export async function addRequests(
     const held = heldBecauseOf(context, request);
     return Object.assign(each, { state, reason, waitsFor, erasedBy, persons, recordings, files: files.length }, held);
   });
+}
+
+/** What was stated with an identifier whose request was open already, and is not recorded of that request. */
+function unrecordedOf(
+  { db, ledger }: ReceiveContext,
+  id: string,
+  { decision, deleteEvents, ...stated }: Authority,
+): string[] {
+  const request = requireRequest(db, id);
+  const { basis, authorisedBy: by } = request;
+  const recorded: Record<string, unknown> = { basis, by, ...ledger().histories.of(id)?.decision };
+  const differing = Object.entries({ ...stated, ...decision }).filter(([name, value]) => recorded[name] !== value);
+  return [...differing.map(([name]) => name), ...(request.deleteEvents && !deleteEvents ? ['keep_events'] : [])];
 }
 
 /** Receives a request for each confirmed deletion. Call it in the transaction that removes the row, before that. */
