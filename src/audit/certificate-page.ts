@@ -82,14 +82,14 @@ export function certificatePage(
           when the service sends the person again under one of them.
         </p>
       </section>
-      ${limitsPanel(limits)} ${factsSection(certificate)} ${statements(certificate, words.statements)}
+      ${limitsPanel(limits)} ${factsSection(certificate, history)} ${statements(certificate, words.statements)}
       ${consumers(certificate)} ${checkSection({ certificate, sha256, entry })} ${dataBlock(bundle)}`,
     footer:
       'This page names no person; whoever has the receipt of the request can tell whose it is. It was made by analytics-mirror from the certificate and the ledger.',
   });
 }
 
-function factsSection(certificate: Certificate): Markup {
+function factsSection(certificate: Certificate, { isSharedLeft }: RequestHistory): Markup {
   const { generation } = certificate;
   return html`<section aria-labelledby="facts">
     <h2 id="facts">The request</h2>
@@ -99,6 +99,14 @@ function factsSection(certificate: Certificate): Markup {
         ['Origin', originText(certificate.origin)],
         ['Received', minuteText(certificate.received_at)],
         ['Due', minuteText(certificate.due_at)],
+        ...(isSharedLeft
+          ? [
+              [
+                'Left to another person',
+                'what is, or may be, a living person’s too: an operator approved that',
+              ] as const,
+            ]
+          : []),
         ['Fenced: final from then on', minuteText(certificate.fenced_at)],
         ['Proved gone from our copy', minuteText(certificate.locally_verified_at)],
         ...(certificate.events_expected_by === null

@@ -55,6 +55,8 @@ export const german: LetterWords = {
   late: (due) =>
     `Das hat länger gedauert als bis zu dem Tag, den wir uns gesetzt hatten (${due}). [Grund der Verzögerung]`,
   remains: 'Was bleibt',
+  shared:
+    'Ein Teil der Daten gehört auch zu einer anderen Person, oder kann zu ihr gehören. Er wurde dieser Person gelassen. [Was das ist]',
   hashes:
     'Wir bewahren verschlüsselte Prüfwerte Ihrer Kennungen auf. Sie nennen niemanden. An ihnen erkennen wir Daten von Ihnen, die erneut eintreffen, und lassen sie nicht herein.',
   notHere:

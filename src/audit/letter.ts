@@ -23,9 +23,9 @@ export const letterWords: Readonly<Record<LetterLanguage, LetterWords>> = {
 };
 
 /**
- * A letter to the person whose erasure a certificate proves (Art. 12(3) GDPR), as text, made of the certificate's codes, and of what the
- * ledger has of the recipients now: it has no personal data. What stands in [brackets] is for the sender to fill in. Throws `usage`
- * where nobody asked for the erasure.
+ * A letter to the person whose erasure a certificate proves (Art. 12(3) GDPR), as text, made of the certificate's codes and of what the
+ * ledger has now: it has no personal data. What stands in [brackets] is for the sender to fill in. Throws `usage` where nobody asked
+ * for the erasure.
  */
 export function letterText(
   { certificate, sha256, history }: Pick<IssuedCertificate, 'certificate' | 'sha256' | 'history'>,
@@ -73,7 +73,7 @@ export function letterText(
     words.greeting,
     words.asked(day(certificate.received_at)),
     `${words.done}\n${listed(done)}`,
-    `${words.remains}\n${listed([words.hashes, words.notHere])}`,
+    `${words.remains}\n${listed([...(history.isSharedLeft ? [words.shared] : []), words.hashes, words.notHere])}`,
     told.length === 0 ? words.noRecipients : `${words.recipients}\n${listed(told)}`,
     words.rights,
     words.proof(sha256),

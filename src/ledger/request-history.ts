@@ -67,6 +67,8 @@ export type RequestHistory = Pick<
   scopedAt: string | null;
   heldAt: string | null;
   approvedAt: string | null;
+  /** Whether it was held for what is a living person's too, and approved: that was left to the other person. */
+  isSharedLeft: boolean;
   state: RequestState;
   reason: RequestReason | null;
   /** The targets that an operator has to look at, and why; and the state without them. */

@@ -64,6 +64,8 @@ function papersOf(life: readonly LedgerRecord[]) {
       ledger.checkpoint();
     },
     certificate: (...args: string[]) => run('certificate', id, ...args),
+    page: (generation = 1): string =>
+      readFileSync(join(dataDir, `reports/certificate-${id}-g${generation}.html`), 'utf8'),
     open: () => run('open', path, '--email', 'ann@canary.example'),
   };
 }
@@ -107,8 +109,7 @@ test('a request that was done in time, and opened again after it was due, is lat
   const { stdout } = await papers.certificate('--superseded');
   expect(stdout).toContain('opened again, and ended after the day when it was due (2026-12-20)');
   expect(stdout).toContain('day 61\n');
-  const page = readFileSync(join(papers.dataDir, `reports/certificate-${id}-g2.html`), 'utf8');
-  expect(page).toMatch(/on day 61, opened again after it had ended in time \(due/);
+  expect(papers.page(2)).toMatch(/on day 61, opened again after it had ended in time \(due/);
   expect((await papers.certificate('--format', 'letter')).stdout).not.toContain('longer than the day');
   const [history] = papers.histories();
   const { db } = openTestMirror();
@@ -118,6 +119,20 @@ test('a request that was done in time, and opened again after it was due, is lat
     isLate: false,
   });
   expect(verifyReports(papers.dataDir, papers.entries()).problems).toEqual([]);
+});
+
+test('what an approval has left to another person stands in the letter and on the page', async () => {
+  const [received, scoped, ...rest] = untilCertified as [LedgerRecord, LedgerRecord, ...LedgerRecord[]];
+  for (const reason of ['shared_identifier', 'too_many'] as const) {
+    const held: LedgerRecord[] = [{ type: 'held', ...about, reason }, { type: 'approved', ...about }, scoped];
+    const papers = papersOf([received, scoped, ...held, ...rest]);
+    papers.certify();
+    const isLeft = reason === 'shared_identifier';
+    expect((await papers.certificate('--format', 'letter')).stdout.includes('It was left to that person')).toBe(isLeft);
+    await papers.certificate();
+    expect(papers.page().includes('Left to another person')).toBe(isLeft);
+    expect(verifyReports(papers.dataDir, papers.entries()).problems).toEqual([]);
+  }
 });
 
 const ends: [LedgerRecord[], string][] = [

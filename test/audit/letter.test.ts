@@ -30,6 +30,9 @@ test.each(letterLanguages)('a letter in %s has a sentence for whatever a certifi
   const text = letterText(issued, { language, now });
   expect(text).toContain(golden.request);
   expect(text).toContain(issued.sha256);
+  expect(letterText({ ...issued, history: { ...history, isSharedLeft: true } }, { language, now })).toContain(
+    words.shared,
+  );
   for (const { target, result } of golden.targets)
     if (target === 'upstream.events') expect(text).toContain(words.events[result]);
   // The other languages say the same with as many lines.
