@@ -1,4 +1,5 @@
 import type { Decision } from '../ledger/record.ts';
+import { stateText } from '../ledger/vocabulary-words.ts';
 import { basisCode, type AttentionReason, type Origin, type TargetResult } from '../ledger/vocabulary.ts';
 import { randomUUID } from 'node:crypto';
 import type { PagedDataset } from '../contract/datasets.ts';
@@ -182,7 +183,7 @@ export function cancelRequest(context: ReceiveContext, idOrPrefix: string): Eras
   // A request of a later generation was fenced before.
   if (generation > 1 || request.fencedAt !== null || isFinal)
     throw usageError(
-      `request ${request.id} is ${request.state}, and can no longer be cancelled`,
+      `request ${request.id} (${stateText(request.state)}) can no longer be cancelled`,
       'only requests that are not fenced yet can be; `erase readmit` lets an erased person in again',
     );
   record(context, { type: 'cancelled', request: request.id, generation });
@@ -230,7 +231,7 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
     settleListedAgain(context, request);
   } else
     throw usageError(
-      `request ${id} is ${request.state}: there is nothing to approve`,
+      `request ${id} (${stateText(request.state)}): there is nothing to approve`,
       '`erase list` shows the requests that are held, or whose events are in doubt, or entries in a playlist refused',
     );
   return requireRequest(db, id);
