@@ -158,7 +158,8 @@ function summaryOf(certificate) {
   if (targets.some(isLeft)) parts.push('not everything reached');
   if (certificate.not_proven.includes('wait_dropped'))
     parts.push(dated('deletion of the events, due by {day}, not waited for', certificate.events_expected_by));
-  if (certificate.is_late) parts.push(dated('later than due ({day})', certificate.due_at));
+  const late = certificate.generation > 1 ? 'opened again, and ended after the day when it was due' : 'later than due';
+  if (certificate.is_late) parts.push(dated(`${late} ({day})`, certificate.due_at));
   return `${parts.join('; ')}.`;
 }
 

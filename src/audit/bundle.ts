@@ -7,10 +7,12 @@ import { canonicalJson } from '../ledger/canonical-json.ts';
 import { publicKeysPath } from '../ledger/checkpoint.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readEntry } from '../ledger/entry.ts';
+import { readHistories } from '../ledger/histories.ts';
 import { laterWords, type LaterWord } from '../ledger/later-words.ts';
 import type { LedgerReader } from '../ledger/ledger.ts';
 import { proveEntries } from '../ledger/prove-entries.ts';
 import { requestsOf } from '../ledger/record.ts';
+import type { RequestHistory } from '../ledger/request-history.ts';
 import { isVerifierPage, verifierPage, verifierPageName } from '../ledger/verify.ts';
 import { isRegularFile, readWholeFile, reportsFolder } from '../core/folder.ts';
 
@@ -47,13 +49,16 @@ export function bundleText(
   return `${canonicalJson(bundle)}\n`;
 }
 
-/** The later words that a bundle carries about its own certificate. */
-export function laterWordsIn({ entries, certificate }: Bundle, request: string): LaterWord[] {
+/** What a bundle carries of its own request: the later words about its certificate, and its history. */
+export function saidIn(
+  { entries, certificate }: Bundle,
+  request: string,
+): { later: LaterWord[]; history: RequestHistory | undefined } {
   const read = entries.flatMap(({ line }) => {
     const own = readEntry(Buffer.from(line));
     return typeof own === 'string' ? [] : [own];
   });
-  return laterWords(read, request, sha256(certificate));
+  return { later: laterWords(read, request, sha256(certificate)), history: readHistories(read).of(request) };
 }
 
 /**

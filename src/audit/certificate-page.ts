@@ -2,6 +2,7 @@ import { html, raw } from 'hono/html';
 import type { LaterWord } from '../ledger/later-words.ts';
 import { certificateWords, type NotProven } from '../../docs/verifier/certificate-words.mjs';
 import type { Certificate } from '../erasure/proof/certificate.ts';
+import { isLate, type RequestHistory } from '../ledger/request-history.ts';
 import { evidenceOf, evidences, type Evidence } from '../ledger/vocabulary.ts';
 import { table, type Markup } from '../markup/markup.ts';
 import { factList, renderPage } from './audit-page.ts';
@@ -10,22 +11,26 @@ import { codeText, countedText, minuteText } from '../core/words.ts';
 import { evidenceWords, basisText, originText, resultText } from '../ledger/vocabulary-words.ts';
 
 /**
- * A certificate with the SHA-256 of its bytes, the number of the ledger entry that holds that SHA-256, and the later words that
- * speak against it.
+ * A certificate with the SHA-256 of its bytes, the number of the ledger entry that holds that SHA-256, the later words that
+ * speak against it, and the history of its request by now.
  */
 export type IssuedCertificate = {
   certificate: Certificate;
   sha256: string;
   entry: number;
   later: readonly LaterWord[];
+  history: RequestHistory;
 };
 
 /**
  * A certificate as a page to read and to print on one or two sheets of A4: what was done, what was not reached, how sure that is, and
  * what no certificate proves. The page carries its `bundle`, so that the file that a person reads is the file that a machine checks.
  */
-export function certificatePage({ certificate, sha256, entry, later }: IssuedCertificate, bundle: string): string {
-  const { request, days, is_late: isLate, due_at: dueAt } = certificate;
+export function certificatePage(
+  { certificate, sha256, entry, later, history }: IssuedCertificate,
+  bundle: string,
+): string {
+  const { request, days, due_at: dueAt } = certificate;
   const words = certificateWords(certificate);
   const isOf = (evidence: Evidence): boolean => certificate.targets.some((target) => evidenceOf(target) === evidence);
   const weakest = evidences.find(isOf) ?? 'not_reached';
@@ -44,12 +49,13 @@ export function certificatePage({ certificate, sha256, entry, later }: IssuedCer
         The request was received ${minuteText(certificate.received_at)}. It came to its end
         ${minuteText(certificate.ended_at)}:
         ${
-          isLate
+          isLate(history)
             ? html`<span class="late"
                 >on day ${days}, after it was due (<span class="when">${minuteText(dueAt)}</span>)</span
               >`
             : html`<span class="good"
-                >on day ${days}, in time (due <span class="when">${dueAt.slice(0, 10)}</span>)</span
+                >on day ${days}, ${certificate.is_late ? 'opened again after it had ended ' : ''}in time (due
+                <span class="when">${dueAt.slice(0, 10)}</span>)</span
               >`
         }.
       </p>`,
@@ -76,14 +82,14 @@ export function certificatePage({ certificate, sha256, entry, later }: IssuedCer
           when the service sends the person again under one of them.
         </p>
       </section>
-      ${limitsPanel(limits)} ${factsSection(certificate)} ${statements(certificate, words.statements)}
+      ${limitsPanel(limits)} ${factsSection(certificate, history)} ${statements(certificate, words.statements)}
       ${consumers(certificate)} ${checkSection({ certificate, sha256, entry })} ${dataBlock(bundle)}`,
     footer:
       'This page names no person; whoever has the receipt of the request can tell whose it is. It was made by analytics-mirror from the certificate and the ledger.',
   });
 }
 
-function factsSection(certificate: Certificate): Markup {
+function factsSection(certificate: Certificate, { isSharedLeft }: RequestHistory): Markup {
   const { generation } = certificate;
   return html`<section aria-labelledby="facts">
     <h2 id="facts">The request</h2>
@@ -93,6 +99,14 @@ function factsSection(certificate: Certificate): Markup {
         ['Origin', originText(certificate.origin)],
         ['Received', minuteText(certificate.received_at)],
         ['Due', minuteText(certificate.due_at)],
+        ...(isSharedLeft
+          ? [
+              [
+                'Left to another person',
+                'what is, or may be, a living person’s too: an operator approved that',
+              ] as const,
+            ]
+          : []),
         ['Fenced: final from then on', minuteText(certificate.fenced_at)],
         ['Proved gone from our copy', minuteText(certificate.locally_verified_at)],
         ...(certificate.events_expected_by === null
@@ -111,7 +125,11 @@ function factsSection(certificate: Certificate): Markup {
   </section>`;
 }
 
-function checkSection({ certificate, sha256, entry }: Omit<IssuedCertificate, 'later'>): Markup {
+function checkSection({
+  certificate,
+  sha256,
+  entry,
+}: Pick<IssuedCertificate, 'certificate' | 'sha256' | 'entry'>): Markup {
   const { ledger, subject } = certificate;
   return html`<section aria-labelledby="check">
     <h2 id="check">How to check it</h2>

@@ -4,10 +4,11 @@ import { AppError, usageError } from '../core/errors.ts';
 import { readCertificate } from '../erasure/proof/certificate.ts';
 import { issuedText, readCertificateFile, type IssuingSettings } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
-import { collectLaterWords } from '../ledger/later-words.ts';
+import { collectLaterWords, laterText } from '../ledger/later-words.ts';
 import { collectHistories } from '../ledger/histories.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
+import { uncertifiedText } from '../ledger/vocabulary-words.ts';
 import { databasePath, openDatabaseReadOnly } from '../mirror/database.ts';
 import { findRequest } from '../mirror/erasure-requests.ts';
 import type { IssuedCertificate } from './certificate-page.ts';
@@ -33,9 +34,8 @@ export function findCertificate(
   if (!issued || issued.sha256 === null)
     throw usageError(
       `request ${history.request} has no certificate`,
-      issued
-        ? 'it ended without one'
-        : 'one is issued once everything is reached: `erase show` tells what is still open',
+      uncertifiedText(history.state) ??
+        'one is issued once everything is reached: `erase show` tells what is still open',
     );
   const present = readCertificateFile(settings.dataDir, history.request, issued.generation);
   const text =
@@ -59,11 +59,13 @@ export function findCertificate(
     sha256: issued.sha256,
     entry: issued.entry,
     later: words.since(history.request, issued.sha256),
+    history,
   };
 }
 
 /** The help of the option by which a superseded certificate is written all the same. */
-export const supersededHelp = 'also where later entries of the ledger speak against the certificate; the file says so';
+export const supersededHelp =
+  'also where later entries of the ledger speak against the certificate; a page and a bundle say so';
 
 /**
  * Throws `usage` for a certificate that later entries speak against, or whose person the mirror has seen at the service since, unless
@@ -79,13 +81,12 @@ export function refuseSuperseded(
   if (isShownAgain(dataDir, request))
     throw usageError(
       `the service has shown the person of request ${request} again since its certificate`,
-      'run `analytics-mirror reconcile`: it asks the service, and records what is true now; with --superseded the certificate is written all the same',
+      'run `analytics-mirror reconcile`: it asks the service, and records what is true now; with --superseded a page or a bundle of it is written all the same',
     );
   if (later.length === 0) return;
-  const said = later.map(({ at, says }) => `${says} (${at.slice(0, 10)})`).join(', ');
   throw usageError(
-    `the certificate of request ${request}, generation ${generation}, is superseded: ${said}`,
-    '`erase show` tells how the request stands; with --superseded it is written all the same, and says so',
+    `the certificate of request ${request}, generation ${generation}, is superseded: ${laterText(later)}`,
+    '`erase show` tells how the request stands; with --superseded a page or a bundle of it is written all the same, and says so',
   );
 }
 

@@ -52,8 +52,11 @@ export const german: LetterWords = {
   },
   copies:
     'Eine Kopie auf dem Datenträger einer ausgefallenen Maschine kann nicht geprüft werden. [Was mit dem Datenträger geschehen ist]',
-  late: (due) => `Das hat länger gedauert, als das Gesetz erlaubt (bis zum ${due}). [Grund der Verzögerung]`,
+  late: (due) =>
+    `Das hat länger gedauert als bis zu dem Tag, den wir uns gesetzt hatten (${due}). [Grund der Verzögerung]`,
   remains: 'Was bleibt',
+  shared:
+    'Ein Teil der Daten gehört auch zu einer anderen Person, oder kann zu ihr gehören. Er wurde dieser Person gelassen. [Was das ist]',
   hashes:
     'Wir bewahren verschlüsselte Prüfwerte Ihrer Kennungen auf. Sie nennen niemanden. An ihnen erkennen wir Daten von Ihnen, die erneut eintreffen, und lassen sie nicht herein.',
   notHere:

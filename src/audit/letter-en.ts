@@ -44,8 +44,9 @@ export const english: LetterWords = {
   },
   bucket: { locked: 'A lock on our storage keeps older versions of the data until [date]. They are deleted then.' },
   copies: 'A copy on the disk of a machine that is gone cannot be checked. [What happened to the disk]',
-  late: (due) => `This took longer than the law allows (until ${due}). [The reason for the delay]`,
+  late: (due) => `This took longer than the day we had set (${due}). [The reason for the delay]`,
   remains: 'What remains',
+  shared: 'A part of the data is, or may be, another person’s too. It was left to that person. [What that is]',
   hashes:
     'We keep coded values (keyed hashes) of your identifiers. They name nobody. By them we recognise data of yours that arrive again, and keep them out.',
   notHere:

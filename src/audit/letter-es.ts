@@ -54,8 +54,9 @@ export const spanish: LetterWords = {
       'Un bloqueo de nuestro almacenamiento conserva versiones anteriores de los datos hasta el [fecha]. Entonces se eliminarán.',
   },
   copies: 'No se puede comprobar una copia en el disco de una máquina que ya no existe. [Qué ocurrió con el disco]',
-  late: (due) => `Esto ha tardado más de lo que permite la ley (hasta el ${due}). [El motivo del retraso]`,
+  late: (due) => `Esto ha tardado más allá del día que habíamos fijado (${due}). [El motivo del retraso]`,
   remains: 'Qué queda',
+  shared: 'Una parte de los datos es, o puede ser, también de otra persona. Se le ha dejado a ella. [Qué es]',
   hashes:
     'Conservamos valores codificados (resúmenes con clave) de sus identificadores. No nombran a nadie. Con ellos reconocemos datos suyos que vuelvan a llegar y no los dejamos entrar.',
   notHere:

@@ -55,8 +55,10 @@ export const french: LetterWords = {
       'Un verrou de notre stockage conserve d’anciennes versions des données jusqu’au [date]. Elles seront alors supprimées.',
   },
   copies: 'Une copie sur le disque d’une machine disparue ne peut pas être vérifiée. [Le sort du disque]',
-  late: (due) => `Cela a duré plus longtemps que la loi ne le permet (jusqu’au ${due}). [Le motif du retard]`,
+  late: (due) => `Cela a duré au-delà du jour que nous avions fixé (${due}). [Le motif du retard]`,
   remains: 'Ce qui reste',
+  shared:
+    'Une partie des données concerne aussi, ou peut concerner, une autre personne. Elle lui a été laissée. [Ce que c’est]',
   hashes:
     'Nous conservons des valeurs codées (empreintes à clé) de vos identifiants. Elles ne nomment personne. Elles nous servent à reconnaître des données vous concernant qui arriveraient de nouveau, et à les refuser.',
   notHere:

@@ -20,6 +20,8 @@ export type LetterWords = {
   copies: string;
   late: (due: string) => string;
   remains: string;
+  /** What was left to another person. */
+  shared: string;
   hashes: string;
   notHere: string;
   recipients: string;

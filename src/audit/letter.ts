@@ -1,7 +1,9 @@
 import { usageError } from '../core/errors.ts';
-import type { Certificate } from '../erasure/proof/certificate.ts';
+import { acknowledgementsOf } from '../erasure/acknowledge.ts';
+import { isLate } from '../ledger/request-history.ts';
 import { isHere, readTarget } from '../ledger/target.ts';
 import type { TargetResult } from '../ledger/vocabulary.ts';
+import type { IssuedCertificate } from './certificate-page.ts';
 import { german } from './letter-de.ts';
 import { english } from './letter-en.ts';
 import { spanish } from './letter-es.ts';
@@ -21,14 +23,15 @@ export const letterWords: Readonly<Record<LetterLanguage, LetterWords>> = {
 };
 
 /**
- * A letter to the person whose erasure a certificate proves (Art. 12(3) GDPR), as text, made of the certificate's codes alone: it has no
- * personal data. What stands in [brackets] is for the sender to fill in. Throws `usage` where nobody asked for the erasure.
+ * A letter to the person whose erasure a certificate proves (Art. 12(3) GDPR), as text, made of the certificate's codes and of what the
+ * ledger has now: it has no personal data. What stands in [brackets] is for the sender to fill in. Throws `usage` where nobody asked
+ * for the erasure.
  */
 export function letterText(
-  { certificate, sha256 }: { certificate: Certificate; sha256: string },
-  language: LetterLanguage,
+  { certificate, sha256, history }: Pick<IssuedCertificate, 'certificate' | 'sha256' | 'history'>,
+  { language, now }: { language: LetterLanguage; now: string },
 ): string {
-  const { origin, basis, request, targets, consumers, stated } = certificate;
+  const { origin, basis, request, targets, stated } = certificate;
   if (origin !== 'manual')
     throw usageError(
       `request ${request} was made by this program: nobody asked for it`,
@@ -54,10 +57,10 @@ export function letterText(
     ...(targets.some(({ target, assurance }) => target === 'copies' && assurance === 'not_verifiable')
       ? [words.copies]
       : []),
-    ...(certificate.is_late ? [words.late(day(certificate.due_at))] : []),
+    ...(isLate(history) ? [words.late(day(certificate.due_at))] : []),
   ];
-  const told = consumers.map(
-    ({ consumer, acknowledged_at: at }) => `${consumer}: ${at === null ? words.silent : words.acknowledged(day(at))}`,
+  const told = acknowledgementsOf(history, []).map(
+    ({ consumer, acknowledgedAt: at }) => `${consumer}: ${at === null ? words.silent : words.acknowledged(day(at))}`,
   );
   const sender = [
     stated.controller?.name ?? words.sender.controller,
@@ -65,12 +68,12 @@ export function letterText(
   ];
   const law = words.laws[basis === 'consumer_request' ? 'ccpa' : 'gdpr'];
   const parts = [
-    `${sender.join('\n')}\n${day(certificate.ended_at)}`,
+    `${sender.join('\n')}\n${day(now)}`,
     words.subject(law, request),
     words.greeting,
     words.asked(day(certificate.received_at)),
     `${words.done}\n${listed(done)}`,
-    `${words.remains}\n${listed([words.hashes, words.notHere])}`,
+    `${words.remains}\n${listed([...(history.isSharedLeft ? [words.shared] : []), words.hashes, words.notHere])}`,
     told.length === 0 ? words.noRecipients : `${words.recipients}\n${listed(told)}`,
     words.rights,
     words.proof(sha256),

@@ -3,12 +3,14 @@ import type { GivenIdentifier } from '../erasure/request/box.ts';
 import { readCertificateFile } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { isAbout, receiptText, type Receipt } from '../erasure/request/receipt.ts';
-import { readHistories } from '../ledger/histories.ts';
+import { collectHistories } from '../ledger/histories.ts';
+import { collectLaterWords, type LaterWord } from '../ledger/later-words.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readProof } from '../ledger/proof.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
+import type { RequestState } from '../ledger/vocabulary.ts';
 
 /** The result of opening a receipt with identifiers. */
 export type OpenedReceipt = {
@@ -24,10 +26,17 @@ export type OpenedReceipt = {
     /** The receipt proves that this ledger held other entries. */
     | 'other_entries';
   received: { entry: number; at: string } | null;
+  state: RequestState | null;
   /** Whether the request is for access: then nothing is certified. */
   isAccess: boolean;
-  /** The certificates of the request, and whether the file of each is the one on the ledger. */
-  certificates: { generation: number; entry: number; sha256: string; file: 'sound' | 'missing' | 'changed' }[];
+  /** The certificates of the request, whether the file of each is the one on the ledger, and what speaks against it since. */
+  certificates: {
+    generation: number;
+    entry: number;
+    sha256: string;
+    file: 'sound' | 'missing' | 'changed';
+    later: LaterWord[];
+  }[];
 };
 
 /** Compares a receipt and identifiers with the ledger. Needs the folders ledger/ and reports/ only. */
@@ -38,9 +47,15 @@ export function openReceipt(
   given: readonly GivenIdentifier[],
 ): OpenedReceipt {
   const { request } = receipt;
-  const none = { request, received: null, isAccess: false, certificates: [] };
+  const none = { request, received: null, state: null, isAccess: false, certificates: [] };
   if (readLedgerOrigin(dataDir) !== receipt.ledger) return { ...none, verdict: 'other_ledger' };
-  const history = readHistories(entries).of(request);
+  const histories = collectHistories();
+  const words = collectLaterWords();
+  for (const entry of entries) {
+    histories.take(entry);
+    words.take(entry);
+  }
+  const history = histories.of(request);
   if (!history) return { ...none, verdict: 'unknown_request' };
   if (!isAbout(receipt, history.subject, given)) return { ...none, verdict: 'is_not_about' };
   const problem = promiseProblem(dataDir, receipt, history);
@@ -49,12 +64,13 @@ export function openReceipt(
     request,
     verdict: 'is_about',
     received: history.received,
+    state: history.state,
     isAccess: history.isAccess,
     certificates: history.certified.flatMap(({ generation, entry, sha256: digest }) => {
       if (digest === null) return [];
       const text = readCertificateFile(dataDir, request, generation);
       const file = text === undefined ? 'missing' : sha256(text) === digest ? 'sound' : 'changed';
-      return [{ generation, entry, sha256: digest, file }];
+      return [{ generation, entry, sha256: digest, file, later: words.since(request, digest) }];
     }),
   };
 }

@@ -1,6 +1,6 @@
 import { acknowledgementsOf, type Acknowledgement } from '../erasure/acknowledge.ts';
 import { fixedTargets, type TargetName } from '../ledger/target.ts';
-import type { RequestHistory } from '../ledger/request-history.ts';
+import { isLate, type RequestHistory } from '../ledger/request-history.ts';
 import {
   evidenceOf,
   evidences,
@@ -46,7 +46,7 @@ export type ReportedRequest = {
   /** Milliseconds from receipt until the person was proved gone from here, and until every target was reached. */
   hereMs: number | null;
   completeMs: number | null;
-  /** Late: completed, or cancelled, after it was due. Overdue: not completed, and due before now or received later than now. */
+  /** Late: completed for the first time, or cancelled, after it was due. Overdue: not completed, and due before now or received later than now. */
   isLate: boolean;
   isOverdue: boolean;
   /** Null while a target is open, and where there is none. */
@@ -99,7 +99,7 @@ export function reportRequest(
     eventsExpectedBy: history.eventsExpectedBy,
     hereMs: since(verifiedAt),
     completeMs: since(completedAt),
-    isLate: (completedAt ?? (history.state === 'cancelled' ? history.endedAt : null) ?? '') > dueAt,
+    isLate: isLate(history),
     isOverdue: !isDone && isOverdue({ receivedAt: received.at, dueAt }, madeAt),
     weakestEvidence: targets[0]?.evidence ?? null,
     targets,

@@ -14,7 +14,7 @@ import type { LedgerEntry } from '../ledger/entry.ts';
 import { collectLaterWords, type LaterWords } from '../ledger/later-words.ts';
 import { readProof } from '../ledger/proof.ts';
 import { isVerifierPage, verifierPageName } from '../ledger/verify.ts';
-import { laterWordsIn } from './bundle.ts';
+import { saidIn } from './bundle.ts';
 import { certificatePage } from './certificate-page.ts';
 
 /** What was found in `reports/`, each in one sentence. */
@@ -100,20 +100,20 @@ function findPages(dataDir: string, { certified, words }: OnLedger, { problems, 
     const certificate = readCertificate(bundle.certificate);
     const digest = sha256(bundle.certificate);
     const places = certified.get(digest);
+    const { later, history } = saidIn(bundle, certificate?.request ?? '');
     if (!certificate || !places) problems.push(`${where}: its certificate is not on the ledger`);
     else if (!keys.startsWith(bundle.public_keys))
       problems.push(
         `${where}: ledger/public-keys.txt lacks keys that it carries: an older list was put back, or they are not ours`,
       );
-    else if (!isProved(dataDir, text, bundle, lines))
+    else if (!history || !isProved(dataDir, text, bundle, lines))
       problems.push(`${where}: its entries or proofs are not those of the ledger`);
     else {
-      const later = laterWordsIn(bundle, certificate.request);
       if (words.since(certificate.request, digest).length !== later.length)
         notes.push(`${where}: when it was made, the ledger said something else against its certificate than now`);
       const alone = `${canonicalJson(bundle)}\n`;
       const isSame = (entry: number): boolean =>
-        certificatePage({ certificate, sha256: digest, entry, later }, alone) === text;
+        certificatePage({ certificate, sha256: digest, entry, later, history }, alone) === text;
       if (text === alone || places.some(isSame)) continue;
       // The version of the program that wrote it.
       const writer = /<meta name="generator" content="analytics-mirror ([^"]*)"/.exec(text)?.[1];

@@ -55,7 +55,8 @@ export async function readGiven(options: GivenOptions, source: string | undefine
     const kind = kindOf(row);
     const parsed = kind && kinds[kind].safeParse(kind === 'distinct_id' ? value : trimBlanks(value));
     if (!kind) problems.push(`${where}: its kind is none of ${Object.keys(kinds).join(', ')}`);
-    else if (!parsed?.success) problems.push(`${where}: its value is no ${kind}`);
+    else if (!parsed?.success)
+      problems.push(`${where}: its value is no ${kind}${kind === 'email' ? '; write the bare address' : ''}`);
     // Node puts this character where an argument is not UTF-8: it may stand for any other.
     else if (fromOptions.includes(row) && value.includes('\ufffd'))
       problems.push(`${where}: its value is not UTF-8; write it into a file`);

@@ -1,6 +1,7 @@
 import { AppError, usageError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
 import type { Decision } from '../ledger/record.ts';
+import { stateText } from '../ledger/vocabulary-words.ts';
 import { basisCode } from '../ledger/vocabulary.ts';
 import { type ErasureRequest, updateRequest } from '../mirror/erasure-requests.ts';
 import { markPurgeOwed, purgeOwed } from '../mirror/purge.ts';
@@ -27,7 +28,7 @@ export async function amendRequest(
   const box = request.certifiedAt === null ? boxDetailsOf({ db, settings }, request.id) : undefined;
   if (!box)
     throw usageError(
-      `request ${request.id} is ${request.state}: its words are destroyed or stand in a certificate`,
+      `request ${request.id} (${stateText(request.state)}): its words are destroyed or stand in a certificate`,
       'only an open request can be amended; `erase list` shows the open ones',
     );
   const { id, generation } = request;

@@ -1,6 +1,7 @@
 import { identifiersIn } from '../contract/identity.ts';
 import { usageError } from '../core/errors.ts';
 import { reasonMac } from '../core/secret-key.ts';
+import { stateText } from '../ledger/vocabulary-words.ts';
 import { listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { boxKeyName, fencedBy, fencedTogether, readFenceUse } from '../mirror/fence.ts';
 import { identifiersOf } from './find/closure.ts';
@@ -25,7 +26,7 @@ export function readmit(context: ReceiveContext, idsOrPrefixes: readonly string[
     const { id, state } = request;
     if (request.certifiedAt === null && request.sealedAt === null && !isListedAgain(db, request))
       throw usageError(
-        `request ${id} is ${state}: only certified or sealed ones can be readmitted`,
+        `request ${id} (${stateText(state)}): only those that are complete or sealed can be readmitted`,
         ['cancelled', 'refused'].includes(state) ? 'it fences nobody' : 'let `reconcile` finish it first',
       );
   }

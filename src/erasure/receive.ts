@@ -1,4 +1,5 @@
 import type { Decision } from '../ledger/record.ts';
+import { stateText } from '../ledger/vocabulary-words.ts';
 import { basisCode, type AttentionReason, type Origin, type TargetResult } from '../ledger/vocabulary.ts';
 import { randomUUID } from 'node:crypto';
 import type { PagedDataset } from '../contract/datasets.ts';
@@ -49,6 +50,8 @@ export type AddedRequest = {
   erasedBy: string | null;
   /** Whether there was already a request for the same identifier, and the same persons, that asks for at least as much. */
   isKnown: boolean;
+  /** The options whose values are not those that are recorded of the known request. */
+  unrecorded: string[];
   persons: number;
   recordings: number;
   files: number;
@@ -87,7 +90,8 @@ export async function addRequests(
     const identity = known?.identity ?? nobody;
     const id = isKnown ? known.id : receive(own, 'manual', newBox([identifier], identity), authority);
     if (!isKnown) open.set(key, { id, deleteEvents: authority.deleteEvents, identity });
-    return { line: index + 1, kind: identifier.kind, id, isKnown };
+    const unrecorded = isKnown ? unrecordedOf(own, id, authority) : [];
+    return { line: index + 1, kind: identifier.kind, id, isKnown, unrecorded };
   };
   const received = await eachTogether(context, given, receiveOne);
   const idsOf = (which: typeof received): Set<string> => new Set(which.map(({ id }) => id));
@@ -104,6 +108,19 @@ export async function addRequests(
     const held = heldBecauseOf(context, request);
     return Object.assign(each, { state, reason, waitsFor, erasedBy, persons, recordings, files: files.length }, held);
   });
+}
+
+/** What was stated with an identifier whose request was open already, and is not recorded of that request. */
+function unrecordedOf(
+  { db, ledger }: ReceiveContext,
+  id: string,
+  { decision, deleteEvents, ...stated }: Authority,
+): string[] {
+  const request = requireRequest(db, id);
+  const { basis, authorisedBy: by } = request;
+  const recorded: Record<string, unknown> = { basis, by, ...ledger().histories.of(id)?.decision };
+  const differing = Object.entries({ ...stated, ...decision }).filter(([name, value]) => recorded[name] !== value);
+  return [...differing.map(([name]) => name), ...(request.deleteEvents && !deleteEvents ? ['keep_events'] : [])];
 }
 
 /** Receives a request for each confirmed deletion. Call it in the transaction that removes the row, before that. */
@@ -166,7 +183,7 @@ export function cancelRequest(context: ReceiveContext, idOrPrefix: string): Eras
   // A request of a later generation was fenced before.
   if (generation > 1 || request.fencedAt !== null || isFinal)
     throw usageError(
-      `request ${request.id} is ${request.state}, and can no longer be cancelled`,
+      `request ${request.id} (${stateText(request.state)}) can no longer be cancelled`,
       'only requests that are not fenced yet can be; `erase readmit` lets an erased person in again',
     );
   record(context, { type: 'cancelled', request: request.id, generation });
@@ -214,7 +231,7 @@ export function approveRequest(context: ReceiveContext, idOrPrefix: string): Era
     settleListedAgain(context, request);
   } else
     throw usageError(
-      `request ${id} is ${request.state}: there is nothing to approve`,
+      `request ${id} (${stateText(request.state)}): there is nothing to approve`,
       '`erase list` shows the requests that are held, or whose events are in doubt, or entries in a playlist refused',
     );
   return requireRequest(db, id);

@@ -64,6 +64,7 @@ function newHistory(entry: First): RequestHistory {
     scopedAt: null,
     heldAt: null,
     approvedAt: null,
+    isSharedLeft: false,
     state: 'received',
     reason: null,
     attention: new Map(),
@@ -121,6 +122,7 @@ function takeEntry(history: RequestHistory, entry: Step, fenceEntries: number): 
       return;
     case 'approved':
       history.approvedAt = entry.at;
+      history.isSharedLeft ||= history.state === 'held' && history.reason === 'shared_identifier';
       if (history.fence === null) become(history, 'scoped');
       return;
     case 'amended':

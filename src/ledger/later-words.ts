@@ -53,6 +53,11 @@ export function collectLaterWords(): LaterWords {
   };
 }
 
+/** Later words, each with its day. */
+export function laterText(later: readonly LaterWord[]): string {
+  return later.map(({ at, says }) => `${says} (${at.slice(0, 10)})`).join(', ');
+}
+
 /** The later words about a certificate, by all entries of a ledger or of a bundle. */
 export function laterWords(entries: Iterable<LedgerEntry>, request: string, certificate: string): LaterWord[] {
   const words = collectLaterWords();

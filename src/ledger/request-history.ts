@@ -67,6 +67,8 @@ export type RequestHistory = Pick<
   scopedAt: string | null;
   heldAt: string | null;
   approvedAt: string | null;
+  /** Whether it was held for what is a living person's too, and approved: that was left to the other person. */
+  isSharedLeft: boolean;
   state: RequestState;
   reason: RequestReason | null;
   /** The targets that an operator has to look at, and why; and the state without them. */
@@ -112,6 +114,11 @@ export type RequestHistory = Pick<
   /** Whether the fence was lifted, and no other has been raised since. */
   isReadmitted: boolean;
 };
+
+/** Whether a request was reached, or cancelled, after it was due. What reopened it once it had been reached in time makes it no later. */
+export function isLate({ certified, state, endedAt, dueAt }: RequestHistory): boolean {
+  return (certified[0]?.reachedAt ?? (state === 'cancelled' ? endedAt : null) ?? '') > dueAt;
+}
 
 /** When the last thing was reached that a request had to reach: the newest of its ends. Undefined before any. */
 export function reachedAt({ targets, verified }: RequestHistory): string | undefined {

@@ -33,6 +33,12 @@ export function stateText(state: RequestState): string {
   return stateWords[state];
 }
 
+/** Why a request without a certificate gets none any more, by its state; undefined where it may still get one. */
+export function uncertifiedText(state: RequestState): string | undefined {
+  if (state === 'refused' || state === 'cancelled') return `it was ${stateWords[state]}: it gets no certificate`;
+  return state === 'certified' || state === 'sealed' ? 'it ended without a certificate' : undefined;
+}
+
 /** Counts of erasure requests by state, as pairs of words and a number; states with the same words are added up. */
 export function stateCounts(states: Partial<Record<RequestState, number>>): [text: string, count: string][] {
   const counts = Object.entries(states) as [RequestState, number][];
@@ -184,7 +190,7 @@ const advice: Readonly<Record<RequestReason, string>> = {
     'the service does not let this key take a recording of the person out of a playlist. Give the key the scope session_recording_playlist:write, or take it out there. The program tries again a day later. `erase approve` ends the request with the entry in the playlist',
   recreated: 'the service has the person again. `erase add` with the same identifier opens the request again',
   life_exceeded:
-    'the time of the request is over (erasure.maxRequestDays), and its identifiers are destroyed. The certificate does not cover what was not shown by then. Add the person again to go on',
+    'the time of the request is over (erasure.maxRequestDays), and its identifiers are destroyed. Not everything was shown by then, so there is no certificate of it. Add the person again to go on',
   restored: 'an older copy of the mirror had brought the person back. Reconcile, and the person is erased again',
   listed_again:
     'the service lists the person or a recording again, although it had said that it is gone. `erase readmit` lets the person in again. To erase the person at the service, `erase add` the person by uuid. `erase approve` ends this request without a new certificate',

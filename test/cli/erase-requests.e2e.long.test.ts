@@ -147,7 +147,7 @@ describe('a request', () => {
     const sealed = requests.find(({ state }) => state === 'sealed');
     expect(await run(['erase', 'cancel', sealed?.id ?? ''])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/is sealed, and can no longer be cancelled\n {2}.*readmit/),
+      stderr: expect.stringMatching(/\(ended and sealed\) can no longer be cancelled\n {2}.*readmit/),
     });
     expect(await run(['erase', 'cancel', 'ffffffff'])).toMatchObject({
       code: 2,

@@ -89,10 +89,17 @@ secret-6`;
   line 3: its kind is none of uuid, id, distinct_id, email
   line 4: its value is no uuid
   line 5: its value is no id
-  line 6: its value is no email
+  line 6: its value is no email; write the bare address
   line 7: its value is no distinct_id
-  line 8: its value is no email
+  line 8: its value is no email; write the bare address
   line 9: its kind is none of uuid, id, distinct_id, email`);
+  });
+
+  it('refuses an address in angle brackets, or with mailto: before it: nobody is found by that', async () => {
+    for (const email of ['<secret@x.example>', 'mailto:secret@x.example', ' MailTo:secret@x.example'])
+      await expect(readGiven({ email: [email] }, undefined)).rejects.toThrow(
+        '--email: its value is no email; write the bare address',
+      );
   });
 
   it('are counted in the file, whatever stands before them', async () => {

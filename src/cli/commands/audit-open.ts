@@ -2,7 +2,9 @@ import type { Command } from 'commander';
 import { openReceipt, type OpenedReceipt } from '../../audit/open-receipt.ts';
 import { secondText } from '../../core/words.ts';
 import { readReceipt } from '../../erasure/request/receipt.ts';
+import { laterText } from '../../ledger/later-words.ts';
 import { readLedger } from '../../ledger/ledger.ts';
+import { uncertifiedText } from '../../ledger/vocabulary-words.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
@@ -49,16 +51,16 @@ const files = {
   changed: 'its file is not the one on the ledger',
 };
 
-function openedText({ request, verdict, received, isAccess, certificates }: OpenedReceipt): string {
+function openedText({ request, verdict, received, state, isAccess, certificates }: OpenedReceipt): string {
+  const without = isAccess ? 'it is for access: it has no certificate' : state && uncertifiedText(state);
   return [
     `request ${request} ${verdicts[verdict]}\n`,
     ...(received === null ? [] : [`received ${secondText(received.at)}, entry ${received.entry}\n`]),
-    ...(received !== null && certificates.length === 0
-      ? [isAccess ? 'it is for access: it has no certificate\n' : 'no certificate yet\n']
-      : []),
+    ...(received !== null && certificates.length === 0 ? [`${without ?? 'no certificate yet'}\n`] : []),
     ...certificates.map(
-      ({ generation, entry, sha256, file }) =>
-        `certificate of generation ${generation}: entry ${entry}, SHA-256 ${sha256}; ${files[file]}\n`,
+      ({ generation, entry, sha256, file, later }) =>
+        `certificate of generation ${generation}: entry ${entry}, SHA-256 ${sha256}; ${files[file]}\n` +
+        (later.length === 0 ? '' : `superseded: ${laterText(later)}\n`),
     ),
   ].join('');
 }

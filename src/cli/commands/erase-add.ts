@@ -93,5 +93,17 @@ function addedTable(requests: readonly AddedRequest[], db: Database): string {
     ]),
   );
   const held = requests.map((request) => heldText(`line ${request.line}`, request, db)).join('');
-  return `${table}${held}\nNo person is erased yet: analytics-mirror reconcile --dry-run shows what would be done, reconcile does it.\n`;
+  const unrecorded = requests.map(unrecordedText).join('');
+  return `${table}${held}${unrecorded}\nNo person is erased yet: analytics-mirror reconcile --dry-run shows what would be done, reconcile does it.\n`;
+}
+
+/** Says of a request that was open already what it does not have of what was stated now. */
+function unrecordedText({ line, id, unrecorded }: AddedRequest): string {
+  if (unrecorded.length === 0) return '';
+  const options = unrecorded.map((name) => `--${name.replaceAll('_', '-')}`);
+  const amend = unrecorded.some((name) => name !== 'keep_events') ? `: \`erase amend ${id}\` records it` : '';
+  const events = unrecorded.includes('keep_events')
+    ? '; the open request deletes the events: to keep them, `erase cancel` it before it begins, and add it again'
+    : '';
+  return `line ${line}: what you stated was not recorded (${options.join(', ')})${amend}${events}\n`;
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type AppError, usageError } from '../../core/errors.ts';
 import { requireRequest } from '../../erasure/receive.ts';
 import { keysOf, refuseInside, signReceipts, writeReceipt } from '../../erasure/request/receipt.ts';
+import { stateText } from '../../ledger/vocabulary-words.ts';
 import { finalStates, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { eraseJob } from '../erase-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
@@ -41,7 +42,7 @@ function withoutKey({ id, state }: ErasureRequest): AppError {
     );
   if (finalStates.includes(state))
     return usageError(
-      `request ${id} is ${state}: its key is destroyed`,
+      `request ${id} (${stateText(state)}): its key is destroyed`,
       'a receipt can be written when a request is received (`erase add --receipts`), and as long as it is open',
     );
   return usageError(
