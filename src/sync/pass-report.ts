@@ -38,7 +38,7 @@ export function reportPass(pass: Pass): PassReport {
 
 const untoldWords: Readonly<Record<UntoldEntries['reason'], string>> = {
   cut: 'the service has more than it shows',
-  refused: 'the service refuses the list to this key',
+  refused: 'the service refuses it to this key',
   no_list: 'the service answers without a list',
   not_found: 'the service does not know it',
 };
