@@ -25,7 +25,7 @@ const reasonWords: Readonly<Record<string, string>> = {
     'The service showed the same rows again wherever a page began: it ignores or limits `offset`. It never showed the rows further down the list.',
   moment_too_large:
     'More rows are of one moment than one page can show, and the service showed them in changing order, so the pass may have missed rows.',
-  count_not_reached: 'The list ended, but the service counts more rows than it has shown.',
+  count_not_reached: 'The list ended, but the service counts more rows than the pass has seen.',
   too_many_unreadable: 'More rows could not be read than the quarantine keeps, so the pass was ended.',
 };
 
