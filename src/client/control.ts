@@ -5,7 +5,7 @@ import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import { personParams } from '../contract/endpoints.ts';
 import { hasRoute } from '../contract/identity.ts';
 import { readEnvelope } from '../contract/tolerant-reader.ts';
-import { bodyOrMissing, rowsOfOneMax, type Service } from './service.ts';
+import { askForProject, bodyOrMissing, rowsOfOneMax, type Service } from './service.ts';
 
 /**
  * Proves, once for each list and run, that a 404 by id says something: a row that the list has just shown is shown by its id. A
@@ -34,6 +34,27 @@ export function controlOf(parts: ControlParts, random: () => number = Math.rando
     proofs.set(dataset, proof);
     await proof;
   };
+}
+
+/**
+ * What an error of a call by id is about. Where the service refuses the key a row (403), but lists the dataset and shows another row by
+ * its id, the error is about that row alone (`rejected`). Any other error stays as it is. Rejects as the control does.
+ */
+export async function ofOneRow(
+  error: unknown,
+  dataset: PagedDataset,
+  { control, service, signal }: Pick<ControlParts, 'service' | 'signal'> & { control: Control },
+): Promise<unknown> {
+  if (!(error instanceof AppError) || error.code !== 'refused' || error.status !== 403) return error;
+  await control(dataset);
+  // The proof may be of before the key lost a right.
+  await askForProject(service, dataset, signal);
+  return new AppError(`${error.message}, though it may read the list of ${dataset}`, {
+    code: 'rejected',
+    status: 403,
+    hint: `give the user of the key access to each of the ${dataset} at the service`,
+    cause: error,
+  });
 }
 
 async function prove(

@@ -8,6 +8,7 @@ import { parseDeepJson, type JsonBounds } from '../core/deep-json.ts';
 import { AppError } from '../core/errors.ts';
 import { heardOf, type Heard } from '../core/present.ts';
 import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
+import { countedText } from '../core/words.ts';
 import { silentTracer, type Tracer } from '../log/tracer.ts';
 import type { Budget, Priority } from './budget.ts';
 import { parseDeprecation, type Deprecation } from './deprecation.ts';
@@ -75,6 +76,12 @@ export type ServiceParts = JsonBounds & {
   onDeprecated?: (deprecation: Deprecation) => void;
 };
 
+/** `isStale`: a cache made the answer before it was asked for. */
+type Answered = TransportResponse & { isStale: boolean };
+
+/** An `Age` has whole seconds. */
+const ageStepMs = 1000;
+
 /** Makes the client from the endpoint table. A request that waits for its next attempt holds no place in the queue. */
 export function createService(parts: ServiceParts): Service {
   const { transport, budget, clock, random, retryLimits, projectPath, onRetry, onThrottled, onDeprecated } = parts;
@@ -82,11 +89,13 @@ export function createService(parts: ServiceParts): Service {
   let requests = 0;
   let isDeprecated = false;
   let heard: Heard | undefined;
-  const send = async (request: TransportRequest, lane: Lane, attempt: number): Promise<TransportResponse> => {
+  const send = async (request: TransportRequest, lane: Lane, attempt: number): Promise<Answered> => {
     requests += 1;
     const sentAtMs = clock.now();
     const response = await transport.send(request);
-    heard = heardOf(response.date, sentAtMs, clock.now()) ?? heard;
+    const { date, ageSeconds = 0 } = response;
+    const isStale = ageSeconds > 0 && ageSeconds * 1000 > clock.now() - sentAtMs + ageStepMs;
+    if (!isStale) heard = heardOf(date, sentAtMs, clock.now()) ?? heard;
     const deprecation = isDeprecated ? null : parseDeprecation(response.deprecation, response.sunset);
     if (deprecation) {
       isDeprecated = true;
@@ -99,7 +108,7 @@ export function createService(parts: ServiceParts): Service {
       await budget.slowDown({ lane, tookMs: clock.now() - sentAtMs, pauseMs });
       onThrottled?.(pauseMs);
     }
-    return response;
+    return { ...response, isStale };
   };
   return {
     requestCount: () => requests,
@@ -126,7 +135,7 @@ export function createService(parts: ServiceParts): Service {
           const about = { 'http.request.method': endpoint.method, 'url.template': endpoint.path };
           return tracer.span(called, { kind: 'client', attributes: about }, async (set) => {
             const askedAtMs = clock.now();
-            const begin = (isLate: () => boolean): Promise<TransportResponse> => {
+            const begin = (isLate: () => boolean): Promise<Answered> => {
               const turnMs = clock.now() - askedAtMs;
               set({ 'analytics_mirror.waited_ms': turnMs });
               if (attempt > 1) waitedMs += turnMs;
@@ -174,7 +183,7 @@ function askedWaitMs(
 
 function readReply(
   endpoint: Endpoint,
-  { status, contentType, bytes, date, location, isCached }: TransportResponse,
+  { status, contentType, bytes, date, location, ageSeconds = 0, isStale }: Answered,
   {
     bounds,
     readJson,
@@ -186,7 +195,13 @@ function readReply(
 ): Reply {
   const isSuccess = (status >= 200 && status < 300) || status === endpoint.status;
   const body = readBody(contentType, bytes, bounds, isSuccess ? readJson : readWhole);
-  if (!isSuccess) throw refusalError(endpoint, { ...asked, status, body, location, isCached });
+  if (!isSuccess) throw refusalError(endpoint, { ...asked, status, body, location, isCached: ageSeconds > 0 });
+  // What was true before proves nothing of a list, nor of a row, now.
+  if (isStale && endpoint.method === 'GET')
+    throw new AppError(
+      `a cache before the service gave an answer to GET ${endpoint.path} that is ${countedText(ageSeconds, 'second')} old`,
+      { code: 'service', status, hint: 'let requests to the API pass the cache by: each asks for that (no-cache)' },
+    );
   const isExpected =
     endpoint.response === null
       ? !contentType.includes('html')

@@ -42,8 +42,8 @@ export type TransportResponse = {
   location?: string | undefined;
   deprecation?: string | undefined;
   sunset?: string | undefined;
-  /** Whether a cache says (`Age`) that it gave the answer. */
-  isCached?: boolean;
+  /** How old the answer is, as a cache says (`Age`) that gave it; 0 where none does. */
+  ageSeconds?: number;
   bytes: Buffer;
 };
 
@@ -99,7 +99,7 @@ export function openTransport(
           location: header(headers['location']),
           deprecation: header(headers['deprecation']),
           sunset: header(headers['sunset']),
-          isCached: Number(header(headers['age']) ?? 0) > 0,
+          ageSeconds: Number(header(headers['age'])) || 0,
           bytes: await readBytes(response.body, encoding, limits.bodyBytesMax),
         };
       } catch (error) {

@@ -20,12 +20,12 @@ const reasonWords: Readonly<Record<string, string>> = {
   seam_not_joined: 'Two pages could not be joined, so the pass may have missed rows between them.',
   order_unstable: 'The order of the list kept changing, so the pass may have missed rows.',
   windows_limit: 'The pass did not find the end of the list within `sync.windowsMax` requests.',
-  not_found: 'The service does not have this list.',
+  not_found: 'The service does not show each of the playlists.',
   no_progress:
     'The service showed the same rows again wherever a page began: it ignores or limits `offset`. It never showed the rows further down the list.',
   moment_too_large:
     'More rows are of one moment than one page can show, and the service showed them in changing order, so the pass may have missed rows.',
-  count_not_reached: 'The list ended, but the service counts more rows than it has shown.',
+  count_not_reached: 'The list ended, but the service counts more rows than the pass has seen.',
   too_many_unreadable: 'More rows could not be read than the quarantine keeps, so the pass was ended.',
 };
 

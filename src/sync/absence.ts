@@ -23,7 +23,7 @@ import {
   type Suspect,
 } from '../mirror/suspects.ts';
 import { prepareWriteRows } from '../mirror/write-rows.ts';
-import { controlOf } from '../client/control.ts';
+import { controlOf, ofOneRow } from '../client/control.ts';
 import { personBatches, batchFrom, personsEach } from '../client/person-batches.ts';
 import { askForRow, type Answer, askTogether, type Sought } from './ask-for-row.ts';
 import { planAbsence, type AbsencePlan } from './absence-plan.ts';
@@ -187,7 +187,8 @@ function prepareAsking(parts: AskParts) {
     const ask = async (row: Row): Promise<readonly [Row, Answer]> => {
       try {
         return [row, await askForRow(service, dataset, row, signal, paths)];
-      } catch (error) {
+      } catch (caught) {
+        const error = await ofOneRow(caught, dataset, { control, service, signal });
         if (!isSingleCase(error) || failures.push(error) >= singleCasesMax) throw error;
         return [row, { verdict: 'unknown' }];
       }

@@ -45,25 +45,25 @@ export function readPage(body: unknown, window: Window, dataset: PagedDataset, p
   const rows: Page['rows'] = [];
   const quarantined: QuarantinedRow[] = [];
   const keys: string[] = [];
-  const times: (bigint | null | undefined)[] = [];
+  const times: (bigint | undefined)[] = [];
   const isByRow = results.every((result) => result instanceof KnownRow || result instanceof SentRow);
   const sent: Page['sent'] = isByRow ? new Map() : undefined;
   for (const result of results) {
     if (result instanceof KnownRow) {
       rows.push(result);
       keys.push(unnamed(result.rowKey));
-      times.push(result.time);
+      times.push(result.time ?? undefined);
       continue;
     }
     const value = result instanceof SentRow ? result.value : result;
     const row = read(value);
     if (row.ok) {
-      const time = isoToMicros(String(row.columns[sortTime])) ?? null;
+      const time = isoToMicros(String(row.columns[sortTime]));
       rows.push(row.columns);
       keys.push(String(row.columns[keyColumn]));
       times.push(time);
       if (result instanceof SentRow)
-        sent?.set(row.columns, { page: result.page, from: result.from, to: result.to, time });
+        sent?.set(row.columns, { page: result.page, from: result.from, to: result.to, time: time ?? null });
       continue;
     }
     quarantined.push({ key: row.key, reason: row.reason, payload: shallowJson(value) });

@@ -38,7 +38,7 @@ export function reportPass(pass: Pass): PassReport {
 
 const untoldWords: Readonly<Record<UntoldEntries['reason'], string>> = {
   cut: 'the service has more than it shows',
-  refused: 'the service refuses the list to this key',
+  refused: 'the service refuses it to this key',
   no_list: 'the service answers without a list',
   not_found: 'the service does not know it',
 };
@@ -85,13 +85,16 @@ function untoldRemarks({ dataset, untold }: PassReport): Remark[] {
   return [{ detail: `not all recordings were told of ${named}; an erasure cannot verify what it was not told` }];
 }
 
-/** That the only page of a list shows fewer rows than it counts: one answer, of one moment, so the walk is not why. */
+/**
+ * That the only page of a list shows fewer rows than it counts: one answer, of one moment, so the walk is not why. A row that is shown
+ * twice does not stand for another: the page may hide that one.
+ */
 function countRemarks({ dataset, reason, seams, rowsDistinct, countReported }: PassReport): Remark[] {
   if (reason !== 'count_not_reached' || seams > 0 || countReported === null) return [];
-  const shown = `one answer counts ${countText(countReported)} ${dataset} and shows ${countText(rowsDistinct)}`;
+  const shown = `one answer counts ${countText(countReported)} ${dataset} and shows ${countText(rowsDistinct)} different ones`;
   return [
     {
-      detail: `${shown}, so one of the two is wrong, and none that is missing is taken for deleted. If each pass ends so, the service hides rows that it counts: ask those who run it`,
+      detail: `${shown}: it hides some, or shows and counts one twice, so none that is missing is taken for deleted. If each pass ends so, ask those who run the service`,
     },
   ];
 }

@@ -3,7 +3,7 @@ import { isoTime } from '../core/clock.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
 import { askForEntries } from '../client/playlist-entries.ts';
 import { bodyOrMissing, isSingleCase } from '../client/service.ts';
-import type { AppError } from '../core/errors.ts';
+import { AppError } from '../core/errors.ts';
 import {
   finishPass,
   lastJudgedPass,
@@ -37,6 +37,8 @@ export type PlaylistPass = {
   quarantined: Map<string, QuarantinedRow>;
   untold: UntoldEntries[];
   missing: number;
+  /** One error for each playlist that the service refuses the key. */
+  refused: AppError[];
   failure: AppError | undefined;
 };
 
@@ -47,16 +49,18 @@ export function beginPlaylistPass(
 ): PlaylistPass {
   const at = isoTime(clock.now());
   const id = startPass(db, { dataset: 'playlists', mode: 'full', plan: JSON.stringify({ shortIds }), at });
-  return { id, shortIds, next: 0, rows: new Map(), quarantined: new Map(), untold: [], missing: 0, failure: undefined };
+  const found = { rows: new Map(), quarantined: new Map(), untold: [], missing: 0, refused: [], failure: undefined };
+  return { id, shortIds, next: 0, ...found };
 }
 
 /** The pass, and how many playlists the service told all recordings of (the documented answer has no body). */
 export type SyncPlaylistsResult = { pass: Pass; membershipsTold: number };
 
 /**
- * Reads the playlists of a pass and their recordings, those that were not read yet. A playlist that the service does not know, or shows under another short
- * id, keeps its copy; the pass is incomplete. A playlist whose recordings are not told, or not all of them, keeps those that are
- * known; the pass names it. Where the service fails at one alone, the others are read, and the first such error is thrown at the end.
+ * Reads the playlists of a pass and their recordings, those that were not read yet. A playlist that the service does not know, refuses
+ * the key (403), or shows under another short id, keeps its copy; the pass is incomplete. A playlist whose recordings are not told, or
+ * not all of them, keeps those that are known. The pass names both. Where the service fails at one alone, the others are read, and the
+ * first such error is thrown at the end. A key that is refused each of them ends the pass.
  */
 export async function syncPlaylists(parts: SyncPlaylistsParts, pass: PlaylistPass): Promise<SyncPlaylistsResult> {
   const { db, service, clock, signal, onStep } = parts;
@@ -80,12 +84,19 @@ export async function syncPlaylists(parts: SyncPlaylistsParts, pass: PlaylistPas
   for (const shortId of shortIds.slice(pass.next)) {
     signal.throwIfAborted();
     await read(shortId).catch((error: unknown) => {
-      if (!isSingleCase(error)) throw error;
-      pass.failure ??= error;
+      const isRefused = error instanceof AppError && error.code === 'refused' && error.status === 403;
+      if (!isRefused && !isSingleCase(error)) throw error;
+      if (!isRefused) pass.failure ??= error;
+      else {
+        pass.refused.push(error);
+        untold.push({ shortId, reason: 'refused' });
+      }
     });
     pass.next += 1;
     onStep?.();
   }
+  const [refused] = pass.refused;
+  if (refused && pass.refused.length === shortIds.length) throw refused;
   const evidence = { ...noEvidence, windows: shortIds.length };
   const at = isoTime(clock.now());
   const all = { rows: [...rows.values()], quarantined: [...quarantined.values()], at };
@@ -96,7 +107,8 @@ export async function syncPlaylists(parts: SyncPlaylistsParts, pass: PlaylistPas
     return outcome;
   });
   if (pass.failure) throw pass.failure;
-  const reason = isQuarantineFull ? 'too_many_unreadable' : pass.missing > 0 ? 'not_found' : null;
+  const isMissing = pass.missing > 0 || refused !== undefined;
+  const reason = isQuarantineFull ? 'too_many_unreadable' : isMissing ? 'not_found' : null;
   return { pass: finishPass(db, passId, reason, at), membershipsTold: shortIds.length - untold.length };
 }
 

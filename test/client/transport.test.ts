@@ -18,7 +18,7 @@ test('an answer is passed on with its status, type, text and clocks', async () =
     contentType: 'application/json; charset=utf-8',
     retryAfter: '7',
     date: 'Thu, 01 Jan 2026 00:00:00 GMT',
-    isCached: false,
+    ageSeconds: 0,
     bytes: Buffer.from('{"detail":"später 😀"}'),
   });
 });
@@ -102,16 +102,16 @@ test('the key travels in its header only, a body as JSON', async () => {
 });
 
 test.each([
-  [undefined, false],
-  ['0', false],
-  ['7', true],
-  ['x', false],
-])('an answer of the age %s comes out of a cache: %s', async (age, isCached) => {
+  [undefined, 0],
+  ['0', 0],
+  ['7', 7],
+  ['x', 0],
+])('an answer of the age %s is as old: %s', async (age, ageSeconds) => {
   const transport = await transportTo((_request, response) => {
     if (age !== undefined) response.setHeader('age', age);
     response.end();
   });
-  expect((await transport.send(get)).isCached).toBe(isCached);
+  expect((await transport.send(get)).ageSeconds).toBe(ageSeconds);
 });
 
 test('one connection serves one request after another', async () => {

@@ -315,7 +315,7 @@ test.each([
   [
     'refused',
     () => Promise.reject(new AppError('no', { code: 'refused', status: 403 })),
-    'the service refuses the list to this key',
+    'the service refuses it to this key',
   ],
   ['not told', () => answer(undefined), 'the service answers without a list'],
 ] as const)('a playlist whose recordings are %s is a warning', async (_how, told, why) => {

@@ -49,7 +49,7 @@ test('the page shows codes, times and numbers of a request, and a part of its id
 
 test.each([
   ['no_progress', 'limits'],
-  ['count_not_reached', 'counts more rows than it has shown'],
+  ['count_not_reached', 'counts more rows than the pass has seen'],
 ] as const)('a pass that ended for %s says what that means', (reason, words) => {
   const [pass] = worlds.fresh.projects[0]?.content?.passes ?? [];
   if (!pass) throw new Error('a world without a pass');

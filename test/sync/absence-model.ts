@@ -35,8 +35,8 @@ export class ModelService {
   projectIsGone = false;
   /** A 404 to every id: the service's, or another's. */
   noIdIsThere: 'own' | 'foreign' | null = null;
-  /** The integer ids that the service always fails at. */
-  readonly failsAt = new Set<number>();
+  /** The integer ids that the service always fails at, and how. */
+  readonly failsAt = new Map<number, Outage>();
   /** Whether a question for one distinct id is answered as if nothing had been asked. */
   ignoresFilter = false;
   batches: BatchWay = 'none';
@@ -163,7 +163,8 @@ export class ModelService {
   }
 
   private retrieve(id: number | string | undefined): unknown {
-    if (this.failsAt.has(Number(id))) throw outageError(500);
+    const fault = this.failsAt.get(Number(id));
+    if (fault !== undefined) throw outageError(fault);
     const person = this.persons.find((candidate) => String(candidate.id) === String(id));
     if (!person || this.noIdIsThere)
       throw new AppError('no person', { code: 'rejected', status: 404, isForeign: this.noIdIsThere === 'foreign' });

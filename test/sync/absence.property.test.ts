@@ -368,22 +368,38 @@ describe('absence', () => {
     expect(world.mirrored()).toHaveLength(30);
   });
 
-  it('lets other rows go on where the service always fails at one, and says so at the end', async () => {
+  it.each([
+    [500, 'service', ''],
+    [403, 'rejected', 'give the user of the key access to each of the persons at the service; '],
+  ] as const)(
+    'lets other rows go on where one is always answered %i, and says so at the end',
+    async (status, code, hint) => {
+      const world = await openMirrored();
+      const [failing, gone] = [world.model.persons[5], world.model.persons[6]];
+      world.model.failsAt.set(failing?.id ?? 0, status);
+      world.model.delete(5);
+      world.model.delete(5);
+      await world.sync();
+      for (let count = 0; count < 2; count += 1) {
+        await expect(world.reconcile()).rejects.toMatchObject({
+          code,
+          status,
+          hint: `${hint}nothing was decided about 1 row that the lists no longer show; the others went on`,
+        });
+        world.wait(300);
+      }
+      expect(world.deletions()).toEqual([gone?.uuid]);
+      expect(world.mirrored()).toContain(failing?.uuid);
+    },
+  );
+
+  it('is ended by a key that may read the list and no row by its id', async () => {
     const world = await openMirrored();
-    const [failing, gone] = [world.model.persons[5], world.model.persons[6]];
-    world.model.failsAt.add(failing?.id ?? 0);
-    world.model.delete(5);
+    for (const { id } of world.model.persons) world.model.failsAt.set(id, 403);
     world.model.delete(5);
     await world.sync();
-    for (let count = 0; count < 2; count += 1) {
-      await expect(world.reconcile()).rejects.toMatchObject({
-        status: 500,
-        hint: 'nothing was decided about 1 row that the lists no longer show; the others went on',
-      });
-      world.wait(300);
-    }
-    expect(world.deletions()).toEqual([gone?.uuid]);
-    expect(world.mirrored()).toContain(failing?.uuid);
+    await expect(world.reconcile()).rejects.toMatchObject({ code: 'refused', status: 403 });
+    expect(world.mirrored()).toHaveLength(30);
   });
 
   it('takes nobody for merged into a person who has none of the distinct ids', async () => {

@@ -31,6 +31,8 @@ export type Serving = {
   tellsNext: boolean;
   /** Of how many rows in ten the time cannot be read. */
   untimed: number;
+  /** How many rows have no time at all, and where the service sorts these. */
+  timeless: { rows: number; at: 'top' | 'end' };
   moments: Moments;
 };
 
@@ -48,16 +50,24 @@ export class DriftingList {
   private created = 0;
   private readonly serving: Serving;
   private readonly random: () => number;
+  /** The place of rows without a time in the order of times. */
+  private readonly timeless: bigint;
 
   constructor(size: number, serving: Serving) {
     this.serving = serving;
     const { rows, oldest } = serving.moments;
     this.random = xorshift(size + rows);
     this.newest = BigInt(size) * 10n;
+    const { timeless } = serving;
+    this.timeless = timeless.at === 'top' ? 1_000_000_000n : -1n;
+    const isTimeless = (index: number): boolean =>
+      timeless.at === 'top' ? index < timeless.rows : index >= size - timeless.rows;
     this.rows = Array.from({ length: size }, (_value, index) => ({
       key: `row-${index}`,
-      isUntimed: this.isUntimed(index),
-      time: this.newest - BigInt(Math.floor(Math.min(index, Math.max(0, size - oldest)) / rows)) * 10n,
+      isUntimed: isTimeless(index) || this.isUntimed(index),
+      time: isTimeless(index)
+        ? this.timeless
+        : this.newest - BigInt(Math.floor(Math.min(index, Math.max(0, size - oldest)) / rows)) * 10n,
       isLost: false,
     }));
     this.stable = new Set(this.rows.map(({ key }) => key));
@@ -70,7 +80,8 @@ export class DriftingList {
           this.newest += 10n;
           this.created += 1;
           const isUntimed = this.isUntimed(this.created);
-          this.rows.unshift({ key: `new-${this.created}`, time: this.newest, isUntimed, isLost: false });
+          const row = { key: `new-${this.created}`, time: this.newest, isUntimed, isLost: false };
+          this.rows.splice(this.rows.filter(({ time }) => time > this.newest).length, 0, row);
         }
         break;
       case 'delete':
@@ -147,7 +158,7 @@ export class DriftingList {
     this.stable.delete(loser.key);
     this.rows = this.rows
       .filter((row) => row !== loser && row !== survivor)
-      .concat({ ...survivor, time })
+      .concat({ ...survivor, time, isUntimed: survivor.isUntimed || time === this.timeless })
       .toSorted((a, b) => (a.time === b.time ? 0 : a.time > b.time ? -1 : 1));
   }
 }

@@ -18,6 +18,17 @@ const tiedWorlds = [2, 3].flatMap((momentRows) =>
   ),
 );
 
+/** Small worlds with a row that has no time: the newest, one between, the oldest. */
+const untimedWorlds = [0, 2, 4].flatMap((untimed) =>
+  ([1, 2] as const).map((inFlightMax): SmallWorld => ({
+    rows: 5,
+    changesMax: 2,
+    inFlightMax,
+    serving: 'next',
+    untimed,
+  })),
+);
+
 /** A wide window in which another offset was served, as at its end: only as wide a window shows that rows follow. */
 const wideEnd: SmallWorld = { rows: 7, changesMax: 2, inFlightMax: 1, serving: 'has_next', momentRows: 2 };
 
@@ -67,6 +78,8 @@ describe('every walk over a small list', () => {
     ),
     ...[...tiedWorlds, wideEnd].map((world) => [world, 0.95] as const),
     ...largeMoments.map((world) => [world, 0.8] as const),
+    // A window that shows this row alone has no order.
+    ...untimedWorlds.map((world) => [world, 0.25] as const),
   ])('that says complete has seen every row that was there throughout: %o; more than %d of all do', (world, share) => {
     const { missing, complete, walks, reasons } = everyWalk(world);
     expect(missing).toBeUndefined();

@@ -1,6 +1,6 @@
 import { judgePage, beginWalk, type WalkStep } from '../../src/sync/walk-plan.ts';
 import { windowsAhead, type WalkPlan } from '../../src/sync/walk-windows.ts';
-import type { PageView } from '../../src/sync/seam.ts';
+import { placeUntimed, type PageView } from '../../src/sync/seam.ts';
 import type { WalkState, Window } from '../../src/sync/walk-state.ts';
 
 /** A small world: every list of so many rows, and everything that may happen between the requests of a walk. */
@@ -17,6 +17,8 @@ export type SmallWorld = {
   momentRows?: number;
   /** The order of rows of one moment: kept in the list, and turned around on every other page; or another at each answer. */
   order?: 'turned' | 'by answer';
+  /** The place of a row that has no time, or none that can be read. */
+  untimed?: number;
   /** The most rows of a window. */
   widestRows?: number;
   /** Ends with the first walk that misses a row: for walks that are wrong, of which there may be very many. */
@@ -62,6 +64,7 @@ export function everyWalk({
   judge = judgePage,
   momentRows = 1,
   order = 'turned',
+  untimed = -1,
   pageSize = 3,
   widestRows = 16 * pageSize,
   isSearch = false,
@@ -206,7 +209,7 @@ export function everyWalk({
     const isLast = end >= world.list.length;
     return {
       keys: shown.map(({ key }) => key),
-      times: shown.map(({ time }) => time),
+      times: placeUntimed(shown.map(({ key, time }) => (key === `r${untimed}` ? undefined : time))),
       received: shown.length,
       isLast,
       nextOffset: isLast || serving === 'has_next' ? null : window.offset + window.limit,

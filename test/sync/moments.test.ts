@@ -58,6 +58,7 @@ it('says of how many rows a moment is that fits into no window, and of none that
       tellsNext: true,
       count: 'missing',
       untimed: 0,
+      timeless: { rows: 0, at: 'end' },
       moments,
     } as const;
     const plan = planOf({ pageSize, overlap: 20 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { datasets } from '../../src/contract/datasets.ts';
 import { parseDeepJson } from '../../src/core/deep-json.ts';
+import { KnownRow } from '../../src/mirror/fingerprints.ts';
 import { readPage } from '../../src/sync/page.ts';
 import { beginWalk, judgePage, type WalkStep } from '../../src/sync/walk-plan.ts';
 import type { WalkPlan } from '../../src/sync/walk-windows.ts';
@@ -104,6 +105,24 @@ describe('a page of a list', () => {
     expect(readPage({ results: results.slice(0, 1) }, window, 'persons').view.times).toEqual([null]);
     expect(readPage({ results: [{ ...row, created_at: null }] }, window, 'persons').view.times).toEqual([null]);
   });
+
+  it.each([
+    ['persons', 'created_at', (place: number) => personAt(place)],
+    ['recordings', 'start_time', (place: number) => ({ id: `r${place}`, start_time: personAt(place).created_at })],
+  ] as const)(
+    'places a row of %s whose %s is null beside its neighbour, also where it is known',
+    (dataset, time, rowAt) => {
+      const body = { next: null, results: [rowAt(1), { ...rowAt(2), [time]: null }, rowAt(3)] };
+      const { times } = readPage(body, window, dataset).view;
+      expect(times[1]).toBe(times[0]);
+      expect(times[2]).toBeLessThan(times[0] ?? 0n);
+      const known = Object.assign(Object.create(KnownRow.prototype) as KnownRow, { rowKey: 1, time: null });
+      expect(readPage({ next: null, results: [rowAt(1), known] }, window, dataset).view.times).toEqual([
+        times[0],
+        times[0],
+      ]);
+    },
+  );
 
   it('lets a walk go on over more unreadable rows in a row than the widest page has', () => {
     const plan: WalkPlan = {

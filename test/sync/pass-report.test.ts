@@ -4,7 +4,8 @@ import { runSyncJob } from '../../src/worker/sync-job.ts';
 import { openSyncWorld } from './sync-world.ts';
 import { preparePageCommit } from '../mirror/commit-page.ts';
 import { finishPass, noEvidence, startPass, type IncompleteReason } from '../../src/mirror/passes.ts';
-import { largeMomentOf, reportPass } from '../../src/sync/pass-report.ts';
+import { beginWalk, judgePage } from '../../src/sync/walk-plan.ts';
+import { largeMomentOf, passRemarks, reportPass } from '../../src/sync/pass-report.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
@@ -29,6 +30,20 @@ test.each([
   [1_000_000, 'no_progress', null],
 ] as const)('of a service that counts %s rows, a pass that ended for %s says %s', (count, reason, said) => {
   expect(countReached(count, reason)).toBe(said);
+});
+
+test('an only page that shows one person twice, and counts both, proves nothing: it may hide another', () => {
+  const { db } = openTestMirror();
+  const plan = { pageSize: 100, widestRows: 1600, overlap: 10, windowsMax: 10, restartsMax: 3, roundsMax: 5 };
+  const page = { keys: ['a', 'b', 'b'], times: [3n, 2n, 2n], received: 3, isLast: true, nextOffset: null, count: 3 };
+  const step = judgePage(plan, beginWalk(plan), page, 2);
+  expect(step).toMatchObject({ next: 'end', reason: 'count_not_reached' });
+  const passId = startPass(db, { dataset: 'persons', mode: 'full', plan: '{}', at });
+  preparePageCommit(db, 'persons', passId)({ rows: [], quarantined: [], at }, step.state.evidence);
+  const [remark] = passRemarks([reportPass(finishPass(db, passId, 'count_not_reached', at))]);
+  expect(remark?.detail).toContain(
+    'counts 3 persons and shows 2 different ones: it hides some, or shows and counts one',
+  );
 });
 
 test('no moment has more rows than the pass has seen', () => {

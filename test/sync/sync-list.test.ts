@@ -437,6 +437,23 @@ describe('a pass over the playlists', () => {
     expect(db.prepare(`SELECT recording_id FROM playlist_recordings`).pluck().all()).toEqual(['a']);
   });
 
+  it('reads the others where one is refused, and is refused where all are', async () => {
+    const { db } = openTestMirror();
+    const [first = '', second = ''] = sandbox.playlists;
+    const refusing = (...shortIds: string[]): Service => ({
+      ...service,
+      call: (name, args) =>
+        shortIds.some((shortId) => JSON.stringify(args).includes(shortId))
+          ? Promise.reject(new AppError('no', { code: 'refused', status: 403 }))
+          : service.call(name, args),
+    });
+    const { pass } = await playlists(db, [first, second], refusing(first));
+    const untold = expect.arrayContaining([{ shortId: first, reason: 'refused' }]) as unknown;
+    expect(pass).toMatchObject({ verdict: 'incomplete', reason: 'not_found', rowsReceived: 1, untold });
+    expect(db.prepare(`SELECT short_id FROM playlists`).pluck().all()).toEqual([second]);
+    await expect(playlists(db, [first, second], refusing(first, second))).rejects.toMatchObject({ code: 'refused' });
+  });
+
   it('is incomplete when one is shown under another short id, and keeps its copy', async () => {
     const { db } = openTestMirror();
     const [first = '', second = ''] = sandbox.playlists;

@@ -23,7 +23,15 @@ export function walkTied(
   { size, pageSize, moments, cap, changes, seed }: TiedWorld,
   judge: Judge = (plan, state, page, _isKnown, newRows) => judgePage(plan, state, page, newRows),
 ): Outcome {
-  const serving: Serving = { cap, hasEmptyLastPage: false, tellsNext: true, count: 'missing', untimed: 0, moments };
+  const serving: Serving = {
+    cap,
+    hasEmptyLastPage: false,
+    tellsNext: true,
+    count: 'missing',
+    untimed: 0,
+    timeless: { rows: 0, at: 'end' },
+    moments,
+  };
   const drifts = fc.sample(changing, { numRuns: changes, seed });
   const run: Run = {
     size,

@@ -6,6 +6,7 @@ import { beginWalk, judgePage, type WalkStep } from '../../src/sync/walk-plan.ts
 import type { WalkPlan } from '../../src/sync/walk-windows.ts';
 import { timeText, type PageView } from '../../src/sync/seam.ts';
 import type { WalkState, Window } from '../../src/sync/walk-state.ts';
+import { noEvidence, type PassEvidence } from '../../src/mirror/passes.ts';
 import { unchangedPage } from '../../src/mirror/write-rows.ts';
 import { DriftingList, type Drift, type Serving } from './drifting-list.ts';
 
@@ -24,7 +25,7 @@ export type Run = {
 
 /**
  * How a walk ended: why it is not complete, the stable rows that it has not seen, and what it took. The reason is `trusted` where it
- * is complete by trust that the service keeps the order of a moment's rows, and this service does not.
+ * is complete by trust that the service keeps the order of rows of a moment or without a time, and this service does not.
  */
 export type Outcome = { reason: string | null; missed: string[]; requests: number };
 
@@ -57,6 +58,10 @@ export const anyRun: fc.Arbitrary<Run> = fc.record({
     tellsNext: fc.boolean(),
     count: fc.constantFrom('right' as const, 'missing' as const, 'wrong' as const),
     untimed: fc.constantFrom(0, 0, 2, 5),
+    timeless: fc.record({
+      rows: fc.constantFrom(0, 0, 0, 1, 3, 40),
+      at: fc.constantFrom('top' as const, 'end' as const),
+    }),
     moments: fc.record({
       rows: fc.constantFrom(1, 2, 3, 50),
       oldest: fc.constantFrom(0, 0, 21, 60, 300),
@@ -84,7 +89,7 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
   const seen = new Set<string>();
   const waiting: { window: Window; answer: (view: PageView) => void; fail: (error: AppError) => void }[] = [];
   let requests = 0;
-  let momentRows = 0;
+  let evidence = noEvidence;
   const over = new AbortController();
   const answerOne = (): void => {
     const event = requests === 0 ? undefined : events.next().value;
@@ -111,7 +116,7 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
       },
       takePage: ({ view }, state) => {
         const step = judgePage(planOf(run), state, view, takeNew(view, seen));
-        momentRows = step.state.evidence.momentRows;
+        evidence = step.state.evidence;
         return { step, outcome: unchangedPage(view.keys.length) };
       },
       unchangedRowsMax: null,
@@ -121,7 +126,7 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
     beginWalk(planOf(run)),
   ).finally(() => over.abort());
   const [reason] = await Promise.all([walked, serve()]);
-  return { reason: reasonOf(run, reason, momentRows), missed: missedOf(list, seen), requests };
+  return { reason: reasonOf(run, reason, evidence), missed: missedOf(list, seen), requests };
 }
 
 /** Takes a step as `judgePage` does; mutants take it wrongly. `isKnown`: whether any row of the page was seen before, `newRows`: how many were not. */
@@ -141,7 +146,7 @@ export function walkBy(run: Run, judge: Judge): Outcome {
     const step = judge(planOf(run), state, view, isKnown, takeNew(view, seen));
     state = step.state;
     if (step.next === 'end')
-      return { reason: reasonOf(run, step.reason, state.evidence.momentRows), missed: missedOf(list, seen), requests };
+      return { reason: reasonOf(run, step.reason, state.evidence), missed: missedOf(list, seen), requests };
   }
 }
 
@@ -196,9 +201,13 @@ export const mutantsOfMoments: Record<string, Judge> = {
   },
 };
 
-function reasonOf({ serving }: Run, reason: string | null, momentRows: number): string | null {
-  const isTrusted = serving.moments.order === 'by answer' && momentRows > 0;
-  return reason === null && isTrusted ? 'trusted' : reason;
+/** Whether a walk trusts the service to keep the order of rows that are of one moment, or have no time, and it does not. */
+export function isTrusting({ serving }: Run, { momentRows, isOrdered }: PassEvidence): boolean {
+  return serving.moments.order === 'by answer' && (momentRows > 0 || (serving.timeless.rows > 0 && !isOrdered));
+}
+
+function reasonOf(run: Run, reason: string | null, evidence: PassEvidence): string | null {
+  return reason === null && isTrusting(run, evidence) ? 'trusted' : reason;
 }
 
 function missedOf({ stable }: DriftingList, seen: ReadonlySet<string>): string[] {

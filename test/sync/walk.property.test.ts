@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { beginWalk, judgePage } from '../../src/sync/walk-plan.ts';
 import { parseWalkState, type WalkState } from '../../src/sync/walk-state.ts';
 import { DriftingList } from './drifting-list.ts';
-import { anyRun, mutants, planOf, walkBy, walkDrifting } from './walk-model.ts';
+import { anyRun, isTrusting, mutants, planOf, walkBy, walkDrifting } from './walk-model.ts';
 
 describe('a walk over a list that changes while it is paged', () => {
   it('has seen every row that was there throughout, whenever it says complete, and always ends', async () => {
@@ -53,6 +53,7 @@ describe('a walk over a list that changes while it is paged', () => {
           tellsNext: true,
           count: 'right',
           untimed: 0,
+          timeless: { rows: 0, at: 'end' },
           moments: { rows: 1, oldest: 0, order: 'kept' },
         } as const;
         const { reason, requests } = await walkDrifting({ ...run, serving, events: [] });
@@ -77,8 +78,7 @@ describe('a walk over a list that changes while it is paged', () => {
           for (const key of page.keys) seen.add(key);
           const step = judgePage(planOf(run), state, page, seen.size - before);
           if (step.next === 'end') {
-            const isTrusted = run.serving.moments.order === 'by answer' && step.state.evidence.momentRows > 0;
-            if (step.reason === null && !isTrusted)
+            if (step.reason === null && !isTrusting(run, step.state.evidence))
               expect([...list.stable].filter((key) => !seen.has(key))).toEqual([]);
             return;
           }

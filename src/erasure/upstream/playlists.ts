@@ -1,4 +1,5 @@
 import { askForEntries, type ToldEntries } from '../../client/playlist-entries.ts';
+import { ofOneRow } from '../../client/control.ts';
 import { askForProject, bodyOrMissing, isSingleCase, readMissing } from '../../client/service.ts';
 import { isoTime } from '../../core/clock.ts';
 import { AppError, assertNever } from '../../core/errors.ts';
@@ -98,11 +99,13 @@ async function removeEntries(
   });
 }
 
-async function hasRecording({ service, signal }: UpstreamContext, id: string): Promise<boolean> {
+async function hasRecording(context: UpstreamContext, id: string): Promise<boolean> {
+  const { service, signal } = context;
   try {
     const call = service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
     return (await bodyOrMissing(call)) !== undefined;
-  } catch (error) {
+  } catch (caught) {
+    const error = await ofOneRow(caught, 'recordings', context);
     if (isSingleCase(error) || (error instanceof AppError && error.code === 'usage')) return false;
     throw error;
   }

@@ -2,6 +2,7 @@ import type { Database } from '../../mirror/database.ts';
 import { hasRoute, nobody } from '../../contract/identity.ts';
 import { rowReaders, sightingOf } from '../../contract/row-readers.ts';
 import { AppError } from '../../core/errors.ts';
+import { ofOneRow } from '../../client/control.ts';
 import { askForProject, readMissing } from '../../client/service.ts';
 import { findPersons } from '../../mirror/sightings.ts';
 import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
@@ -102,17 +103,20 @@ function noteSent(
   if (isAgain || ends.includes('failed')) raise(context, subject, target, 'outcome_unknown');
 }
 
-/** How the service answers to the id of a recording. `unknown`: as to an id that it has no route for, or with another person's. */
+/** How the service answers to the id of a recording. `unknown`: as to one that it has no route for, or refuses; or with another person's. */
 type RecordingLook = 'there' | 'gone' | 'unknown';
 
 /** Where the service does not take the id, nothing shows that the recording is gone. */
-async function lookFor({ db, service, signal }: UpstreamContext, subject: Subject, id: string): Promise<RecordingLook> {
+async function lookFor(context: UpstreamContext, subject: Subject, id: string): Promise<RecordingLook> {
+  const { db, service, signal } = context;
   try {
     const { body } = await service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
     return mayBeAnothers(db, subject, body) ? 'unknown' : 'there';
-  } catch (error) {
+  } catch (caught) {
+    const error = await ofOneRow(caught, 'recordings', context);
     const missing = readMissing(error, id);
     if (missing !== undefined) return missing;
+    if (error instanceof AppError && error.code === 'rejected' && error.status === 403) return 'unknown';
     if (error instanceof AppError && (error.code === 'rejected' || error.code === 'usage')) return 'there';
     throw error;
   }

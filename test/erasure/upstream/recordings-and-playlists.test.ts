@@ -48,6 +48,30 @@ describe.each(['documented', 'live'] as const)('recordings at the %s service', (
     expect(world.target(subject, 'recordings')).toMatchObject({ result: 'absent', assurance: 'observed' });
   });
 
+  it('of which the key is refused one are not verifiable, and others go on', async () => {
+    const world = await openUpstreamWorld({ profile });
+    const subjects = [['hidden'], ['gone-1'], []].map((ids) => requestFor(world, ids));
+    world.intercept(({ path }, send) =>
+      path.includes('/session_recordings/hidden/') ? Promise.resolve(answer(403, '{}')) : send(),
+    );
+    expect(await world.advance(subjects)).toMatchObject({ ended: null, failed: [] });
+    expect(subjects.map((subject) => world.target(subject, 'recordings'))).toMatchObject([
+      { result: 'not_verifiable' },
+      { status: 'waiting', confirmations: 1 },
+      { result: 'not_applicable' },
+    ]);
+  });
+
+  it('end all where the key may read no recording by its id', async () => {
+    const world = await openUpstreamWorld({ profile });
+    const subject = requestFor(world, recordingIds(world, 1));
+    world.intercept(({ path }, send) =>
+      /session_recordings\/[^?]/.test(path) ? Promise.resolve(answer(403, '{}')) : send(),
+    );
+    await expect(world.advance([subject])).rejects.toMatchObject({ code: 'refused', status: 403 });
+    expect(world.target(subject, 'recordings').status).toBe('pending');
+  });
+
   it('of which there are none have no part in it', async () => {
     const world = await openUpstreamWorld({ profile });
     const subject = requestFor(world, []);
