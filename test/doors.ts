@@ -237,15 +237,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_209,
-  service: 1_962,
-  ledger: 2_867,
-  mirror: 7_513,
-  publish: 7_904,
-  erasure: 10_644,
-  operate: 11_022,
+  kernel: 5_210,
+  service: 2_002,
+  ledger: 2_898,
+  mirror: 7_533,
+  publish: 7_941,
+  erasure: 10_741,
+  operate: 11_080,
   anchor: 315,
   cluster: 3_040,
   sandbox: 4_161,
-  program: 6_123,
+  program: 6_140,
 };

@@ -184,7 +184,7 @@ const advice: Readonly<Record<RequestReason, string>> = {
   residue_found: 'the data folder still holds texts of the person. `erase scan` says where. Reconcile again',
   outcome_unknown: 'the service does not show what was expected. Look at the person there and reconcile again',
   distinct_id_elsewhere:
-    'another person at the service has a distinct id of this person, and was there before this program sent a deletion: a part that was split off, or somebody else. `erase show` names that person by uuid. If it is a part, `sync`, and `erase add` it by uuid: this request goes on once it is gone. If it is somebody else, `erase approve` leaves the distinct id to that person',
+    'another person at the service has a distinct id of this person, and was there before this program sent a deletion: a part that was split off, or somebody else. `erase show` names that person by uuid. If it is a part, `sync`, and `erase add` it by uuid: this request goes on once it is gone. If it is somebody else, `erase approve` leaves the distinct id to that person there; here, a person whom the mirror did not have before is kept out',
   upstream_refuses: 'the service refuses the deletion. Look at the person there. The program tries again a day later',
   playlist_refused:
     'the service does not let this key take a recording of the person out of a playlist. Give the key the scope session_recording_playlist:write, or take it out there. The program tries again a day later. `erase approve` ends the request with the entry in the playlist',
