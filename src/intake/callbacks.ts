@@ -85,7 +85,7 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
       if (authorisedBy?.split('/')[0] === to.name) own.add(id);
     const requests = [...new Set([...own, ...(all[to.name]?.open ?? [])])].flatMap((id) => {
       const request = findRequest(db, id);
-      return request ? { ...request, isUnproved: isUnproved(request, listTargets(db, id)) } : [];
+      return request ? Object.assign(request, { isUnproved: isUnproved(request, listTargets(db, id)) }) : [];
     });
     const { messages, told } = planCalls(to, all[to.name], { requests, snapshots, nowMs: clock.now() });
     const refused = await sendAll(to, messages);

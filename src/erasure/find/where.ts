@@ -51,7 +51,7 @@ export async function whereIs(
   const { searched, parts } = await locateIdentity(published, identity, { signal });
   const isOwn = ownRowOf(identity);
   const located = parts
-    .map((part) => ({ ...part, found: part.found.filter(isOwn) }))
+    .map((part) => Object.assign(part, { found: part.found.filter(isOwn) }))
     .filter(({ found }) => found.length > 0);
   const access: SubjectAccess = {
     persons: readRows(db, 'persons', identity.person_uuid).map((row) => withJson('persons', row)),
