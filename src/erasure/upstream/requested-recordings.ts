@@ -1,3 +1,4 @@
+import { isoTime } from '../../core/clock.ts';
 import { presentOf } from '../../core/present.ts';
 import type { Assurance } from '../../ledger/vocabulary.ts';
 import { findRequest } from '../../mirror/erasure-requests.ts';
@@ -66,9 +67,9 @@ export function takeRequestBack(context: UpstreamContext, subject: Subject): voi
 
 /** Whether there is nothing to do for a subject's recordings now: their deletion may still be requested, or takes its time. */
 export async function advancesLater(context: UpstreamContext, subject: Subject): Promise<boolean> {
+  letStay(context, subject);
   const recordings = openTarget(context, subject, target);
-  if (!recordings) return true;
-  if (isYoung(context, subject) || leavesAnId(context, subject)) return true;
+  if (!recordings || leavesAnId(context, subject)) return true;
   // Those that are deleted by their ids wait for nothing but the next look.
   if (recordings.sentRows > 0) return !isDue(context, recordings);
   const isPersonOpen = openTarget(context, subject, 'upstream.person') !== undefined;
@@ -94,13 +95,15 @@ export function requestedEnd({ assurance }: Pick<ErasureTarget, 'assurance'>) {
 }
 
 /**
- * Whether nobody has asked for a person, whom the service has shown as gone for less than `collectHours`: reads of a service can stand
- * still for a while and know nothing of new persons, and a deleted recording does not come back.
+ * Lets the recordings of a person whom nobody has asked for stay until `collectHours` after the service has shown the person as gone:
+ * its reads can stand still for a while and know nothing of new persons, and a deleted recording does not come back.
  */
-function isYoung({ db, clock, settings }: UpstreamContext, { id, origin }: Subject): boolean {
-  if (origin !== 'upstream') return false;
-  const receivedAt = findRequest(db, id)?.receivedAt ?? '';
-  return Math.abs(clock.now() - Date.parse(receivedAt)) < settings.deletions.collectHours * 3_600_000;
+function letStay(context: UpstreamContext, subject: Subject): void {
+  const recordings = openTarget(context, subject, target);
+  if (subject.origin !== 'upstream' || recordings?.status !== 'pending' || recordings.notBefore !== null) return;
+  const waitFrom = findRequest(context.db, subject.id)?.receivedAt ?? isoTime(context.clock.now());
+  const lastsMs = context.settings.deletions.collectHours * 3_600_000;
+  note(context, subject, target, { notBefore: isoTime(Date.parse(waitFrom) + lastsMs), waitFrom });
 }
 
 /** Whether an operator has yet to say whose a distinct id of the person is: the recordings may be the other person's. */
