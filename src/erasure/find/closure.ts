@@ -150,16 +150,20 @@ function learnDistinctId(learnt: Learnt, value: string): void {
 }
 
 /**
- * Whether a row of a recording is left to another living person, with whom some row shows it: where nobody has asked, or where the
- * distinct id that it was made under was left to a living person too.
+ * The living person, by uuid, to whom a row of a recording is left, since some row shows the recording with another person who lives: where
+ * nobody has asked, that one; else the one to whom the distinct id was left that it was made under. Undefined where it is left to nobody.
  */
-function isLeft<Seen extends Sighting>(search: Search<Seen>, { recording_id: value, distinct_ids }: Seen): boolean {
-  if (value === null) return false;
+function leftTo<Seen extends Sighting>(
+  search: Search<Seen>,
+  { recording_id: value, distinct_ids }: Seen,
+): string | undefined {
+  if (value === null) return undefined;
   const [recordedUnder = ''] = distinct_ids;
   const owner = search.known.distinct_id.has(recordedUnder) ? undefined : search.ownerOf(recordedUnder);
-  if (!search.isUnasked && (owner === undefined || !isOther(search, owner))) return false;
-  const rows = search.seenWith({ kind: 'recording_id', value });
-  return rows.some(({ person_uuid: uuid }) => uuid !== null && isOther(search, uuid));
+  if (!search.isUnasked && (owner === undefined || !isOther(search, owner))) return undefined;
+  const shown = search.seenWith({ kind: 'recording_id', value }).map(({ person_uuid: uuid }) => uuid ?? '');
+  const other = shown.find((uuid) => isOther(search, uuid));
+  return search.isUnasked || other === undefined ? other : owner;
 }
 
 function follow<Seen extends Sighting>(search: Search<Seen>, lead: Identifier): void {
@@ -168,8 +172,11 @@ function follow<Seen extends Sighting>(search: Search<Seen>, lead: Identifier): 
     const { person_uuid: uuid } = sighting;
     // A service that was restored gives integer ids again: on the way, an id tells nothing of a row that shows another person.
     if (lead.kind === 'person_id' && uuid !== null && !search.known.person_uuid.has(uuid)) continue;
-    if (isLeft(search, sighting)) naming.add(sighting);
-    else if (own.has(sighting) && !(anonymous.has(sighting) && lead.kind !== 'recording_id')) continue;
+    const holder = leftTo(search, sighting);
+    if (holder !== undefined) {
+      naming.add(sighting);
+      if (!search.isUnasked) search.sharedWith.add(holder);
+    } else if (own.has(sighting) && !(anonymous.has(sighting) && lead.kind !== 'recording_id')) continue;
     else if (uuid !== null && isOther(search, uuid)) takeOfOther(search, sighting, uuid);
     else takeOwn(search, sighting, lead);
   }

@@ -93,6 +93,16 @@ describe('a subject is known by all that was ever seen together', () => {
     expect([...closed.sharedWith]).toEqual(['u2']);
   });
 
+  it('but whoever is shown with a distinct id of the subject is named, though the recording is another’s', () => {
+    const rows = [person('1', 'u1', ['a']), recording('r', 'u2', ['b', 'a'])];
+    const { naming, sharedWith } = closeIdentity(
+      of({ person_uuid: ['u1'] }),
+      indexSightings(rows),
+      living({ u2: ['b'] }),
+    );
+    expect([names([...naming]), [...sharedWith]]).toEqual([['r'], ['u2']]);
+  });
+
   it('and by nothing that was never seen with it', () => {
     const rows = [person('1', 'u1', ['a']), person('2', 'u2', ['b']), recording('r', 'u2', ['b'])];
     expect(close({ person_uuid: ['u1'] }, rows).own).toEqual(['1']);
