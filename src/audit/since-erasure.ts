@@ -23,7 +23,7 @@ export function sinceErasure({
       [
         'Resurrections',
         fence.recreated === 0
-          ? 'The service has no erased person that it created again.'
+          ? 'The service lists no erased person that it created again.'
           : html`<span class="late"
                 >The service has created erased people again: ${countedText(fence.recreated, 'identifier')}</span
               >. The fence keeps them out here, and the operator has to decide.`,

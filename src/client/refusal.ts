@@ -66,11 +66,13 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       hint: said === undefined ? missing : otherCauses,
     });
   }
+  const isForeign = status === 404 ? refusal.isCached || !saysNotFound(body) : typeof body === 'string';
   if (status === 404 && isList)
     return new AppError(`the service knows no such project (${answered})`, {
       code: 'refused',
       finding: 'project_unknown',
       status,
+      isForeign,
       hint: 'check service.projectId (MIRROR_PROJECT_ID) and service.pathPrefix, which is /api/projects at live services',
     });
   if (status >= 300 && status < 400) {
@@ -97,7 +99,6 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       hint: status === 429 ? 'lower budget.windows: others use the same limit' : 'try again later',
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
-  const isForeign = status === 404 ? refusal.isCached || !saysNotFound(body) : typeof body === 'string';
   if (status === 404 && isForeign)
     return new AppError(
       `a 404 that is ${refusal.isCached ? 'out of a cache' : "not in the service's own words"} (${answered})`,

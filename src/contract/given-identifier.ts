@@ -5,11 +5,11 @@ export const identifierForms = {
   uuid: z.guid().transform((value) => value.toLowerCase()),
   id: z.string().regex(/^\d{1,19}$/, 'is a number'),
   distinct_id: z.string().min(1).max(1000),
-  // Nobody's address is written `<ann@example.com>`, or as a link: nobody would be found by it.
+  // Nobody's address is written `<ann@example.com>`, as a link, or with a mark behind it: nobody would be found by it.
   email: z
     .string()
     .max(1000)
-    .regex(/^(?!<|[Mm][Aa][Ii][Ll][Tt][Oo]:)[^\s@]+@[^\s@]+$/, 'is an e-mail address'),
+    .regex(/^(?!<|[Mm][Aa][Ii][Ll][Tt][Oo]:)[^\s@]+@[^\s@]*[^\s@>"',;]$/, 'is an e-mail address'),
 } as const;
 
 /** A kind of identifier by which a person is named from outside. */

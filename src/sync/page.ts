@@ -45,25 +45,25 @@ export function readPage(body: unknown, window: Window, dataset: PagedDataset, p
   const rows: Page['rows'] = [];
   const quarantined: QuarantinedRow[] = [];
   const keys: string[] = [];
-  const times: (bigint | undefined)[] = [];
+  const times: (bigint | null | undefined)[] = [];
   const isByRow = results.every((result) => result instanceof KnownRow || result instanceof SentRow);
   const sent: Page['sent'] = isByRow ? new Map() : undefined;
   for (const result of results) {
     if (result instanceof KnownRow) {
       rows.push(result);
       keys.push(unnamed(result.rowKey));
-      times.push(result.time ?? undefined);
+      times.push(result.time);
       continue;
     }
     const value = result instanceof SentRow ? result.value : result;
     const row = read(value);
     if (row.ok) {
-      const time = isoToMicros(String(row.columns[sortTime]));
+      const time = isoToMicros(String(row.columns[sortTime])) ?? null;
       rows.push(row.columns);
       keys.push(String(row.columns[keyColumn]));
       times.push(time);
       if (result instanceof SentRow)
-        sent?.set(row.columns, { page: result.page, from: result.from, to: result.to, time: time ?? null });
+        sent?.set(row.columns, { page: result.page, from: result.from, to: result.to, time });
       continue;
     }
     quarantined.push({ key: row.key, reason: row.reason, payload: shallowJson(value) });
@@ -78,13 +78,22 @@ export function readPage(body: unknown, window: Window, dataset: PagedDataset, p
     sent,
     view: {
       keys,
-      times: placeUntimed(times),
+      times: placeUntimed(withoutFew(times)),
       received: results.length,
       isLast: isLastPage(envelope, window),
       nextOffset,
       count: count ?? null,
     },
   };
+}
+
+/**
+ * Times of rows, where no time at all (null) is as one that cannot be read, unless more than one row in ten has none: a list that is
+ * sorted by something else is walked as one in no order.
+ */
+function withoutFew(times: readonly (bigint | null | undefined)[]): readonly (bigint | null | undefined)[] {
+  const untimed = times.filter((time) => time === null).length;
+  return untimed > 0 && untimed * 10 <= times.length ? times.map((time) => time ?? undefined) : times;
 }
 
 /** The sort time (microseconds) of a quarantined row; undefined if its time cannot be read either. */

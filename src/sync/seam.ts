@@ -110,7 +110,7 @@ export function timeText(time: bigint | null | undefined): string | null {
  * them, of the nearest below. In a list that is newest first a page then never seems to begin newer nor to end older than
  * it does, so that a seam can only be harder to join. Null where no row of the page has a time that can be read.
  */
-export function placeUntimed(times: readonly (bigint | undefined)[]): (bigint | null)[] {
+export function placeUntimed(times: readonly (bigint | null | undefined)[]): (bigint | null)[] {
   let nearest = times.find((time) => time !== undefined) ?? null;
   return times.map((time) => {
     if (time !== undefined) nearest = time;

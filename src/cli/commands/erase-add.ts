@@ -98,12 +98,12 @@ function addedTable(requests: readonly AddedRequest[], db: Database): string {
 }
 
 /** Says of a request that was open already what it does not have of what was stated now. */
-function unrecordedText({ line, id, unrecorded }: AddedRequest): string {
+function unrecordedText({ line, id, state, unrecorded }: AddedRequest): string {
   if (unrecorded.length === 0) return '';
   const options = unrecorded.map((name) => `--${name.replaceAll('_', '-')}`);
   const amend = unrecorded.some((name) => name !== 'keep_events') ? `: \`erase amend ${id}\` records it` : '';
-  const events = unrecorded.includes('keep_events')
-    ? '; the open request deletes the events: to keep them, `erase cancel` it before it begins, and add it again'
-    : '';
+  const isBegun = !['received', 'scoped', 'held'].includes(state);
+  const way = isBegun ? 'it has begun' : 'to keep them, `erase cancel` it before it begins, and add it again';
+  const events = unrecorded.includes('keep_events') ? `; the open request deletes the events: ${way}` : '';
   return `line ${line}: what you stated was not recorded (${options.join(', ')})${amend}${events}\n`;
 }

@@ -105,7 +105,7 @@ export async function whereIs(
 function ownRowOf(identity: Identity): (row: Sighting) => boolean {
   const [uuids, recordings] = [new Set(identity.person_uuid), new Set(identity.recording_id)];
   return ({ recording_id: recording, person_uuid: uuid }) =>
-    recording === null ? uuid === null || uuids.has(uuid) : recordings.has(recording);
+    (uuid !== null && uuids.has(uuid)) || (recording === null ? uuid === null : recordings.has(recording));
 }
 
 /** A row in which every column that holds JSON is that JSON. Numbers keep all their digits. */

@@ -32,7 +32,7 @@ async function probe(service: Service, signal: AbortSignal): Promise<Capabilitie
 }
 
 /**
- * The status of an answer that tells whether an endpoint is there. Throws what tells nothing, as an answer that is not in the service's own
+ * The status of an answer that tells whether an endpoint is there. Throws what tells nothing, as a 404 that is not in the service's own
  * words: a proxy may lack the route for a moment, and a person whom a single deletion has taken has no events queued any more.
  */
 async function statusOf(call: () => Promise<Reply>, refusals: readonly number[] = [401, 403]): Promise<number> {
@@ -40,7 +40,7 @@ async function statusOf(call: () => Promise<Reply>, refusals: readonly number[] 
     return (await unlessThrottled(call)).status;
   } catch (error) {
     const status = error instanceof AppError ? (error.status ?? 0) : 0;
-    if (error instanceof AppError && error.isForeign && (status === 404 || status === 405)) throw asServiceError(error);
+    if (error instanceof AppError && error.isForeign && status === 404) throw asServiceError(error);
     if (status < 400 || status >= 500 || status === 429 || refusals.includes(status)) throw error;
     return status;
   }

@@ -51,20 +51,14 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   const events = openTarget(context, subject, target);
   if (!events) return undefined;
   const person = listTargets(context.db, subject.id).find((each) => each.target === 'upstream.person');
-  if (!subject.deleteEvents) {
-    const own = context.ledger().histories.of(subject.id)?.received.entry ?? 0;
-    const other = otherRequest(context, subject, (each) => each.deletesEvents && (each.sealed?.entry ?? own) >= own);
-    if (!other || person?.result === 'deleted') return ended('kept', 'observed');
-    // The other one deletes the person with the events: what becomes of them there becomes of them here.
-    const { result, assurance, until } = other.targets.get(target) ?? {};
-    if (person?.status !== 'done' || result === undefined || assurance === undefined) return undefined;
-    return ended(result, assurance, until);
-  }
-  // Another client deleted the person, perhaps without the events, or an earlier request that kept them; and the events of a deleted
-  // person cannot be deleted.
-  if (person?.result === 'already_absent') {
-    const kept = otherRequest(context, subject, (each) => !each.deletesEvents && each.deletedUpstreamAt !== null);
-    return ended(kept ? 'not_queued' : 'not_verifiable', 'not_verifiable');
+  const isAbsent = person?.result === 'already_absent';
+  // The events of a deleted person cannot be deleted. Another request may have done it, or another client, perhaps without the events.
+  if (isAbsent || !subject.deleteEvents) {
+    const deleter = otherRequest(context, subject, ({ deletesEvents }) => deletesEvents);
+    if (isAbsent && deleter?.deletedUpstreamAt) return asOf(context, subject, deleter, ended);
+    if (!subject.deleteEvents) return deleter && person?.status !== 'done' ? undefined : ended('kept', 'observed');
+    const keeper = otherRequest(context, subject, (each) => !each.deletesEvents && each.deletedUpstreamAt !== null);
+    return ended(keeper ? 'not_queued' : 'not_verifiable', 'not_verifiable');
   }
   // The person may wait for an earlier deletion of the events.
   if (person?.attempts === 0) return undefined;
@@ -87,14 +81,33 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   return (own) => noteJudged(own, subject, events, { judged, isGone });
 }
 
-/** Another request about the same person. */
+/** Another request about the same person that was not over before this one was received. */
 function otherRequest(
   { db, ledger }: UpstreamContext,
   { id }: Subject,
   isMeant: (history: RequestHistory) => boolean,
 ): RequestHistory | undefined {
-  const others = fencedTogether(db, id).filter(({ isSamePerson }) => isSamePerson);
-  return others.flatMap(({ requestId }) => ledger().histories.of(requestId) ?? []).find(isMeant);
+  const { histories } = ledger();
+  const own = histories.of(id)?.received.entry ?? 0;
+  const others = fencedTogether(db, id).flatMap(({ requestId, isSamePerson }) =>
+    isSamePerson ? (histories.of(requestId) ?? []) : [],
+  );
+  return others.find((each) => (each.sealed?.entry ?? own) >= own && isMeant(each));
+}
+
+/** What becomes of the events that another request deletes becomes of them here. Until then, this one waits as long as that one. */
+function asOf(
+  { db }: UpstreamContext,
+  subject: Subject,
+  { request, targets }: RequestHistory,
+  ended: (result: TargetResult, assurance: Assurance, until: string | null) => Outcome,
+): Outcome | undefined {
+  const theirs = listTargets(db, request).find((each) => each.target === target);
+  const end = targets.get(target);
+  if (end && theirs?.status === 'done') return ended(end.result, end.assurance, end.until);
+  if (!theirs?.notBefore) return undefined;
+  const { notBefore, waitFrom } = theirs;
+  return (own) => note(own, subject, target, { notBefore, waitFrom });
 }
 
 /** Whether an operator has to say how the events end, unless the service shows more. */

@@ -3,6 +3,7 @@ import { personParams } from '../../contract/endpoints.ts';
 import { askableDistinctIds, type Identity } from '../../contract/identity.ts';
 import { textListOf, type Columns } from '../../contract/tolerant-reader.ts';
 import { askForDistinctId, type Told, batchFrom, personBatches } from '../../client/person-batches.ts';
+import { ofOneRow } from '../../client/control.ts';
 import { askForProject, bodyOrMissing } from '../../client/service.ts';
 import { isJsonObject } from '../../core/exact-json.ts';
 import { readIdentityOfPerson } from '../../contract/row-readers.ts';
@@ -117,9 +118,10 @@ export async function lookUpPerson(
     for (const each of distinctIdsOf(row)) shown.add(each);
   };
   const askBy = async (ref: string): Promise<void> => {
-    const found = await bodyOrMissing(
-      service.call('persons.retrieve', { params: personParams(ref), priority: 'deletion', signal }),
-    );
+    const asked = service.call('persons.retrieve', { params: personParams(ref), priority: 'deletion', signal });
+    const found = await bodyOrMissing(asked).catch(async (error: unknown) => {
+      throw await ofOneRow(error, 'persons', context);
+    });
     look.isAskedById = true;
     if (found !== undefined) take(found);
   };

@@ -52,14 +52,16 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   }
   const looks = await inBatches(context, ids, (id) => lookFor(context, subject, id));
   const thoseThat = (are: RecordingLook): string[] => ids.filter((_id, index) => looks[index] === are);
-  const [there, gone] = [thoseThat('there'), thoseThat('gone')];
+  const [deletable, gone] = [thoseThat('there'), thoseThat('gone')];
+  const there = [...deletable, ...thoseThat('shown')];
   const isKnown = there.length + gone.length === ids.length;
-  if (there.length > 0 || gone.length === 0) return deleteThose(context, subject, recordings, { there, gone });
+  if (there.length > 0 || gone.length === 0)
+    return deleteThose(context, subject, recordings, { there, deletable, gone });
   await context.control('recordings');
   await askForProject(context.service, 'persons', context.signal);
   if (recordings.confirmations + 1 < context.settings.deletions.confirmations)
     return (own) => confirm(own, subject, recordings);
-  if (!isKnown) return deleteThose(context, subject, recordings, { there, gone });
+  if (!isKnown) return deleteThose(context, subject, recordings, { there, deletable, gone });
   if (recordings.sentRows === 0) return ended(subject, { result: 'absent', assurance: 'observed' });
   const rows = Math.min(recordings.sentRows, ids.length);
   return ended(subject, { result: 'deleted', assurance: 'observed', rowsBefore: rows, rowsRemoved: rows });
@@ -73,10 +75,10 @@ async function deleteThose(
   context: UpstreamContext,
   subject: Subject,
   recordings: ErasureTarget,
-  { there, gone }: { there: readonly string[]; gone: readonly string[] },
+  { there, deletable, gone }: Record<'there' | 'deletable' | 'gone', readonly string[]>,
 ): Promise<Outcome> {
-  const deletable = context.settings.erasure.deleteRecordings === 'auto' ? there.filter(hasRoute) : [];
-  const ends = deletable.length > 0 ? await deleteRecordings(context, subject, deletable) : [];
+  const ids = context.settings.erasure.deleteRecordings === 'auto' ? deletable.filter(hasRoute) : [];
+  const ends = ids.length > 0 ? await deleteRecordings(context, subject, ids) : [];
   if (ends.some((end) => end === 'sent' || end === 'failed'))
     return (own) =>
       noteSent(own, subject, { ends, isAgain: recordings.status !== 'intended' && recordings.sentRows > 0 });
@@ -103,15 +105,18 @@ function noteSent(
   if (isAgain || ends.includes('failed')) raise(context, subject, target, 'outcome_unknown');
 }
 
-/** How the service answers to the id of a recording. `unknown`: as to one that it has no route for, or refuses; or with another person's. */
-type RecordingLook = 'there' | 'gone' | 'unknown';
+/**
+ * How the service answers to the id of a recording. `shown`: nobody has asked, and it is shown with the person, whom the service seems to
+ * have. `unknown`: as to one that it has no route for, or refuses; or with another person's.
+ */
+type RecordingLook = 'there' | 'shown' | 'gone' | 'unknown';
 
 /** Where the service does not take the id, nothing shows that the recording is gone. */
 async function lookFor(context: UpstreamContext, subject: Subject, id: string): Promise<RecordingLook> {
   const { db, service, signal } = context;
   try {
     const { body } = await service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });
-    return mayBeAnothers(db, subject, body) ? 'unknown' : 'there';
+    return ownerLook(db, subject, body);
   } catch (caught) {
     const error = await ofOneRow(caught, 'recordings', context);
     const missing = readMissing(error, id);
@@ -123,16 +128,18 @@ async function lookFor(context: UpstreamContext, subject: Subject, id: string): 
 }
 
 /**
- * Whether a recording stays, since it is shown with somebody else who lives: with a person to whom an identifier of the subject was left,
- * or, of those nobody has asked for, with anybody. The integer id says that the service has that person: a deleted one is shown without.
+ * What a recording that is there may be for a subject: it stays where it is shown with a person to whom an identifier was left, or, of
+ * those nobody has asked for, with anybody who lives. The integer id says that the service has a person: a deleted one is shown without.
  */
-function mayBeAnothers(db: Database, { identity, origin, sharedWith = [] }: Subject, recording: unknown): boolean {
+function ownerLook(db: Database, { identity, origin, sharedWith = [] }: Subject, recording: unknown): RecordingLook {
   const row = rowReaders.recordings(recording);
   const isUnasked = origin === 'upstream';
-  if (!row.ok) return isUnasked;
+  if (!row.ok) return isUnasked ? 'unknown' : 'there';
   const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds } = sightingOf('recordings', row.columns);
-  if (uuid !== null && sharedWith.includes(uuid)) return true;
-  if (!isUnasked) return false;
-  if (uuid !== null) return id !== null || !identity.person_uuid.includes(uuid);
-  return findPersons(db, { ...nobody, person_id: id === null ? [] : [id], distinct_id: distinctIds }).length > 0;
+  if (uuid !== null && sharedWith.includes(uuid)) return 'unknown';
+  if (!isUnasked) return 'there';
+  if (uuid !== null && identity.person_uuid.includes(uuid)) return id === null ? 'there' : 'shown';
+  if (uuid !== null) return 'unknown';
+  const holders = findPersons(db, { ...nobody, person_id: id === null ? [] : [id], distinct_id: distinctIds });
+  return holders.length > 0 ? 'unknown' : 'there';
 }

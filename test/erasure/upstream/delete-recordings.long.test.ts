@@ -94,7 +94,7 @@ describe('recordings that a live service deletes by their ids', () => {
     const sent = (): string[] => world.changes().filter((line) => line.startsWith('DELETE /session_recordings/'));
     const shown = ask();
     await world.advanceAfter(86_400, [shown]);
-    expect([sent(), world.target(shown, 'recordings').result]).toEqual([[], 'not_verifiable']);
+    expect([sent(), world.target(shown, 'recordings').result]).toEqual([[], 'not_deletable_via_api']);
     world.sandbox.act({ do: 'delete', uuid });
     const subject = ask();
     // Reads of a service can stand still, and know nobody who is new.

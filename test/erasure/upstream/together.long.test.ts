@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/core/errors.ts';
-import type { Reply } from '../../../src/client/service.ts';
 import { probeCapabilities } from '../../../src/erasure/upstream/capabilities.ts';
 import type { Service } from '../../../src/client/service.ts';
 import { Killed } from '../../kill/kill-switch.ts';
-import { answer, openUpstreamWorld } from './upstream-world.ts';
+import { answer, openAsked, openUpstreamWorld } from './upstream-world.ts';
 
 type UpstreamWorld = Awaited<ReturnType<typeof openUpstreamWorld>>;
 
@@ -159,10 +158,20 @@ describe('what a service can do', () => {
     expect(calls).toEqual(['persons.deletion_status', 'persons.bulk_delete']);
   });
 
-  it.each([404, 405])('is not told by a %i in other words than the service’s own', async (status) => {
-    const refusal = new AppError('no route', { code: 'rejected', status, isForeign: true });
-    const call = (): Promise<Reply> => Promise.reject(refusal);
-    await expect(probeCapabilities({ call, requestCount: () => 0 }, signal)).rejects.toMatchObject({ code: 'service' });
+  it('is not told by a 404 that is not in the service’s own words', async () => {
+    const { world, subject } = await openAsked({ profile: 'live' });
+    world.restart();
+    world.intercept((request, send) =>
+      /deletion_status|bulk_delete/.test(request.path)
+        ? Promise.resolve(answer(404, '<html>no such page</html>', 'text/html'))
+        : send(),
+    );
+    await world.advance([subject]).catch(() => undefined);
+    expect(world.changes()).toEqual([]);
+    world.heal();
+    world.restart();
+    await world.advance([subject]);
+    expect(world.changes()).toHaveLength(1);
   });
 
   it.each([401, 403, 429, 500, 503])('is not told by a %i, and asked for again', async (status) => {
