@@ -238,11 +238,11 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_210,
-  service: 2_002,
+  service: 2_003,
   ledger: 2_898,
-  mirror: 7_533,
+  mirror: 7_542,
   publish: 7_941,
-  erasure: 10_751,
+  erasure: 10_773,
   operate: 11_080,
   anchor: 315,
   cluster: 3_040,
