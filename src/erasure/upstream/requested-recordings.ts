@@ -99,8 +99,9 @@ export function requestedEnd({ assurance }: Pick<ErasureTarget, 'assurance'>) {
  * its reads can stand still for a while and know nothing of new persons, and a deleted recording does not come back.
  */
 function letStay(context: UpstreamContext, subject: Subject): void {
+  if (subject.origin !== 'upstream' || subject.identity.recording_id.length === 0) return;
   const recordings = openTarget(context, subject, target);
-  if (subject.origin !== 'upstream' || recordings?.status !== 'pending' || recordings.notBefore !== null) return;
+  if (recordings?.status !== 'pending' || recordings.notBefore !== null) return;
   const waitFrom = findRequest(context.db, subject.id)?.receivedAt ?? isoTime(context.clock.now());
   const lastsMs = context.settings.deletions.collectHours * 3_600_000;
   note(context, subject, target, { notBefore: isoTime(Date.parse(waitFrom) + lastsMs), waitFrom });
