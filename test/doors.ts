@@ -242,7 +242,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_898,
   mirror: 7_542,
   publish: 7_941,
-  erasure: 10_774,
+  erasure: 10_785,
   operate: 11_080,
   anchor: 315,
   cluster: 3_040,

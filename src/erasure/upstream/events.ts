@@ -37,11 +37,23 @@ const askAgainAfterMs = 3_600_000;
 /** Finds out how far the deletion of every subject's events is. Deletes nothing. */
 export async function advanceEvents(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
   const open = subjects.filter((subject) => openTarget(context, subject, target));
-  // Those that keep the events may end as those that delete them.
-  for (const deletes of [true, false]) {
-    const some = open.filter(({ deleteEvents }) => deleteEvents === deletes);
+  // Some end as what others have just come to.
+  for (const isAfter of [false, true]) {
+    const some = open.filter((subject) => endsAsOthers(context, subject) === isAfter);
     await eachSubjectTogether(context, some, target, (subject) => advance(context, subject));
   }
+}
+
+function personOf({ db }: UpstreamContext, { id }: Subject): ErasureTarget | undefined {
+  return listTargets(db, id).find((each) => each.target === 'upstream.person');
+}
+
+/**
+ * Whether this request deletes no events itself: the events of a deleted person cannot be deleted. Another request may have done it, or
+ * another client, perhaps without the events.
+ */
+function endsAsOthers(context: UpstreamContext, subject: Subject): boolean {
+  return !subject.deleteEvents || personOf(context, subject)?.result === 'already_absent';
 }
 
 async function advance(context: UpstreamContext, subject: Subject): Promise<Outcome | undefined> {
@@ -50,12 +62,11 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   };
   const events = openTarget(context, subject, target);
   if (!events) return undefined;
-  const person = listTargets(context.db, subject.id).find((each) => each.target === 'upstream.person');
-  const isAbsent = person?.result === 'already_absent';
-  // The events of a deleted person cannot be deleted. Another request may have done it, or another client, perhaps without the events.
-  if (isAbsent || !subject.deleteEvents) {
+  const person = personOf(context, subject);
+  if (endsAsOthers(context, subject)) {
     const deleter = otherRequest(context, subject, ({ deletesEvents }) => deletesEvents);
-    if (isAbsent && deleter?.deletedUpstreamAt) return asOf(context, subject, deleter, ended);
+    if (person?.result === 'already_absent' && deleter?.deletedUpstreamAt)
+      return asOf(context, subject, deleter, ended);
     if (!subject.deleteEvents) return deleter && person?.status !== 'done' ? undefined : ended('kept', 'observed');
     const keeper = otherRequest(context, subject, (each) => !each.deletesEvents && each.deletedUpstreamAt !== null);
     return ended(keeper ? 'not_queued' : 'not_verifiable', 'not_verifiable');
