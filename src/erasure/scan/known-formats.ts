@@ -126,12 +126,8 @@ function keysContent(bytes: Buffer): KnownContent | undefined {
 function certificateContent(bytes: Buffer): KnownContent | undefined {
   const certificate = readCertificate(bytes.toString());
   if (!certificate || !ledgerName.test(certificate.ledger.origin)) return undefined;
-  const { controller } = certificate.stated;
-  return {
-    ...nothing,
-    texts: controller ? [controller.name, controller.contact ?? ''] : [],
-    values: [certificate.request],
-  };
+  // The controller that it states is the operator's own word, and cannot leave it: a person of that company is no less gone.
+  return { ...nothing, values: [certificate.request] };
 }
 
 const nothing: KnownContent = { texts: [], values: [] };
