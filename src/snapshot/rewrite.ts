@@ -4,7 +4,7 @@ import { unionOf, withoutReusableId, type Identity } from '../contract/identity.
 import { isoToMicros } from '../core/time.ts';
 import { parquetRows, withDuckDb } from './duckdb.ts';
 import { type RowChange, type Twin, checkParts, encodePart, refuseMarked } from './encode-part.ts';
-import { listPublishedSnapshots } from './published-parts.ts';
+import { listPublishedSnapshots, type PublishedPart } from './published-parts.ts';
 import { prepareRemovedRows, noteRemovedRows } from './iceberg/position-deletes.ts';
 import { type PreparedTable, prepareTable } from './iceberg/prepare-table.ts';
 import { settleTables } from './iceberg/publish-table.ts';
@@ -118,9 +118,9 @@ async function filesToChange(
   return withDuckDb(limits, async (connection) => {
     prepare(connection);
     const paths = manifest.files.map(({ name }) => published.localPath(snapshotOf(manifest), name));
-    if (paths.length > 0) await mark(connection, paths);
-    const marked = paths.length > 0 ? await markedParts(connection) : [];
-    return marked.flatMap((number) => manifest.files[number] ?? []);
+    if (paths.length === 0) return [];
+    await mark(connection, paths);
+    return (await markedParts(connection)).flatMap((number) => manifest.files[number] ?? []);
   });
 }
 
@@ -164,7 +164,7 @@ async function rewriteParts(
         marked.map(({ path }) => path),
       );
       const parts: RewrittenPart[] = [];
-      const trimmed: Parameters<typeof refuseMarked>[2][number][] = [];
+      const trimmed: { part: PublishedPart; path: string }[] = [];
       for (const part of marked) {
         signal.throwIfAborted();
         const { name, sha256, rows: rowsBefore } = part.file;

@@ -36,6 +36,15 @@ export type Serving = {
   moments: Moments;
 };
 
+/** A list that is served as it is, but for its cap and its moments. It says where the next page begins, and no count. */
+export const plainServing: Omit<Serving, 'cap' | 'moments'> = {
+  hasEmptyLastPage: false,
+  tellsNext: true,
+  count: 'missing',
+  untimed: 0,
+  timeless: { rows: 0, at: 'end' },
+};
+
 type Row = { key: string; time: bigint; isUntimed: boolean; isLost: boolean };
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { beginWalk, judgePage } from '../../src/sync/walk-plan.ts';
 import type { WalkState } from '../../src/sync/walk-state.ts';
-import { DriftingList } from './drifting-list.ts';
+import { DriftingList, plainServing } from './drifting-list.ts';
 import { walkTied, type TiedWorld } from './tied-worlds.ts';
 import { believing, mutantsOfMoments, planOf } from './walk-model.ts';
 
@@ -52,15 +52,7 @@ describe('a list whose rows of one moment stand in another order at each answer'
 it('says of how many rows a moment is that fits into no window, and of none that does', () => {
   const evidenceOf = (pageSize: number): WalkState['evidence'] => {
     const moments = { rows: 1, oldest: 2500, order: 'by page' } as const;
-    const serving = {
-      cap: 500,
-      hasEmptyLastPage: false,
-      tellsNext: true,
-      count: 'missing',
-      untimed: 0,
-      timeless: { rows: 0, at: 'end' },
-      moments,
-    } as const;
+    const serving = { ...plainServing, cap: 500, moments };
     const plan = planOf({ pageSize, overlap: 20 });
     const list = new DriftingList(3000, serving);
     const seen = new Set<string>();

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Moments, Serving } from './drifting-list.ts';
+import { type Moments, type Serving, plainServing } from './drifting-list.ts';
 import { drift, walkBy, type Judge, type Outcome, type Run } from './walk-model.ts';
 import { judgePage } from '../../src/sync/walk-plan.ts';
 
@@ -23,15 +23,7 @@ export function walkTied(
   { size, pageSize, moments, cap, changes, seed }: TiedWorld,
   judge: Judge = (plan, state, page, _isKnown, newRows) => judgePage(plan, state, page, newRows),
 ): Outcome {
-  const serving: Serving = {
-    cap,
-    hasEmptyLastPage: false,
-    tellsNext: true,
-    count: 'missing',
-    untimed: 0,
-    timeless: { rows: 0, at: 'end' },
-    moments,
-  };
+  const serving: Serving = { ...plainServing, cap, moments };
   const drifts = fc.sample(changing, { numRuns: changes, seed });
   const run: Run = {
     size,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { beginWalk, judgePage } from '../../src/sync/walk-plan.ts';
 import { parseWalkState, type WalkState } from '../../src/sync/walk-state.ts';
-import { DriftingList } from './drifting-list.ts';
+import { DriftingList, plainServing } from './drifting-list.ts';
 import { anyRun, isTrusting, mutants, planOf, walkBy, walkDrifting } from './walk-model.ts';
 
 describe('a walk over a list that changes while it is paged', () => {
@@ -47,15 +47,8 @@ describe('a walk over a list that changes while it is paged', () => {
   it('asks for no more than the overlaps cost, where the list does not move', async () => {
     await fc.assert(
       fc.asyncProperty(anyRun, async (run) => {
-        const serving = {
-          cap: 1000,
-          hasEmptyLastPage: false,
-          tellsNext: true,
-          count: 'right',
-          untimed: 0,
-          timeless: { rows: 0, at: 'end' },
-          moments: { rows: 1, oldest: 0, order: 'kept' },
-        } as const;
+        const moments = { rows: 1, oldest: 0, order: 'kept' } as const;
+        const serving = { ...plainServing, cap: 1000, count: 'right', moments } as const;
         const { reason, requests } = await walkDrifting({ ...run, serving, events: [] });
         expect(reason).toBeNull();
         const further = Math.ceil(Math.max(0, run.size - run.pageSize) / (run.pageSize - run.overlap));

@@ -24,16 +24,13 @@ const footerBytesMax = 64 << 20;
 /** The words with which DuckDB signs the files that it writes. */
 const signatures = /duckdb_schema|DuckDB version v\d+\.\d+\.\d+ \(build [0-9a-f]+\)/g;
 
-/** With which SQLite's files begin. */
-const sqliteHeader = 'SQLite format 3';
-
 /** So many rows are decoded before others have a turn. */
 const batchRows = 1000;
 
 /** Decodes the rows of the mirror, those sought or all. Yields how many, after each batch. Throws SQLite's own errors. */
 export function* decodeMirror(db: Database, judge: RowJudge, sought?: SoughtRows): Generator<number> {
   let rows = 0;
-  judge.takeFixedWords(mirrorPlace, [...fixedWords, sqliteHeader]);
+  judge.takeFixedWords(mirrorPlace, fixedWords);
   for (const { table, columns, values } of readEveryRow(db, sought?.inMirror)) {
     judge.takeRow({ file: mirrorPlace, dataset: table, origin: originOf(table), columns, values });
     rows += 1;

@@ -46,9 +46,10 @@ const origins: Readonly<Record<string, RowOrigin>> = {
 
 const reasons = [...heldReasons, ...refusalReasons, ...attentionReasons] as const;
 
-/** Every fixed word of the tables of erasures. The mirror's log holds older versions of their rows. */
+/** Every fixed word of the tables of erasures, and of SQLite's files. The mirror's log holds older versions of their rows. */
 export const fixedWords: readonly string[] = [
   ...new Set([
+    'SQLite format 3',
     ...requestStates,
     ...targetStatuses,
     ...bases,

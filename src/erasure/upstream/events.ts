@@ -14,6 +14,7 @@ import {
   type Outcome,
   type UpstreamContext,
 } from './context.ts';
+import type { UpstreamTarget } from '../../ledger/target.ts';
 import type { Assurance, TargetResult } from '../../ledger/vocabulary.ts';
 import { probeCapabilities } from './capabilities.ts';
 import {
@@ -44,8 +45,9 @@ export async function advanceEvents(context: UpstreamContext, subjects: readonly
   }
 }
 
-function personOf({ db }: UpstreamContext, { id }: Subject): ErasureTarget | undefined {
-  return listTargets(db, id).find((each) => each.target === 'upstream.person');
+/** A target of a request, also one that is done. */
+function targetOf({ db }: UpstreamContext, id: string, name: UpstreamTarget): ErasureTarget | undefined {
+  return listTargets(db, id).find((each) => each.target === name);
 }
 
 /**
@@ -53,7 +55,7 @@ function personOf({ db }: UpstreamContext, { id }: Subject): ErasureTarget | und
  * another client, perhaps without the events.
  */
 function endsAsOthers(context: UpstreamContext, subject: Subject): boolean {
-  return !subject.deleteEvents || personOf(context, subject)?.result === 'already_absent';
+  return !subject.deleteEvents || targetOf(context, subject.id, 'upstream.person')?.result === 'already_absent';
 }
 
 async function advance(context: UpstreamContext, subject: Subject): Promise<Outcome | undefined> {
@@ -62,7 +64,7 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   };
   const events = openTarget(context, subject, target);
   if (!events) return undefined;
-  const person = personOf(context, subject);
+  const person = targetOf(context, subject.id, 'upstream.person');
   if (endsAsOthers(context, subject)) {
     const deleter = otherRequest(context, subject, ({ deletesEvents }) => deletesEvents);
     if (person?.result === 'already_absent' && deleter?.deletedUpstreamAt)
@@ -108,12 +110,12 @@ function otherRequest(
 
 /** What becomes of the events that another request deletes becomes of them here. Until then, this one waits as long as that one. */
 function asOf(
-  { db }: UpstreamContext,
+  context: UpstreamContext,
   subject: Subject,
   { request, targets }: RequestHistory,
   ended: (result: TargetResult, assurance: Assurance, until: string | null) => Outcome,
 ): Outcome | undefined {
-  const theirs = listTargets(db, request).find((each) => each.target === target);
+  const theirs = targetOf(context, request, target);
   const end = targets.get(target);
   if (end && theirs?.status === 'done') return ended(end.result, end.assurance, end.until);
   if (!theirs?.notBefore) return undefined;
