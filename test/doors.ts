@@ -241,7 +241,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 2_003,
   ledger: 2_899,
   mirror: 7_542,
-  publish: 7_941,
+  publish: 7_961,
   erasure: 10_784,
   operate: 11_080,
   anchor: 315,

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { lstatSync, renameSync, rmSync } from 'node:fs';
 import { AppError } from '../core/errors.ts';
-import { openDuckDb } from '../snapshot/duckdb.ts';
+import { openDuckDb, type DuckDb } from '../snapshot/duckdb.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import type { WarehousePlace } from './address.ts';
 import { attachedAs, openDuckDbFile } from './duckdb-file.ts';
@@ -12,21 +14,15 @@ const memoryMaxMb = 1024;
 /** Opens the published files and a warehouse, and closes them when `use` settles. Throws as the warehouse does, and the signal's reason. */
 export async function withWarehouse<T>(
   place: WarehousePlace,
-  { published, isReadOnly, signal }: { published: PublishedFiles; isReadOnly: boolean; signal: AbortSignal },
+  {
+    published,
+    isReadOnly,
+    signal,
+  }: { published: Pick<PublishedFiles, 'localFolder'>; isReadOnly: boolean; signal: AbortSignal },
   use: (warehouse: Warehouse, reader: Reader) => Promise<T>,
 ): Promise<T> {
-  const attached = place.engine === 'duckdb' ? { as: attachedAs, path: place.at, isReadOnly } : undefined;
   const limits = { folders: [published.localFolder], memoryMaxMb, threads: 2, signal };
-  using database = await openDuckDb(attached === undefined ? limits : { ...limits, attached }).catch(
-    (error: unknown): never => {
-      if (attached === undefined) throw error;
-      throw new AppError('the file of the warehouse cannot be opened', {
-        code: 'storage',
-        hint: 'close it where else it is open; load first, into a folder that can be written; files of a newer DuckDB than 1.5 cannot be read',
-        cause: error,
-      });
-    },
-  );
+  using database = await (place.engine === 'duckdb' ? openFile(place.at, isReadOnly, limits) : openDuckDb(limits));
   const { connection: reader } = database;
   try {
     await using warehouse = await open(place, reader, signal);
@@ -34,6 +30,30 @@ export async function withWarehouse<T>(
   } catch (error) {
     signal.throwIfAborted();
     throw error;
+  }
+}
+
+async function openFile(path: string, isReadOnly: boolean, limits: Parameters<typeof openDuckDb>[0]): Promise<DuckDb> {
+  try {
+    if (!isReadOnly && lstatSync(path, { throwIfNoEntry: false }) === undefined) await makeFile(path, limits);
+    return await openDuckDb({ ...limits, attached: { as: attachedAs, path, isReadOnly } });
+  } catch (error) {
+    throw new AppError('the file of the warehouse cannot be opened', {
+      code: 'storage',
+      hint: 'close it where else it is open; load first, into a folder that can be written; files of a newer DuckDB than 1.5 cannot be read',
+      cause: error,
+    });
+  }
+}
+
+/** Makes an empty file beside its place, then moves it there. DuckDB does not open a file again that it was killed in making. */
+async function makeFile(path: string, limits: Parameters<typeof openDuckDb>[0]): Promise<void> {
+  const draft = `${path}.draft-${randomUUID()}`;
+  try {
+    (await openDuckDb({ ...limits, attached: { as: attachedAs, path: draft, isReadOnly: false } }))[Symbol.dispose]();
+    renameSync(draft, path);
+  } finally {
+    rmSync(draft, { force: true });
   }
 }
 

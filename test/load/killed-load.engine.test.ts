@@ -47,7 +47,7 @@ test('a load that is killed at any moment is made good by the next, through delt
       const startedMs = performance.now();
       const loaded = await run([...command, '--json']);
       one.tookMs = performance.now() - startedMs;
-      expect(ends).toContain(loaded.code);
+      expect(ends, `${engine}, delta ${delta}: ${loaded.stderr}`).toContain(loaded.code);
       const verified = await run([
         'snapshots',
         '--verify',
