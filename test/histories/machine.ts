@@ -42,26 +42,35 @@ export type Machine = {
   close: () => void;
 };
 
-/** Small pages, parts and batches, so that there are several of each. */
-const settings = {
-  persons: { pageSize: 4, overlap: 1 },
-  recordings: { pageSize: 4, overlap: 1 },
+/** Small pages and parts, so that there are several of each, also of few rows. */
+const settingsFor = ({ pageSize, partRows }: { pageSize: number; partRows: number }): object => ({
+  persons: { pageSize, overlap: 1 },
+  recordings: { pageSize, overlap: 1 },
   budget: { windows: [], recordings: { windows: [] } },
   retry: { attemptsMax: 2 },
   deletions: { maxShare: 1 },
-  export: { partRows: 4, keep: 2, iceberg: false },
+  export: { partRows, keep: 2, iceberg: false },
   log: { level: 'silent' },
-};
+});
 
-/** A fresh folder for the service at `url`. `world` is the time of the world; what waits moves it on. */
-export function openMachine(url: string, world: { nowMs: number }, onDone: OnDone = () => undefined): Machine {
+/**
+ * A fresh folder for the service at `url`. `world` is the time of the world; what waits moves it on. `crowd`: about how many rows a
+ * list has.
+ */
+export function openMachine(
+  url: string,
+  world: { nowMs: number },
+  crowd: number,
+  onDone: OnDone = () => undefined,
+): Machine {
   const { scan } = scanner;
   // A process for each scan would be most of what a history takes.
   scanner.scan = async (order) => scanDataFolder(await readTask(taskLines(order)));
   const folder = mkdtempSync(join(tmpdir(), 'histories-'));
   const dataDir = join(folder, 'data');
   const config = join(folder, 'config.json');
-  writeFileSync(config, JSON.stringify(settings));
+  const sizes = crowd === 0 ? { pageSize: 4, partRows: 4 } : { pageSize: 100, partRows: 400 };
+  writeFileSync(config, JSON.stringify(settingsFor(sizes)));
   const environment = {
     MIRROR_BASE_URL: url,
     MIRROR_PROJECT_ID: '1',

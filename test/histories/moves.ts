@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { anyOperation, type KillPoint } from '../kill/kill-point.ts';
 import { parts, type Part } from './machine.ts';
 import type { Proxy } from './service.ts';
+import type { Kind } from './world.ts';
 
 /** A point before or after the nth writing statement, operation on the disk, or request to the service; null: no kill. */
 export type Kill = { at: 'sql' | 'disk' | 'http'; nth: number; moment: 'before' | 'after' } | null;
@@ -263,6 +264,12 @@ function inTurn(...all: fc.Arbitrary<Move | Move[] | (Move | Move[])[] | undefin
 export const histories: fc.Arbitrary<Move[]> = fc
   .array(chapters, { minLength: 1, maxLength: 3, size: 'max' })
   .map((all) => all.flat());
+
+/** Of a crowd, one in twelve: a history with it takes several times as long. */
+export const kinds: fc.Arbitrary<Kind> = fc.record({
+  isLive: fc.boolean(),
+  crowd: fc.oneof({ weight: 11, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1050) }),
+});
 
 /** A move in a few words. */
 export function moveText({ do: what, ...more }: Move): string {

@@ -15,6 +15,7 @@ import {
   signUp,
   split,
   type Asked,
+  type Kind,
   type World,
 } from './world.ts';
 
@@ -24,13 +25,13 @@ const hourMs = 3_600_000;
  * Plays a history on the real program, and adds to the tally. `onDone` hears of each command. Rejects with the promise that it
  * breaks.
  */
-export async function play(isLive: boolean, moves: readonly Move[], tally: Tally, onDone?: OnDone): Promise<void> {
-  const world = await openWorld(isLive, onDone);
+export async function play(kind: Kind, moves: readonly Move[], tally: Tally, onDone?: OnDone): Promise<void> {
+  const world = await openWorld(kind, onDone);
   try {
-    for (let each = 0; each < 3; each += 1) signUp(world);
     for (const move of moves) await make(world, move);
     await checkAtEnd(world, (args) => command(world, args), tally);
     tally.histories += 1;
+    if (kind.crowd > 0) tally.crowded += 1;
     tally.moves += moves.length;
     tally.commands += world.done.length;
     tally.killed += world.done.filter(({ isKilled }) => isKilled).length;

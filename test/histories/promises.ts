@@ -19,12 +19,22 @@ class Fault extends Error {}
 
 /** What really happened in all histories, so that a run that looked at nothing shows. */
 export type Tally = Record<
-  'histories' | 'moves' | 'commands' | 'killed' | 'erased' | 'certificates' | 'loaded' | 'withoutLights',
+  'histories' | 'crowded' | 'moves' | 'commands' | 'killed' | 'erased' | 'certificates' | 'loaded' | 'withoutLights',
   number
 >;
 
 export function newTally(): Tally {
-  return { histories: 0, moves: 0, commands: 0, killed: 0, erased: 0, certificates: 0, loaded: 0, withoutLights: 0 };
+  return {
+    histories: 0,
+    crowded: 0,
+    moves: 0,
+    commands: 0,
+    killed: 0,
+    erased: 0,
+    certificates: 0,
+    loaded: 0,
+    withoutLights: 0,
+  };
 }
 
 /** `atService`: what became of the person there. */

@@ -69,8 +69,14 @@ export type World = {
 
 const startMs = Date.parse('2026-11-18T09:00:00.000Z');
 
-/** A service with a few people, and a machine that has seen nothing yet. */
-export async function openWorld(isLive: boolean, onDone?: OnDone): Promise<World> {
+/**
+ * How a service is: like live ones or as documented, with three people, and with a crowd beside them, a third of which has a
+ * recording. Some batches of the program are of 1,000 rows.
+ */
+export type Kind = { isLive: boolean; crowd: number };
+
+/** A service of a kind, and a machine that has seen nothing yet. */
+export async function openWorld({ isLive, crowd }: Kind, onDone?: OnDone): Promise<World> {
   const clock = { nowMs: startMs };
   const service = await openService(() => clock.nowMs, isLive);
   const world: World = {
@@ -81,7 +87,7 @@ export async function openWorld(isLive: boolean, onDone?: OnDone): Promise<World
       clock.nowMs = ms;
     },
     service,
-    machine: openMachine(service.url, clock, onDone),
+    machine: openMachine(service.url, clock, crowd, onDone),
     asked: [],
     words: [],
     distinctIds: [],
@@ -102,6 +108,11 @@ export async function openWorld(isLive: boolean, onDone?: OnDone): Promise<World
   };
   service.onDelete = (deletion) =>
     void world.deletions.push({ ...deletion, isAsked: world.isAskedOut(deletion.person.uuid) });
+  for (let each = 0; each < 3 + crowd; each += 1) {
+    // The first have the companies of the last: what rows of others excuse can stand in the last row that is read.
+    const person = signUp(world, undefined, crowd === 0 ? undefined : `Firm${each % crowd}.example`);
+    if (each % 3 === 0 && each > 3) record(world, person, each);
+  }
   return world;
 }
 
@@ -148,7 +159,7 @@ function add(world: World, person: Omit<Person, 'id' | 'bornMs'>): Person {
 }
 
 /** Somebody new signs up, with two distinct ids and an address: an own one, or one that another has, as it is or in capital letters. */
-export function signUp(world: World, sharing?: string): void {
+export function signUp(world: World, sharing?: string, company = 'X.example'): Person {
   const first = newWord(world, '');
   const second = newWord(world, '');
   const uuid = uuidOf(first);
@@ -156,9 +167,9 @@ export function signUp(world: World, sharing?: string): void {
   world.distinctIds.push(first, second);
   // What two have is nobody's own.
   for (const word of world.words) if (sharing?.startsWith(word.text)) word.name = '';
-  const email = sharing ?? `${newWord(world, uuid)}@X.example`;
+  const email = sharing ?? `${newWord(world, uuid)}@${company}`;
   const properties = { email, bio: newWord(world, uuid) };
-  add(world, { uuid, createdAtMs: world.service.nowMs(), distinctIds: [first, second], properties });
+  return add(world, { uuid, createdAtMs: world.service.nowMs(), distinctIds: [first, second], properties });
 }
 
 /** A device sends an event: where nobody has its distinct id any more, a person comes (back) into being, and is returned. */
