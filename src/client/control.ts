@@ -5,7 +5,7 @@ import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import { personParams } from '../contract/endpoints.ts';
 import { hasRoute } from '../contract/identity.ts';
 import { readEnvelope } from '../contract/tolerant-reader.ts';
-import { askForProject, bodyOrMissing, rowsOfOneMax, type Service } from './service.ts';
+import { askForProject, bodyOrMissing, isSingleCase, rowsOfOneMax, type Service } from './service.ts';
 
 /**
  * Proves, once for each list and run, that a 404 by id says something: a row that the list has just shown is shown by its id. A
@@ -75,10 +75,18 @@ async function prove(
       code: 'service',
       hint: 'see that the service shows its lists; where all are gone, `sync` and `reconcile` take them out of the mirror first',
     });
+  let failure: AppError | undefined;
   for (let tries = 0; tries < triesMax; tries += 1) {
     const [row] = rows.splice(Math.floor(random() * rows.length), 1);
-    if (row && (await isShown(service, dataset, row, signal))) return;
+    try {
+      if (row && (await isShown(service, dataset, row, signal))) return;
+    } catch (error) {
+      // The service may fail at this row alone.
+      if (!isSingleCase(error)) throw error;
+      failure = error;
+    }
   }
+  if (failure) throw failure;
   throw new AppError(`the service lists ${dataset} and answers 404 to the ids of those, so no 404 counts`, {
     code: 'service',
     hint: 'a proxy may stand before the service, without a route for single rows; check service.baseUrl and service.pathPrefix',

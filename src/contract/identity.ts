@@ -60,8 +60,8 @@ export function holdsDistinctId(distinctIds: readonly string[], distinctId: stri
   return distinctIds.length < listedDistinctIdsMax ? false : null;
 }
 
-/** The distinct ids that a service can be asked for, at most so many. It takes an empty one for no question, and shows everybody. */
-export function askableDistinctIds(distinctIds: readonly string[], most: number): string[] {
+/** The distinct ids that a service can be asked for, all or at most so many. It takes an empty one for no question, and shows everybody. */
+export function askableDistinctIds(distinctIds: readonly string[], most?: number): string[] {
   return distinctIds.filter((distinctId) => distinctId !== '').slice(0, most);
 }
 

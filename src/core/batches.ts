@@ -21,6 +21,15 @@ export async function* resultsByBatch<T, R>(
   }
 }
 
+/**
+ * The items, beginning at another one for another `turn`, such as a time. Where a job ends after some failures, what fails is not always
+ * before the same others.
+ */
+export function turned<T>(items: readonly T[], turn: number): T[] {
+  const first = turn % Math.max(1, items.length);
+  return [...items.slice(first), ...items.slice(0, first)];
+}
+
 /** Does something with each item as `resultsByBatch` does, and resolves to all results. */
 export async function inBatches<T, R>(...args: Parameters<typeof resultsByBatch<T, R>>): Promise<R[]> {
   const results: R[] = [];

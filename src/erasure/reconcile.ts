@@ -1,6 +1,7 @@
 import { controlOf } from '../client/control.ts';
 import { isSingleCase } from '../client/service.ts';
 import { nobody } from '../contract/identity.ts';
+import { turned } from '../core/batches.ts';
 import { AppError } from '../core/errors.ts';
 import { hasFailedAlone, noteWait, waitReasonOf } from './request/waits.ts';
 import type { JobContext } from '../job/job-context.ts';
@@ -109,7 +110,10 @@ async function askService(context: JobContext): Promise<{ failed: number; ended:
     return { failed: 0, ended: null };
   }
   const { histories } = context.ledger();
-  const withEarlier = subjects.map((subject) => ({ ...subject, ...earlierEnd(histories.of(subject.id)) }));
+  const withEarlier = turned(subjects, context.clock.now()).map((subject) => ({
+    ...subject,
+    ...earlierEnd(histories.of(subject.id)),
+  }));
   // Whom the service failed at is asked for last, so that the others come first.
   const last = new Set(listRequests(db, 'open').flatMap((request) => (hasFailedAlone(request) ? request.id : [])));
   const inOrder = withEarlier.toSorted((one, other) => Number(last.has(one.id)) - Number(last.has(other.id)));

@@ -237,17 +237,10 @@ function changesOf(layout: Layout): PublishedChanges {
         syncToDisk(datasetFolder(snapshot.dataset));
         syncToDisk(root);
       }
-      replaceFile(join(folder, name), content);
+      replaceFile(join(folder, name), readable(content));
     },
-    writeManifest: (manifest) => {
-      const text = fileText(manifest);
-      if (Buffer.byteLength(text) > wholeFileBytesMax)
-        throw usageError(
-          `a manifest of ${manifest.files.length} files would be larger than any that is read`,
-          'raise export.partRows, so that there are fewer files',
-        );
-      replaceFile(join(folderOf(snapshotOf(manifest)), manifestName), text);
-    },
+    writeManifest: (manifest) =>
+      replaceFile(join(folderOf(snapshotOf(manifest)), manifestName), readable(fileText(manifest))),
     writeCurrent: (current) => replaceFile(currentPath, fileText(current)),
     removeFiles: (snapshot, names) => {
       if (names.length === 0) return;
@@ -296,4 +289,13 @@ export function fileText(content: Manifest | Current): string {
 /** A path without links. What it leads to may not be there yet. */
 function withoutLinks(path: string): string {
   return existsSync(path) ? realpathSync(path) : join(withoutLinks(dirname(resolve(path))), basename(path));
+}
+
+/** What is read whole wherever it is read. Throws `usage`, with the fix, where it would be too large for that. */
+function readable<T extends string | Buffer>(content: T): T {
+  if (Buffer.byteLength(content) <= wholeFileBytesMax) return content;
+  throw usageError(
+    'the list of the published parts would be larger than any that is read',
+    'raise export.partRows, so that there are fewer parts, or shorten export.publicRoot',
+  );
 }

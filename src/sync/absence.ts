@@ -27,7 +27,7 @@ import { controlOf, ofOneRow } from '../client/control.ts';
 import { personBatches, batchFrom, personsEach } from '../client/person-batches.ts';
 import { askForRow, type Answer, askTogether, type Sought } from './ask-for-row.ts';
 import { planAbsence, type AbsencePlan } from './absence-plan.ts';
-import { resultsByBatch } from '../core/batches.ts';
+import { resultsByBatch, turned } from '../core/batches.ts';
 import { transact } from '../mirror/transact.ts';
 import type { ServiceContext } from '../job/job-context.ts';
 
@@ -134,7 +134,7 @@ export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResu
     const { ask, wait } = holdAbsent(parts, dataset);
     result.waiting += wait.length;
     const apply = prepareApply(parts, dataset, result);
-    for await (const answered of asking.answers(dataset, ask, isDeciding)) {
+    for await (const answered of asking.answers(dataset, turned(ask, latestMs), isDeciding)) {
       for (const [suspect, answer] of answered) apply(suspect, answer);
       onStep?.();
     }

@@ -59,6 +59,18 @@ it('a row that has gone in between is no reason: others are asked for', async ()
   expect(asked).toEqual(['persons.list', '1', '2', '3']);
 });
 
+it('a row at which the service fails is no reason either', async () => {
+  const failing = new AppError('no', { code: 'service', status: 500 });
+  const { asked, prove } = serviceThat((id) => (id < 3 ? failing : { id, uuid: uuidOf(id) }));
+  await prove();
+  expect(asked).toEqual(['persons.list', '1', '2', '3']);
+  await expect(serviceThat(() => failing).prove()).rejects.toBe(failing);
+  const refusal = new AppError('no', { code: 'refused', status: 401 });
+  const refusing = serviceThat(() => refusal);
+  await expect(refusing.prove()).rejects.toBe(refusal);
+  expect(refusing.asked).toEqual(['persons.list', '1']);
+});
+
 it.each([
   ['all that is asked for is a 404', () => missing()],
   ['a cache answers with another row', () => ({ id: 77, uuid: uuidOf(77) })],

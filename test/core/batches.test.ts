@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inBatches, resultsByBatch } from '../../src/core/batches.ts';
+import { inBatches, resultsByBatch, turned } from '../../src/core/batches.ts';
 import { AppError } from '../../src/core/errors.ts';
 
 test('no more than so many are under way at once, and the results keep the order of the items', async () => {
@@ -50,4 +50,9 @@ test('an aborted signal ends it before the next batch', async () => {
   };
   await expect(inBatches([1, 2, 3], { atOnce: 1, signal: abort.signal }, act)).rejects.toThrow('stopped');
   expect(done).toEqual([1]);
+});
+
+test('each item is the first at some turn, and none is left out', () => {
+  expect([0, 1, 2, 3].map((turn) => turned(['a', 'b', 'c'], turn).join(''))).toEqual(['abc', 'bca', 'cab', 'abc']);
+  expect(turned([], 5)).toEqual([]);
 });

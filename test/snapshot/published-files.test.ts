@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { currentPath, snapshotFolder, snapshotsFolder } from './paths.ts';
+import { wholeFileBytesMax } from '../../src/core/folder.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { exportDataset, exportRequest } from '../export/export-fixture.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -50,4 +51,14 @@ test.for([
   expect(() => publishedFilesIn(dataDir).readManifest({ dataset: 'distinct_ids', snapshotId })).toThrow(
     expect.objectContaining({ code: 'storage', hint: 'export distinct_ids again' }) as Error,
   );
+});
+
+test('nothing is written that is larger than what is read whole', () => {
+  const published = publishedFilesIn(temporaryFolder());
+  const metadata = { dataset: 'persons', snapshotId: 'metadata' };
+  published.writeFile(metadata, 'a.avro', Buffer.alloc(wholeFileBytesMax));
+  expect(() => published.writeFile(metadata, 'b.avro', Buffer.alloc(wholeFileBytesMax + 1))).toThrow(
+    expect.objectContaining({ code: 'usage', hint: expect.stringContaining('export.partRows') as string }) as Error,
+  );
+  expect(published.listFiles(metadata)).toEqual(['a.avro']);
 });

@@ -148,7 +148,7 @@ function resultText(result: ReconcileJobResult, settings: Lasting): string {
       : `something older was put back: ${countedText(replayed.rows, 'row')} of ${countedText(replayed.requests, 'request')} erased again\nwhoever keeps copies of the published files loads them anew: what was erased since may be named nowhere\n`,
     lost.length === 0
       ? ''
-      : `LOST: only mirror.db says whom a request means, and this one does not say it for these: it is older, or was not written when they were received. Add them again:\n${lost.map((id) => `  ${id}\n`).join('')}`,
+      : `LOST: only mirror.db says whom a request means, and this one does not say it for these: it is older, or was not written when they were received. Add them again, unless you have since:\n${lost.map((id) => `  ${id}\n`).join('')}`,
     erasureText(erasure, settings),
     absenceText(absence),
     listedAgainText(listedAgain),

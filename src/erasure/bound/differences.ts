@@ -3,12 +3,13 @@ import { posix } from 'node:path';
 import { keyCheck, macCipher, readKey } from '../../core/secret-key.ts';
 import { readLedger, type LedgerReader } from '../../ledger/ledger.ts';
 import type { LedgerRecord } from '../../ledger/record.ts';
+import type { RequestHistory } from '../../ledger/request-history.ts';
 import { spellTarget } from '../../ledger/target.ts';
 import { stateText } from '../../ledger/vocabulary-words.ts';
 import type { BoundKey, BoundPart } from '../../ledger/vocabulary.ts';
 import type { Database } from '../../mirror/database.ts';
-import { listRequests } from '../../mirror/erasure-requests.ts';
-import { hasBoxes } from '../../mirror/request-box.ts';
+import { finalStates, listRequests } from '../../mirror/erasure-requests.ts';
+import { hasBox, hasBoxes } from '../../mirror/request-box.ts';
 import { listTargets } from '../../mirror/erasure-targets.ts';
 import { boxKeyName, fenceDigests, fenceKeyName, readEpoch } from '../../mirror/fence.ts';
 import { restoreKeyName } from '../../mirror/restore-key.ts';
@@ -59,8 +60,34 @@ export async function findDifferencesIn(
   ledger = readLedger(dataDir),
 ): Promise<Difference[]> {
   const parts = { db, published: publishedFilesIn(dataDir), dataDir };
-  const found = await findDifferences({ ...parts, ledger });
-  return found.length === 0 ? found : findDifferences({ ...parts, ledger: readLedger(dataDir) });
+  const find = async (own: LedgerReader): Promise<Difference[]> => [
+    ...(await findDifferences({ ...parts, ledger: own })),
+    ...(db ? lostDifferences(db, own) : []),
+  ];
+  const found = await find(ledger);
+  return found.length === 0 ? found : find(readLedger(dataDir));
+}
+
+/**
+ * The requests of the ledger that were never fenced, and whose identifiers are lost: an older mirror was put back, or a kill came before
+ * they were kept. The mirror may not have taken them up yet.
+ */
+export function lostRequests(db: Database, { histories }: Pick<Source, 'histories'>): RequestHistory[] {
+  return [...histories.all()].filter(
+    ({ request, state, fence, isReadmitted }) =>
+      fence === null && !isReadmitted && !finalStates.includes(state) && !hasBox(db, request),
+  );
+}
+
+function lostDifferences(db: Database, ledger: Source): Difference[] {
+  return lostRequests(db, ledger)
+    .filter(({ origin }) => origin !== 'upstream')
+    .map(({ request }) => ({
+      part: 'requests',
+      id: request,
+      sentence: `request ${request} is on the ledger, and mirror.db does not say whom it means`,
+      remedy: 'add it again, unless it was since; `analytics-mirror reconcile` ends this one',
+    }));
 }
 
 /** The manifests on disk, as the ledger records them. */

@@ -4,8 +4,8 @@ import type { LedgerReader } from '../../ledger/ledger.ts';
 import type { Database } from '../../mirror/database.ts';
 import { readEpoch } from '../../mirror/fence.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
-import { hasBox } from '../../mirror/request-box.ts';
 import { differenceError, compareWithLedger } from '../bound/compare.ts';
+import { lostRequests } from '../bound/differences.ts';
 import { refuseOtherLedger } from '../../job/other-ledger.ts';
 import { runJob, type JobResult } from '../../job/run-job.ts';
 import { claimMirror } from '../../mirror/runs.ts';
@@ -64,16 +64,13 @@ export function bringUp(context: Pick<JobContext, 'db' | 'clock' | 'ledger'>): v
 }
 
 /**
- * Ends the requests that were never fenced, and whose identifiers are lost: an older mirror was put back, or a kill came before
- * they were kept. Only the mirror knew the subjects, so these requests cannot go on. Returns the ids of those that have to
- * be added again; the sync finds a deletion at the service again by itself.
+ * Ends the requests whose identifiers are lost. Only the mirror knew the subjects, so these cannot go on. Returns the ids of those that
+ * have to be added again; the sync finds a deletion at the service again by itself.
  */
 export function endLostRequests(context: StepContext): string[] {
-  const { db } = context;
-  const { histories } = context.ledger();
-  const lost = listRequests(db, 'open').filter(({ id }) => !hasBox(db, id) && histories.of(id)?.fence === null);
-  record(context, ...lost.map(({ id, generation }) => ({ type: 'cancelled', request: id, generation }) as const));
-  return lost.flatMap(({ id, origin }) => (origin === 'upstream' ? [] : [id]));
+  const lost = lostRequests(context.db, context.ledger());
+  record(context, ...lost.map(({ request, generation }) => ({ type: 'cancelled', request, generation }) as const));
+  return lost.flatMap(({ request, origin }) => (origin === 'upstream' ? [] : [request]));
 }
 
 /** Changes erasure requests, as one run of `erase`: meanwhile no other process writes mirror or ledger. */

@@ -48,9 +48,6 @@ export type ScopeContext = Pick<JobContext, 'db' | 'published' | 'settings' | 's
 /** So many are looked up in some hundredths of a second. */
 const recordingsAtOnce = 2_000;
 
-// Each round finds what the one before saw for the first time; histories are short.
-const roundsMax = 8;
-
 /** Finds subjects in the mirror, at the service and in every published file, all of them together. Changes nothing. */
 export async function scopeSubjects(context: ScopeContext, subjects: readonly SoughtSubject[]): Promise<Scopes> {
   const { db, signal } = context;
@@ -70,7 +67,8 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
   const former = new Map<string, string[]>();
   const rows = seenRows(context, begun);
   let union = unionOf(begun);
-  for (let round = 1; ; round += 1) {
+  // Each round finds what the one before saw for the first time: a history can be a long chain, of a device and the next.
+  for (;;) {
     signal.throwIfAborted();
     const holders = holdersIn(shownEmails);
     const persons = findPersons(db, unionOf([union, { ...nobody, person_uuid: [...holders.values()].flat() }]));
@@ -119,7 +117,7 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
     for (const email of learned) searchedEmails.add(email);
     const namelessRows = await findNamelessRows(context, learned);
     shownEmails.push(...namelessRows);
-    if ((sizeOf(grown) > sizeOf(union) || namelessRows.length > 0) && round < roundsMax) {
+    if (sizeOf(grown) > sizeOf(union) || namelessRows.length > 0) {
       union = grown;
       continue;
     }

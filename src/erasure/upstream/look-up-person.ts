@@ -40,9 +40,8 @@ function readPerson(row: unknown): ReturnType<typeof readIdentityOfPerson> {
 /** What batches have told of many subjects' persons, and of who has their distinct ids. */
 export type ToldOfMany = { uuids: Told; distinctIds: Told };
 
-/** So many distinct ids of a subject are asked for one by one, beside the id of each person; and so many in batches. */
+/** So many distinct ids of a subject whose deletion was sent are asked for, beside the id of each person. */
 const distinctIdsMax = 100;
-const batchedDistinctIdsMax = 10_000;
 
 /** The distinct ids that a person is shown with. */
 function distinctIdsOf(row: unknown): readonly string[] {
@@ -52,24 +51,20 @@ function distinctIdsOf(row: unknown): readonly string[] {
 
 /**
  * The distinct ids of a subject that are asked for. Where none of its persons is there, all of them; once their deletion was sent,
- * not the million of a large person. Where some are there, before their deletion is sent, those that no row shows (`shown`): a
- * split may have given them to another person. `told`: what batches have told; undefined before they are asked.
+ * not the million of a large person. Where some are there, before their deletion is sent, all that no row shows (`shown`): a
+ * split may have given each to another person.
  */
 function askedDistinctIds(
   { distinct_id: distinctIds }: Identity,
-  { shown, isSent, isEachAskedById, told }: AskedFor,
+  { shown, isSent, isEachAskedById }: AskedFor,
 ): string[] {
-  if (shown === null)
-    return askableDistinctIds(distinctIds, isSent && isEachAskedById ? distinctIdsMax : Number.POSITIVE_INFINITY);
-  if (isSent) return [];
-  const unseen = distinctIds.filter((distinctId) => !shown.has(distinctId));
-  if (!told) return askableDistinctIds(unseen, batchedDistinctIdsMax);
-  const untold = unseen.filter((distinctId) => !told.has(distinctId));
-  return [...unseen.filter((distinctId) => told.has(distinctId)), ...askableDistinctIds(untold, distinctIdsMax)];
+  if (shown === null) return askableDistinctIds(distinctIds, isSent && isEachAskedById ? distinctIdsMax : undefined);
+  const unseen = isSent ? [] : distinctIds.filter((distinctId) => !shown.has(distinctId));
+  return askableDistinctIds(unseen);
 }
 
 /** `shown`: the distinct ids of the subject's persons that are there; null where none is. */
-type AskedFor = { shown: ReadonlySet<string> | null; isSent: boolean; isEachAskedById: boolean; told?: Told };
+type AskedFor = { shown: ReadonlySet<string> | null; isSent: boolean; isEachAskedById: boolean };
 
 /**
  * Whether batches have told of each person of a subject, so that none has to be asked for. A batch shows some distinct ids only:
@@ -142,12 +137,7 @@ export async function lookUpPerson(
   if (!look.leadsElsewhere) {
     const isEachAskedById =
       isTold || (look.isAskedById && (context.paths.takeUuids || identity.person_uuid.length === 1));
-    const asked = askedDistinctIds(identity, {
-      shown: living.size === 0 ? null : shown,
-      isSent,
-      isEachAskedById,
-      told: told.distinctIds,
-    });
+    const asked = askedDistinctIds(identity, { shown: living.size === 0 ? null : shown, isSent, isEachAskedById });
     await inBatches(context, asked, async (distinctId) => {
       const holder = told.distinctIds.get(distinctId);
       if (holder === null) return;

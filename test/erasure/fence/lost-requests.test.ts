@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { findDifferencesIn } from '../../../src/erasure/bound/differences.ts';
 import { bringUp, endLostRequests } from '../../../src/erasure/fence/restore-guard.ts';
 import { openLedger } from '../../../src/ledger/ledger.ts';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
@@ -6,7 +7,7 @@ import { lifeOf, requestId } from '../../ledger/ledger-fixture.ts';
 import { openTestMirror, stillClock } from '../../mirror/open-test-mirror.ts';
 import { insertRequest } from '../../../src/mirror/erasure-requests.ts';
 
-test('requests that only the ledger knows are ended and told, once', () => {
+test('requests that only the ledger knows are told, and ended once', async () => {
   const { db, dataDir } = openTestMirror();
   const ledger = openLedger(dataDir, stillClock);
   // One that was only received, one that was scoped, one that the mirror knows, and one that is fenced.
@@ -31,8 +32,16 @@ test('requests that only the ledger knows are ended and told, once', () => {
     box: Buffer.from('box'),
   });
   const context = { db, clock: stillClock, ledger: () => ledger };
+  const toldLost = async (): Promise<string[]> =>
+    (await findDifferencesIn(dataDir, db)).flatMap(({ id, sentence }) =>
+      sentence.includes('whom it means') ? id : [],
+    );
+  // Also before the mirror has taken up what the ledger says, as after a kill.
+  expect(await toldLost()).toEqual([requestId(1), requestId(2)]);
   bringUp(context);
+  expect(await toldLost()).toEqual([requestId(1), requestId(2)]);
   expect(endLostRequests(context)).toEqual([requestId(1), requestId(2)]);
+  expect(await toldLost()).toEqual([]);
   expect(endLostRequests(context)).toEqual([]);
   ledger.checkpoint();
   expect(verifyLedger({ folder: `${dataDir}/ledger` }).problems).toEqual([]);

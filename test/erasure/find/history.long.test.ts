@@ -76,6 +76,20 @@ describe('a person is found and erased by an e-mail address that only history sh
   });
 });
 
+it('a chain of recordings, each of one device and the next, is followed to its end', async () => {
+  const world = await openErasureWorld(5);
+  const uuid = world.create(['canary-0'], {});
+  await world.sync();
+  const chain = Array.from({ length: 20 }, (_, index) =>
+    addNameless(world, { distinct_ids: [`canary-${index}`, `canary-${index + 1}`] }, `canary-own-${index}`),
+  );
+  await world.publish();
+  expect(await world.request([{ kind: 'uuid', value: uuid }])).toMatchObject([{ state: 'scoped', recordings: 20 }]);
+  expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1 } });
+  await expectGone(world, ['canary-']);
+  expect(chain.filter((id) => holds(world, id))).toEqual([]);
+});
+
 describe('a row that shows a person without any id', () => {
   const ann = { name: 'Canary Ann', properties: { email: 'Canary-Ann@x.example', plan: 'canary-plan' } };
   const bob = { name: 'Canary Ann', properties: { email: 'canary-bob@x.example', plan: 'pro' } };

@@ -9,6 +9,12 @@ function knownBy(subject: Subject, distinctIds: string[]): Subject {
   return { ...subject, identity: { ...subject.identity, distinct_id: distinctIds }, shown: [row] };
 }
 
+/** A request for somebody new with these distinct ids. */
+function requestOf(world: Awaited<ReturnType<typeof openUpstreamWorld>>, distinctIds: string[]): Subject {
+  const [created] = world.sandbox.act({ do: 'create', distinct_ids: distinctIds }).created;
+  return world.request(world.people().filter(({ uuid }) => uuid === created));
+}
+
 describe.each(['documented', 'live'] as const)('a person of the %s service', (profile) => {
   const ref = (person: { id: number }): number => person.id;
 
@@ -187,11 +193,22 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
   });
 
   it('with thousands of distinct ids is gone after two hundred questions', async () => {
-    const { world, subject } = await openAsked({ profile, index: 1 });
+    const world = await openUpstreamWorld({ profile });
     const distinctIds = Array.from({ length: 5000 }, (_id, index) => `many-${index}`);
-    await world.advance([knownBy(subject, distinctIds)]);
+    const subject = requestOf(world, distinctIds);
+    await world.advance([subject]);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', confirmations: 1 });
     expect(world.asked.length).toBeLessThan(210);
+  });
+
+  it('of whose hundreds of distinct ids a split has given one to somebody else is not gone', async () => {
+    const world = await openUpstreamWorld({ profile });
+    const distinctIds = Array.from({ length: 250 }, (_id, index) => `many-${index}`);
+    const subject = requestOf(world, distinctIds.slice(0, 1));
+    world.sandbox.act({ do: 'create', distinct_ids: distinctIds.slice(-1) });
+    await world.advance([knownBy(subject, distinctIds)]);
+    expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'distinct_id_elsewhere' });
+    expect(world.changes()).toEqual([]);
   });
 
   it('whose distinct id is too long for an address is deleted and confirmed without it', async () => {
