@@ -237,12 +237,12 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_210,
-  service: 2_003,
+  kernel: 5_219,
+  service: 2_011,
   ledger: 2_899,
   mirror: 7_542,
-  publish: 7_961,
-  erasure: 10_784,
+  publish: 7_963,
+  erasure: 10_798,
   operate: 11_080,
   anchor: 315,
   cluster: 3_040,

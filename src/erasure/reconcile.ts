@@ -110,13 +110,11 @@ async function askService(context: JobContext): Promise<{ failed: number; ended:
     return { failed: 0, ended: null };
   }
   const { histories } = context.ledger();
-  const withEarlier = turned(subjects, context.clock.now()).map((subject) => ({
-    ...subject,
-    ...earlierEnd(histories.of(subject.id)),
-  }));
+  const withEarlier = subjects.map((subject) => ({ ...subject, ...earlierEnd(histories.of(subject.id)) }));
   // Whom the service failed at is asked for last, so that the others come first.
   const last = new Set(listRequests(db, 'open').flatMap((request) => (hasFailedAlone(request) ? request.id : [])));
-  const inOrder = withEarlier.toSorted((one, other) => Number(last.has(one.id)) - Number(last.has(other.id)));
+  const inTurn = turned(withEarlier, context.clock.now());
+  const inOrder = inTurn.toSorted((one, other) => Number(last.has(one.id)) - Number(last.has(other.id)));
   const { awaiting, failed, wider, ended } = await advanceUpstream({ ...context, service }, inOrder).catch(
     (error: unknown) => {
       if (error instanceof AppError && error.code !== 'interrupted')
