@@ -228,7 +228,7 @@ const waits: Readonly<Record<WaitReason, string>> = {
   service_refuses_key: 'the service refuses the key or the project. `doctor` checks both. Reconcile again',
   service_rejects: 'the service rejects the question about the person. Look at the person there, and reconcile again',
   service_unusable:
-    'the service answered with something that cannot be used. `doctor` shows its state. Reconcile again',
+    'the service answered with something that cannot be used, or more than 10,000 persons have the address. `doctor` shows its state. Reconcile again, or add the persons by uuid',
   mirror_is_read:
     'another program reads mirror.db and has not ended, so what was deleted there is not overwritten yet. End it (`lsof` names it), and reconcile again',
 };
