@@ -74,10 +74,20 @@ export function withHint(error: AppError, more: string): AppError {
   return Object.assign(error, { hint: error.hint === undefined ? more : `${error.hint}; ${more}` });
 }
 
+/** Node's `rmSync` tells some failures by words alone, which differ between systems. */
+const codeOfWords = new Map([
+  ['Input/output error', 'EIO'],
+  ['I/O error', 'EIO'],
+  ['Read-only file system', 'EROFS'],
+  ['Device or resource busy', 'EBUSY'],
+  ['Resource busy', 'EBUSY'],
+]);
+
 /** The system's code of an error (`ENOSPC`, `SQLITE_FULL`, …), or undefined. Of two, where closing a file failed too, that of the first. */
 export function systemCode(error: unknown): string | undefined {
   if (error instanceof SuppressedError) return systemCode(error.suppressed);
   if (!(error instanceof Error) || !('code' in error)) return undefined;
+  if (error.code === '') return codeOfWords.get(/^, Unknown error: (.*?) '/.exec(error.message)?.[1] ?? '');
   return typeof error.code === 'string' ? error.code : undefined;
 }
 

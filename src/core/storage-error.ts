@@ -48,6 +48,11 @@ const explanations: readonly { pattern: RegExp; message: string; hint: string }[
     hint: 'look what it is, take it away, and restore the file from a backup',
   },
   {
+    pattern: /^EBUSY$/,
+    message: 'a file or folder is in use',
+    hint: 'see what holds it (a mount, another program), end that, and run the command again',
+  },
+  {
     pattern: /^(EIO|SQLITE_IOERR.*)$/,
     message: 'the disk answers with errors',
     hint: 'check the disk and its file system; run `analytics-mirror doctor` afterwards',
@@ -60,7 +65,7 @@ export function explainStorageError(error: unknown, where: string): AppError | u
   const found = code === undefined ? undefined : explanations.find(({ pattern }) => pattern.test(code));
   if (!found) return undefined;
   return new AppError(`${found.message} (${code}): ${where}`, {
-    code: /BUSY|LOCKED/.test(code ?? '') ? 'busy' : 'storage',
+    code: /^SQLITE_(BUSY|LOCKED)/.test(code ?? '') ? 'busy' : 'storage',
     hint: found.hint,
     cause: error,
   });

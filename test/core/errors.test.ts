@@ -31,6 +31,17 @@ test('the system’s code is read from errors only, and only when it is text', (
   expect(systemCode(undefined)).toBeUndefined();
 });
 
+test.for([
+  ['Input/output error', 'EIO'],
+  ['I/O error', 'EIO'],
+  ['Read-only file system', 'EROFS'],
+  ['Device or resource busy', 'EBUSY'],
+  ['Something else', undefined],
+] as const)('where Node removes files and says %s, the code is %s', ([words, code]) => {
+  const failed = new Error(`, Unknown error: ${words} '/data/I/O error '`);
+  expect(systemCode(Object.assign(failed, { code: '', errno: -4094, syscall: 'rm' }))).toBe(code);
+});
+
 test('the system’s code of the first error is read where closing a file fails too', () => {
   const failing = (): void => {
     using _file = {
