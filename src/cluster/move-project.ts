@@ -1,8 +1,8 @@
-import { cpSync, existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { AppError, usageError } from '../core/errors.ts';
-import { makeFolder } from '../core/folder.ts';
+import { copyFiles, makeFolder } from '../core/folder.ts';
 import { runsUnderWay } from '../job/lease.ts';
 import { entriesPath, ledgerFolder, readLines } from '../ledger/entry-file.ts';
 import type { EntryStore } from '../ledger/ledger.ts';
@@ -86,8 +86,7 @@ async function copyProject(
 ): Promise<void> {
   const beside = archived.map((name) => [join(from, name), join(to, name)] as const);
   const published = [publishedFilesIn(from).localFolder, publishedFilesIn(to).localFolder] as const;
-  for (const [source, target] of [...beside, published])
-    if (existsSync(source)) cpSync(source, target, { recursive: true, preserveTimestamps: true });
+  for (const [source, target] of [...beside, published]) copyFiles(source, target);
   await copyInto(db, databasePath(to), signal);
   endLease(to, clock);
 }

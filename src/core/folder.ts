@@ -1,6 +1,8 @@
 import {
   accessSync,
+  chmodSync,
   constants,
+  copyFileSync,
   type Dirent,
   existsSync,
   fstatSync,
@@ -9,6 +11,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  rmSync,
   statfsSync,
   statSync,
   type Stats,
@@ -197,6 +200,32 @@ export function entriesBelow(folder: string): Dirent[] {
 /** The path of an entry below a folder, with slashes. */
 export function pathBelow(folder: string, { parentPath, name }: Dirent): string {
   return relative(folder, join(parentPath, name)).replaceAll(sep, '/');
+}
+
+/**
+ * Copies a file, or the files below a folder, for the owner only, with their times. What is no file is left out; so is what is missing.
+ * Throws the system's error, where Node's `cpSync` ends the process.
+ */
+export function copyFiles(from: string, to: string): void {
+  const paths = isRegularFile(from) ? [''] : entriesBelow(from).map((entry) => pathBelow(from, entry));
+  for (const path of paths) {
+    const [source, target] = [join(from, path), join(to, path)];
+    if (!isRegularFile(source)) continue;
+    makeFolder(dirname(target));
+    copyFileSync(source, target);
+    chmodSync(target, 0o600);
+    const { atime, mtime } = statSync(source);
+    utimesSync(target, atime, mtime);
+  }
+}
+
+/** Removes what failed work has left, as far as the system lets it: the failure of the work is the one to report. */
+export function removeLeft(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // A later call finds it.
+  }
 }
 
 /** Whether a file is a draft, by its name. */

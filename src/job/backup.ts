@@ -1,9 +1,11 @@
-import { chmodSync, cpSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { draftLivesMs, makeRequestedFolder, syncToDisk } from '../core/atomic-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
-import { AppError, usageError } from '../core/errors.ts';
-import { isWithin, namesIn } from '../core/folder.ts';
+import { AppError, systemCode, usageError } from '../core/errors.ts';
+import { copyFiles, entriesBelow, isWithin, namesIn, removeLeft } from '../core/folder.ts';
+import { openFile } from '../core/open-file.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { refuseOtherLedger } from './other-ledger.ts';
@@ -26,7 +28,8 @@ const copied = [
 ];
 
 const backupName = /^\d{8}T\d{6}Z$/;
-const unfinished = '.unfinished';
+/** That of an earlier version has no identifier. */
+const draftName = /^\d{8}T\d{6}Z(?:\.[\da-f-]{36})?\.unfinished$/;
 
 /**
  * Copies what a data folder has to `to`, into a folder that is named after the time, and looks at the copy. `keep`: so many of these
@@ -43,19 +46,19 @@ export function backUp(
       'name a folder outside, on another disk at best',
     );
   const name = isoTime(clock.now()).replaceAll(/[-:]|\.\d+/gu, '');
-  const [folder, draft] = [join(to, name), join(to, `${name}${unfinished}`)];
+  // Backups of several projects into one place may begin in the same second.
+  const [folder, draft] = [join(to, name), join(to, `${name}.${randomUUID()}.unfinished`)];
   try {
     makeRequestedFolder(to);
     removeUnfinished(to, clock.now() - draftLivesMs);
-    if (existsSync(folder))
-      throw new AppError(`${folder} is there already`, { code: 'storage', hint: 'try again in a second' });
     makeRequestedFolder(join(draft, 'ledger'));
     const mirror = databasePath(draft);
+    // For its owner only. SQLite would tell of a file that it cannot make, and not why.
+    openFile(mirror, 'wx', 0o600)[Symbol.dispose]();
     // Live rows only: a copy of pages would take freed ones along.
     db.prepare(/*sql*/ `VACUUM INTO ?`).run(mirror);
-    for (const part of copied)
-      if (existsSync(join(dataDir, part))) cpSync(join(dataDir, part), join(draft, part), { recursive: true });
-    const files = closeToOthers(draft);
+    for (const part of copied) copyFiles(join(dataDir, part), join(draft, part));
+    const files = entriesBelow(draft).map((entry) => join(entry.parentPath, entry.name));
     const entries = lookAt(draft);
     for (const file of files) syncToDisk(file);
     renameSync(draft, folder);
@@ -63,7 +66,15 @@ export function backUp(
     const bytes = files.reduce((sum, file) => sum + statSync(file.replace(draft, folder)).size, 0);
     return { folder, bytes, entries, removed: removeOlder(to, name, keep) };
   } catch (error) {
-    rmSync(draft, { recursive: true, force: true });
+    removeLeft(draft);
+    if (systemCode(error) === 'ENOTEMPTY')
+      throw new AppError(`${folder} is there already`, { code: 'storage', hint: 'try again in a second' });
+    if (systemCode(error)?.startsWith('SQLITE_CANTOPEN'))
+      throw new AppError(`SQLite cannot make a file in ${to}`, {
+        code: 'storage',
+        hint: 'see whether its disk is full or answers with errors, and whether this user may write there',
+        cause: error,
+      });
     throw explainStorageError(error, to) ?? error;
   }
 }
@@ -77,13 +88,10 @@ function lookAt(draft: string): number {
 }
 
 function removeUnfinished(to: string, beforeMs: number): void {
-  for (const name of namesIn(to))
-    if (
-      backupName.test(name.replace(unfinished, '')) &&
-      name.endsWith(unfinished) &&
-      statSync(join(to, name)).mtimeMs < beforeMs
-    )
-      rmSync(join(to, name), { recursive: true, force: true });
+  // Another backup may end meanwhile, and take its draft away.
+  for (const draft of namesIn(to).flatMap((name) => (draftName.test(name) ? [join(to, name)] : [])))
+    if ((statSync(draft, { throwIfNoEntry: false })?.mtimeMs ?? beforeMs) < beforeMs)
+      rmSync(draft, { recursive: true, force: true });
 }
 
 /**
@@ -97,12 +105,4 @@ function removeOlder(to: string, made: string, keep: number): number {
     .slice(keep - 1);
   for (const name of older) rmSync(join(to, name), { recursive: true, force: true });
   return older.length;
-}
-
-/** Gives all below a folder to its owner alone. Returns the files. */
-function closeToOthers(folder: string): string[] {
-  const entries = readdirSync(folder, { withFileTypes: true, recursive: true });
-  const pathOf = (entry: (typeof entries)[number]): string => join(entry.parentPath, entry.name);
-  for (const entry of entries) chmodSync(pathOf(entry), entry.isDirectory() ? 0o700 : 0o600);
-  return entries.filter((entry) => entry.isFile()).map(pathOf);
 }

@@ -1,7 +1,7 @@
-import { cpSync, mkdtempDisposableSync } from 'node:fs';
+import { mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { reportsFolder } from '../core/folder.ts';
+import { copyFiles, reportsFolder } from '../core/folder.ts';
 import type { App } from '../app/app.ts';
 import { bundleText, writeForOthers } from '../audit/bundle.ts';
 import { certificatePage } from '../audit/certificate-page.ts';
@@ -112,7 +112,7 @@ function scanned(dataDir: string, phase: 'control' | 'verify'): number {
 
 /** Puts the older mirror.db beside a copy of today's ledger, in a folder of its own. */
 async function tryOlderCopy({ settings, clock }: App, older: string): Promise<DemoErasure['olderCopy']> {
-  cpSync(join(settings.dataDir, 'ledger'), join(older, 'ledger'), { recursive: true });
+  copyFiles(join(settings.dataDir, 'ledger'), join(older, 'ledger'));
   using db = openDatabase(older, clock);
   try {
     refuseRestored(db, readLedger(older));

@@ -1,11 +1,20 @@
-import fs, { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import fs, {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import process from 'node:process';
 import { shellWord } from '../../src/core/words.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { refuseHiddenFolder, refuseOpenFolder, refuseUnwritable } from '../../src/core/folder.ts';
+import { copyFiles, refuseHiddenFolder, refuseOpenFolder, refuseUnwritable } from '../../src/core/folder.ts';
 
 test('a data folder and keys that only their owner may read are let pass, with and without keys', () => {
   const folder = freshFolder();
@@ -42,6 +51,30 @@ test('a data folder of another user is refused, also to root', () => {
       message: `the data folder belongs to user ${owner}, and this is user ${owner + 1}`,
     }),
   );
+});
+
+test('files are copied with their times, for their owner only, and what is no file is left out', () => {
+  const [from, to] = [freshFolder(), join(freshFolder(), 'to')];
+  mkdirSync(join(from, 'a', 'b'), { recursive: true, mode: 0o755 });
+  writeFileSync(join(from, 'a', 'b', 'file'), 'content', { mode: 0o644 });
+  utimesSync(join(from, 'a', 'b', 'file'), new Date(1000), new Date(2000));
+  symlinkSync(join(from, 'a', 'b', 'file'), join(from, 'a', 'link'));
+  symlinkSync(from, join(from, 'a', 'circle'));
+  copyFiles(join(from, 'a'), to);
+  copyFiles(join(from, 'a', 'b', 'file'), join(to, 'alone', 'file'));
+  copyFiles(join(from, 'missing'), join(to, 'missing'));
+  expect((readdirSync(to, { recursive: true }) as string[]).toSorted()).toEqual([
+    'alone',
+    'alone/file',
+    'b',
+    'b/file',
+    'link',
+  ]);
+  for (const name of ['b/file', 'alone/file', 'link']) {
+    expect(readFileSync(join(to, name), 'utf8')).toBe('content');
+    expect([statSync(join(to, name)).mode & 0o777, statSync(join(to, name)).mtimeMs]).toEqual([0o600, 2000]);
+  }
+  expect(statSync(join(to, 'b')).mode & 0o777).toBe(0o700);
 });
 
 test('a folder that this user may not enter is told as that: nothing in it would seem to be there', () => {

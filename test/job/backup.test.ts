@@ -1,6 +1,16 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import fs, {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { basename, join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { backUp } from '../../src/job/backup.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { noteTakenEntries } from '../../src/mirror/erasure-requests.ts';
@@ -32,8 +42,11 @@ test('a copy has mirror, ledger and keys, for its owner only, and no published f
 
 test('so many copies stay as are to be kept, and what a kill has left goes', () => {
   const { db, dataDir, to } = written();
-  mkdirSync(join(to, '20251231T000000Z.unfinished'), { recursive: true });
-  utimesSync(join(to, '20251231T000000Z.unfinished'), new Date(0), new Date(0));
+  for (const id of ['', '.3f0e4bfe-3bb5-4d6c-a3b4-c6a1d1a2a0d1']) {
+    const left = join(to, `20251231T000000Z${id}.unfinished`);
+    mkdirSync(left, { recursive: true });
+    utimesSync(left, new Date(0), new Date(0));
+  }
   mkdirSync(join(to, 'of somebody else'));
   for (const second of [0, 1, 2]) backUp(db, { dataDir, to, keep: 2, clock: at(second) });
   expect(readdirSync(to).toSorted()).toEqual(['20260101T000001Z', '20260101T000002Z', 'of somebody else']);
@@ -43,6 +56,59 @@ test('the copy just made stays, whatever a clock that was ahead has named the ot
   const { db, dataDir, to } = written();
   for (const second of [20, 21, 1, 2]) backUp(db, { dataDir, to, keep: 2, clock: at(second) });
   expect(readdirSync(to).toSorted()).toEqual(['20260101T000001Z', '20260101T000002Z']);
+});
+
+test('of two projects that are copied in the same second, the one that ends first keeps its copy', () => {
+  const { db, dataDir, to } = written();
+  const other = written();
+  const copyOther = () => backUp(other.db, { dataDir: other.dataDir, to, keep: 2, clock: at(0) });
+  /** The first statement on it comes in the middle of the copy. */
+  const slow = new Proxy(db, {
+    get: (target, name) => {
+      copyOther();
+      return Reflect.get(target, name).bind(target) as unknown;
+    },
+  });
+  const refused = { code: 'storage', message: `${join(to, '20260101T000000Z')} is there already` };
+  expect(() => backUp(slow, { dataDir, to, keep: 2, clock: at(0) })).toThrow(expect.objectContaining(refused));
+  expect(readdirSync(to)).toEqual(['20260101T000000Z']);
+  expect(existsSync(join(to, '20260101T000000Z', 'mirror.db'))).toBe(true);
+});
+
+test.for([
+  ['mkdirSync', 'checkpoints', 'ENOSPC', 'the disk is full (ENOSPC): '],
+  ['mkdirSync', 'keys', 'EIO', 'the disk answers with errors (EIO): '],
+  ['openSync', 'mirror.db', 'ENOSPC', 'the disk is full (ENOSPC): '],
+] as const)('where %s of %s fails with %s, the place is named, and no copy is left', ([call, name, code, words]) => {
+  const { db, dataDir, to } = written();
+  const real = fs[call] as (path: string, ...rest: unknown[]) => unknown;
+  const spy = vi.spyOn(fs, call).mockImplementation(((path: string, ...rest: unknown[]) => {
+    if (path.startsWith(to) && basename(path) === name && rest[0] !== 'r')
+      throw Object.assign(new Error('of the system'), { code });
+    return real(path, ...rest);
+  }) as never);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+  expect(() => backUp(db, { dataDir, to, keep: 1, clock: at(0) })).toThrow(`${words}${to}`);
+  expect(readdirSync(to)).toEqual([]);
+});
+
+test('where SQLite cannot make a file beside the copy, the place is named, and not the data folder', () => {
+  const { db, dataDir, to } = written();
+  const mirrorOf = (name: string): string => join(to, name, 'mirror.db');
+  /** A folder stands where SQLite makes a file for the time of the copy. */
+  const hindered = new Proxy(db, {
+    get: (target, name) => {
+      for (const draft of readdirSync(to)) mkdirSync(`${mirrorOf(draft)}-journal`, { recursive: true });
+      return Reflect.get(target, name).bind(target) as unknown;
+    },
+  });
+  const told = `SQLite cannot make a file in ${to}`;
+  expect(() => backUp(hindered, { dataDir, to, keep: 1, clock: at(0) })).toThrow(told);
+  expect(readdirSync(to)).toEqual([]);
 });
 
 test('a place that cannot be written is named, not the data folder', () => {
