@@ -14,7 +14,15 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createFile, removeOldDrafts, replaceFile, syncToDisk } from '../../src/core/atomic-file.ts';
+import {
+  createFile,
+  makeRequestedFolder,
+  removeOldDrafts,
+  replaceFile,
+  syncToDisk,
+  writeNewFile,
+  writeRequestedFile,
+} from '../../src/core/atomic-file.ts';
 import { isDraft } from '../../src/core/folder.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 
@@ -60,6 +68,53 @@ test('a draft that another user has prepared is not used', () => {
   expect(readFileSync(planted, 'utf8')).toBe('');
 });
 
+/** Lets calls of Node's `name` fail as on a disk that does. */
+function failing(name: 'fsyncSync' | 'mkdirSync' | 'rmSync', code: string): void {
+  const spy = vi.spyOn(fs, name).mockImplementation(() => {
+    throw Object.assign(new Error('words of the system'), { code });
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+}
+
+test('of a disk that fails again when the draft is removed, the first error is told', () => {
+  const folder = temporaryFolder();
+  failing('fsyncSync', 'ENOSPC');
+  failing('rmSync', 'EIO');
+  expect(() => replaceFile(join(folder, 'file'), 'text')).toThrow(expect.objectContaining({ code: 'ENOSPC' }));
+});
+
+test('a new file is there whole or not at all, and takes the place of none', () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'file.yaml');
+  writeNewFile(file, 'whole');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(() => writeNewFile(file, 'other')).toThrow(`cannot write ${file} (EEXIST)`);
+  expect(readFileSync(file, 'utf8')).toBe('whole');
+  failing('fsyncSync', 'ENOSPC');
+  expect(() => writeNewFile(join(folder, 'second.yaml'), 'cut')).toThrow('the disk is full (ENOSPC)');
+  expect(readdirSync(folder)).toEqual(['file.yaml']);
+});
+
+test.for([
+  ['ENOSPC', 'storage', 'the disk is full (ENOSPC): '],
+  ['EIO', 'storage', 'the disk answers with errors (EIO): '],
+  ['EMFILE', 'storage', 'too many files are open (EMFILE): '],
+  ['EROFS', 'usage', 'cannot write '],
+  ['EACCES', 'usage', 'cannot write '],
+  ['EBUSY', 'usage', 'cannot write '],
+] as const)('where a file is asked for and the system says %s, that is %s: %s', ([systemCode, code, words]) => {
+  const folder = temporaryFolder();
+  const told = expect.objectContaining({ code, message: expect.stringContaining(words) as string });
+  failing('fsyncSync', systemCode);
+  expect(() => writeRequestedFile(join(folder, 'file'), 'text')).toThrow(told);
+  failing('mkdirSync', systemCode);
+  expect(() => makeRequestedFolder(join(folder, 'below'))).toThrow(told);
+});
+
 test('every draft has a name of its own, and none can be in its place', () => {
   const folder = temporaryFolder();
   const drafts: string[] = [];
@@ -97,6 +152,15 @@ test('old drafts are deleted; young ones and other files stay', () => {
   removeOldDrafts(folder, Date.now() + 60_000);
   expect(readdirSync(folder).toSorted()).toEqual(others.toSorted());
   removeOldDrafts(join(folder, 'missing'), 0);
+});
+
+test('of one file, only its own drafts are deleted', () => {
+  const folder = temporaryFolder();
+  const uuid = randomUUID();
+  const others = [`file.draft-${uuid}.wal`, `file.draft-${uuid}.draft-${uuid}`, `other.draft-${uuid}`, 'file.draft-1'];
+  for (const name of [...others, `file.draft-${uuid}`]) writeFileSync(join(folder, name), '');
+  removeOldDrafts(folder, Date.now() + 60_000, 'file');
+  expect(readdirSync(folder).toSorted()).toEqual(others.toSorted());
 });
 
 test('whoever has the old file open goes on reading the old content', () => {
