@@ -1,4 +1,5 @@
 import { sqlName, sqlText } from '../snapshot/duckdb.ts';
+import type { WarehousePlace } from './address.ts';
 import { dialects, storedRows } from './dialect.ts';
 import { rowsRead, type Reader } from './duckdb-reader.ts';
 import { allRows, goneAfter, rowsAfter } from './published.ts';
@@ -8,15 +9,14 @@ import { tablesOf, type Change, type Warehouse } from './warehouse.ts';
 export const attachedAs = 'warehouse';
 
 /** The warehouse in a file of DuckDB that the reader has attached. */
-export function openDuckDbFile(schema: string, reader: Reader): Warehouse {
-  const run = (sql: string): Promise<string[][]> => rowsRead(reader, sql);
+export function openDuckDbFile({ at, schema }: Pick<WarehousePlace, 'at' | 'schema'>, reader: Reader): Warehouse {
+  const run = (sql: string): Promise<string[][]> => rowsRead(reader, sql, at);
   return {
     dialect: dialects.duckdb,
     nameOf: (table) => nameIn(schema, table),
     tables: async () =>
       tablesOf(
-        await rowsRead(
-          reader,
+        await run(
           `SELECT table_name, coalesce(comment, ''), column_name, data_type
             FROM (SELECT table_name, comment FROM duckdb_tables() WHERE ${isIn(schema)} UNION ALL SELECT view_name, NULL FROM duckdb_views() WHERE ${isIn(schema)})
             LEFT JOIN (SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE ${isIn(schema)}) USING (table_name)`,

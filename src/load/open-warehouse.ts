@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { lstatSync, renameSync, rmSync } from 'node:fs';
+import { lstatSync, renameSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { draftLivesMs, removeOldDrafts } from '../core/atomic-file.ts';
+import { systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { removeLeft } from '../core/folder.ts';
 import { openDuckDb, type DuckDb } from '../snapshot/duckdb.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
+import { failureOf, storageError } from '../snapshot/storage-error.ts';
 import type { WarehousePlace } from './address.ts';
 import { attachedAs, openDuckDbFile } from './duckdb-file.ts';
 import type { Reader } from './duckdb-reader.ts';
@@ -35,10 +40,13 @@ export async function withWarehouse<T>(
 
 async function openFile(path: string, isReadOnly: boolean, limits: Parameters<typeof openDuckDb>[0]): Promise<DuckDb> {
   try {
+    if (!isReadOnly) removeOldDrafts(dirname(path), systemClock.now() - draftLivesMs, basename(path));
     if (!isReadOnly && lstatSync(path, { throwIfNoEntry: false }) === undefined) await makeFile(path, limits);
     return await openDuckDb({ ...limits, attached: { as: attachedAs, path, isReadOnly } });
   } catch (error) {
-    throw new AppError('the file of the warehouse cannot be opened', {
+    const reason = failureOf(error);
+    if (reason.startsWith('the disk')) throw storageError(`open ${path}`, error, `the volume of ${path}`);
+    throw new AppError(`the file of the warehouse cannot be opened: ${path} (${reason})`, {
       code: 'storage',
       hint: 'close it where else it is open; load first, into a folder that can be written; files of a newer DuckDB than 1.5 cannot be read',
       cause: error,
@@ -52,14 +60,15 @@ async function makeFile(path: string, limits: Parameters<typeof openDuckDb>[0]):
   try {
     (await openDuckDb({ ...limits, attached: { as: attachedAs, path: draft, isReadOnly: false } }))[Symbol.dispose]();
     renameSync(draft, path);
-  } finally {
-    rmSync(draft, { force: true });
+  } catch (error) {
+    removeLeft(draft);
+    throw error;
   }
 }
 
 async function open(place: WarehousePlace, reader: Reader, signal: AbortSignal): Promise<Warehouse> {
   if (place.engine === 'postgres') return openPostgres(place, reader, signal);
-  if (place.engine === 'duckdb') return openDuckDbFile(place.schema, reader);
+  if (place.engine === 'duckdb') return openDuckDbFile(place, reader);
   // Its HTTP client is loaded for it alone.
   const { openClickHouse } = await import('./clickhouse.ts');
   return openClickHouse(place, reader, signal);

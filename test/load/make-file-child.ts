@@ -2,10 +2,14 @@ import process from 'node:process';
 import { warehousePlace } from '../../src/load/address.ts';
 import { withWarehouse } from '../../src/load/open-warehouse.ts';
 
-// Opens the file of a warehouse, which makes it where it is missing: make-file-child.ts FOLDER FILE.
-const [localFolder = '', file = ''] = process.argv.slice(2);
+// Opens the file of a warehouse, which makes it where it is missing, and fills a table: make-file-child.ts FOLDER FILE ROWS.
+const [localFolder = '', file = '', rows = ''] = process.argv.slice(2);
 await withWarehouse(
   warehousePlace(file, 'mirror', null),
   { published: { localFolder }, isReadOnly: false, signal: new AbortController().signal },
-  () => Promise.resolve(),
+  ({ nameOf, query, together }) =>
+    together(
+      async () =>
+        void (await query(`CREATE TABLE ${nameOf('made')} AS SELECT md5(range::VARCHAR) FROM range(${rows})`)),
+    ),
 );
