@@ -81,6 +81,7 @@ const codeOfWords = new Map([
   ['Read-only file system', 'EROFS'],
   ['Device or resource busy', 'EBUSY'],
   ['Resource busy', 'EBUSY'],
+  ['No space left on device', 'ENOSPC'],
 ]);
 
 /** The system's code of an error (`ENOSPC`, `SQLITE_FULL`, …), or undefined. Of two, where closing a file failed too, that of the first. */

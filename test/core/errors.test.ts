@@ -36,6 +36,7 @@ test.for([
   ['I/O error', 'EIO'],
   ['Read-only file system', 'EROFS'],
   ['Device or resource busy', 'EBUSY'],
+  ['No space left on device', 'ENOSPC'],
   ['Something else', undefined],
 ] as const)('where Node removes files and says %s, the code is %s', ([words, code]) => {
   const failed = new Error(`, Unknown error: ${words} '/data/I/O error '`);
