@@ -237,13 +237,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_219,
+  kernel: 5_264,
   service: 2_011,
   ledger: 2_899,
   mirror: 7_542,
-  publish: 7_963,
+  publish: 7_990,
   erasure: 10_798,
-  operate: 11_080,
+  operate: 11_082,
   anchor: 315,
   cluster: 3_040,
   sandbox: 4_161,

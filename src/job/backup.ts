@@ -7,6 +7,7 @@ import { AppError, systemCode, usageError } from '../core/errors.ts';
 import { copyFiles, entriesBelow, isWithin, namesIn, removeLeft } from '../core/folder.ts';
 import { openFile } from '../core/open-file.ts';
 import { explainStorageError } from '../core/storage-error.ts';
+import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { refuseOtherLedger } from './other-ledger.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
@@ -28,8 +29,7 @@ const copied = [
 ];
 
 const backupName = /^\d{8}T\d{6}Z$/;
-/** That of an earlier version has no identifier. */
-const draftName = /^\d{8}T\d{6}Z(?:\.[\da-f-]{36})?\.unfinished$/;
+const draftName = /^\d{8}T\d{6}Z\.[\da-f-]{36}\.unfinished$/;
 
 /**
  * Copies what a data folder has to `to`, into a folder that is named after the time, and looks at the copy. `keep`: so many of these
@@ -95,12 +95,13 @@ function removeUnfinished(to: string, beforeMs: number): void {
 }
 
 /**
- * Keeps the copy just made and the newest others. Names tell the times of a clock that may have been wrong: a name later than that of the copy
+ * Keeps the copy just made and the newest others of the same ledger: other projects may be copied to the same place. Names tell the times of a clock that may have been wrong: a name later than that of the copy
  * just made is no proof of a newer one.
  */
 function removeOlder(to: string, made: string, keep: number): number {
+  const ledgerOf = (name: string): string | undefined => readLedgerOrigin(join(to, name));
   const older = namesIn(to)
-    .filter((name) => backupName.test(name) && name !== made)
+    .filter((name) => backupName.test(name) && name !== made && ledgerOf(name) === ledgerOf(made))
     .toSorted((a, b) => Number(a > made) - Number(b > made) || (a < b ? 1 : -1))
     .slice(keep - 1);
   for (const name of older) rmSync(join(to, name), { recursive: true, force: true });

@@ -42,11 +42,9 @@ test('a copy has mirror, ledger and keys, for its owner only, and no published f
 
 test('so many copies stay as are to be kept, and what a kill has left goes', () => {
   const { db, dataDir, to } = written();
-  for (const id of ['', '.3f0e4bfe-3bb5-4d6c-a3b4-c6a1d1a2a0d1']) {
-    const left = join(to, `20251231T000000Z${id}.unfinished`);
-    mkdirSync(left, { recursive: true });
-    utimesSync(left, new Date(0), new Date(0));
-  }
+  const left = join(to, `20251231T000000Z.3f0e4bfe-3bb5-4d6c-a3b4-c6a1d1a2a0d1.unfinished`);
+  mkdirSync(left, { recursive: true });
+  utimesSync(left, new Date(0), new Date(0));
   mkdirSync(join(to, 'of somebody else'));
   for (const second of [0, 1, 2]) backUp(db, { dataDir, to, keep: 2, clock: at(second) });
   expect(readdirSync(to).toSorted()).toEqual(['20260101T000001Z', '20260101T000002Z', 'of somebody else']);
@@ -56,6 +54,14 @@ test('the copy just made stays, whatever a clock that was ahead has named the ot
   const { db, dataDir, to } = written();
   for (const second of [20, 21, 1, 2]) backUp(db, { dataDir, to, keep: 2, clock: at(second) });
   expect(readdirSync(to).toSorted()).toEqual(['20260101T000001Z', '20260101T000002Z']);
+});
+
+test('the copies of another project in the same place stay', () => {
+  const { db, dataDir, to } = written();
+  const other = written();
+  backUp(other.db, { dataDir: other.dataDir, to, keep: 1, clock: at(0) });
+  for (const second of [1, 2]) backUp(db, { dataDir, to, keep: 1, clock: at(second) });
+  expect(readdirSync(to).toSorted()).toEqual(['20260101T000000Z', '20260101T000002Z']);
 });
 
 test('of two projects that are copied in the same second, the one that ends first keeps its copy', () => {
