@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { lstatSync, renameSync } from 'node:fs';
+import { linkSync, lstatSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { draftLivesMs, removeOldDrafts } from '../core/atomic-file.ts';
 import { systemClock } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, systemCode } from '../core/errors.ts';
 import { removeLeft } from '../core/folder.ts';
 import { openDuckDb, type DuckDb } from '../snapshot/duckdb.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
@@ -54,15 +54,19 @@ async function openFile(path: string, isReadOnly: boolean, limits: Parameters<ty
   }
 }
 
-/** Makes an empty file beside its place, then moves it there. DuckDB does not open a file again that it was killed in making. */
+/**
+ * Makes an empty file beside its place, and puts it there where nothing stands by then. DuckDB does not open a file again that it was
+ * killed in making. On a disk without links it makes the file in its place all the same.
+ */
 async function makeFile(path: string, limits: Parameters<typeof openDuckDb>[0]): Promise<void> {
   const draft = `${path}.draft-${randomUUID()}`;
   try {
     (await openDuckDb({ ...limits, attached: { as: attachedAs, path: draft, isReadOnly: false } }))[Symbol.dispose]();
-    renameSync(draft, path);
+    linkSync(draft, path);
   } catch (error) {
+    if (systemCode(error) === undefined) throw error;
+  } finally {
     removeLeft(draft);
-    throw error;
   }
 }
 

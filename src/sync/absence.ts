@@ -134,7 +134,7 @@ export async function reconcileAbsence(parts: AbsenceParts): Promise<AbsenceResu
     const { ask, wait } = holdAbsent(parts, dataset);
     result.waiting += wait.length;
     const apply = prepareApply(parts, dataset, result);
-    for await (const answered of asking.answers(dataset, turned(ask, latestMs), isDeciding)) {
+    for await (const answered of asking.answers(dataset, turned(ask, parts.clock.now()), isDeciding)) {
       for (const [suspect, answer] of answered) apply(suspect, answer);
       onStep?.();
     }

@@ -61,6 +61,8 @@ export type ReconcileJobResult = JobResult & {
   mended: string[];
   /** Erasure requests whose persons the mirror does not name, as it is older or was not written: they are ended, and have to be added again. */
   lost: string[];
+  /** Requests of deletions at the service that were ended so. */
+  lostDeletions: number;
   erasure: ErasureResult;
   absence: AbsenceResult;
   /** The rows that were taken for deleted at the service, and that it shows again. */
@@ -109,8 +111,8 @@ export function runReconcileJob(context: JobContext, approve: string | undefined
       const found = await findUnbound(own);
       const replayed = replayErasures(own, found);
       reopenListed(own);
-      const lost = endLostRequests(own);
-      const first = { replayed, mended: found.differences.map(({ sentence }) => sentence), lost };
+      const mended = found.differences.map(({ sentence }) => sentence);
+      const first = { replayed, mended, ...endLostRequests(own) };
       try {
         return await reconcile(own, first);
       } catch (error) {
@@ -151,7 +153,7 @@ function doneBefore(
 
 async function reconcile(
   context: JobContext,
-  { replayed, mended, lost }: Pick<ReconcileJobResult, 'replayed' | 'mended' | 'lost'>,
+  { replayed, mended, lost, lostDeletions }: Pick<ReconcileJobResult, 'replayed' | 'mended' | 'lost' | 'lostDeletions'>,
 ): Promise<ReconcileJobResult> {
   const { db, service } = context;
   // A killed run may have left drafts, and whole files that no manifest names.
@@ -200,7 +202,8 @@ async function reconcile(
   const clockStanding = readClockStanding(db, settings.dataDir, clock.now());
   const { held: heldRequests, attention, cancelled, unreached } = erasure;
   const isHeld =
-    absence.held.length + heldRequests + attention + cancelled + unreached + lost.length + staysOut > 0 ||
+    absence.held.length + heldRequests + attention + cancelled + unreached + lost.length + lostDeletions + staysOut >
+      0 ||
     behind !== undefined ||
     clockStanding.problem !== null;
   const { held, ...counts } = absence;
@@ -218,6 +221,7 @@ async function reconcile(
     replayed,
     mended,
     lost,
+    lostDeletions,
     erasure,
     absence,
     listedAgain,

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { rowsRead, type Reader } from '../../src/load/duckdb-reader.ts';
 import { withWarehouse } from '../../src/load/open-warehouse.ts';
@@ -63,4 +64,24 @@ test('the next load removes what a kill has left of this very file', async () =>
   const place = { engine: 'duckdb', at: file, schema: 'mirror', password: null } as const;
   await withWarehouse(place, tools, () => Promise.resolve());
   expect(readdirSync(folder).toSorted()).toEqual([other, 'warehouse.duckdb', young].toSorted());
+});
+
+test('of loads that make a file at once, each that ends well has written into the one that stays', async () => {
+  const folder = freshFolder();
+  const file = join(folder, 'warehouse.duckdb');
+  const endOf = (schema: string): Promise<string | undefined> =>
+    new Promise((resolve) => {
+      const running = spawn(process.execPath, [child, folder, file, '1', schema], { stdio: 'ignore' });
+      running.on('close', (code) => resolve(code === 0 ? schema : undefined));
+    });
+  const ended = await Promise.all(['one', 'two', 'three', 'four'].map(endOf));
+  const done = ended.filter((schema) => schema !== undefined);
+  expect(done).not.toEqual([]);
+  const database = await DuckDBInstance.create(file);
+  const connection = await database.connect();
+  const found = await connection.runAndReadAll(
+    `SELECT schema_name FROM duckdb_tables() WHERE database_name = 'warehouse'`,
+  );
+  database.closeSync();
+  expect(found.getRowsJson().flat()).toEqual(expect.arrayContaining(done));
 });

@@ -69,7 +69,7 @@ Examples:
       }
       const result = await runReconcileJob(app.jobContext(context.signal), approve);
       if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
-      const { outcome, plan, replayed, mended, lost, erasure, absence, listedAgain, clock } = result;
+      const { outcome, plan, replayed, mended, lost, lostDeletions, erasure, absence, listedAgain, clock } = result;
       const db = app.databaseReadOnly();
       const holders = listRequests(db, 'open').map((request) =>
         heldText(
@@ -80,7 +80,7 @@ Examples:
       );
       const places = { bucket: bucketJson(result.bucket), catalog: catalogJson(result.catalog) };
       return {
-        json: { outcome, plan, replayed, mended, lost, erasure, absence, listedAgain, ...places, clock },
+        json: { outcome, plan, replayed, mended, lost, lostDeletions, erasure, absence, listedAgain, ...places, clock },
         text: `${resultText(result, app.settings)}${holders.join('')}`,
       };
     },
@@ -140,7 +140,7 @@ function erasurePlanText({ requests, files, searched, upstream, collected, feedE
 type Lasting = { erasure: { maxRequestDays: number }; deletions: { collectHours: number } };
 
 function resultText(result: ReconcileJobResult, settings: Lasting): string {
-  const { replayed, mended, lost, erasure, absence, listedAgain, bucket, catalog, clock } = result;
+  const { replayed, mended, lost, lostDeletions, erasure, absence, listedAgain, bucket, catalog, clock } = result;
   const texts = [
     ...mended.map((sentence) => `mended: ${sentence}\n`),
     replayed === null
@@ -149,6 +149,9 @@ function resultText(result: ReconcileJobResult, settings: Lasting): string {
     lost.length === 0
       ? ''
       : `LOST: only mirror.db says whom a request means, and this one does not say it for these: it is older, or was not written when they were received. Add them again, unless you have since:\n${lost.map((id) => `  ${id}\n`).join('')}`,
+    lostDeletions === 0
+      ? ''
+      : `LOST: whom ${countedText(lostDeletions, 'request')} of deletions at the service meant. The next sync finds those whose rows mirror.db has; published files of before keep the others: export until \`export.keep\` newer ones stand\n`,
     erasureText(erasure, settings),
     absenceText(absence),
     listedAgainText(listedAgain),

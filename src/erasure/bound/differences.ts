@@ -44,28 +44,40 @@ type BoundParts = {
  * Holds keys, suppression list, requests and published snapshots against the ledger. Of a snapshot whose manifest is as the
  * ledger says, it reads only the parts that were touched since they were published. Changes nothing.
  */
-export async function findDifferences(parts: BoundParts): Promise<Difference[]> {
+export async function findDifferences(
+  parts: BoundParts,
+  ofRequests = parts.db ? requestDifferences(parts.db, parts.ledger) : [],
+): Promise<Difference[]> {
   const { db, ledger, dataDir } = parts;
   return [
     ...keyDifferences(parts),
-    ...(db ? [...(await fenceDifferences(db, ledger, dataDir)), ...requestDifferences(db, ledger)] : []),
+    ...(db ? await fenceDifferences(db, ledger, dataDir) : []),
+    ...ofRequests,
     ...(await snapshotDifferences(parts)),
   ];
 }
 
-/** The same for a data folder into which a run may be writing: what differs is looked at once more, by a newer ledger. */
+/**
+ * The same for a data folder into which a run may be writing, and requests that are lost: what differs is looked at once more. A run
+ * writes the ledger first, so the second look takes the mirror of one moment, and a ledger of after it.
+ */
 export async function findDifferencesIn(
   dataDir: string,
   db: Database | null,
   ledger = readLedger(dataDir),
 ): Promise<Difference[]> {
   const parts = { db, published: publishedFilesIn(dataDir), dataDir };
-  const find = async (own: LedgerReader): Promise<Difference[]> => [
-    ...(await findDifferences({ ...parts, ledger: own })),
-    ...(db ? lostDifferences(db, own) : []),
-  ];
-  const found = await find(ledger);
-  return found.length === 0 ? found : find(readLedger(dataDir));
+  const ofRequests = (own: LedgerReader): Difference[] =>
+    db ? [...requestDifferences(db, own), ...lostDifferences(db, own)] : [];
+  const found = [...(await findDifferences({ ...parts, ledger }, [])), ...ofRequests(ledger)];
+  if (found.length === 0) return found;
+  const ofOneMoment = (): { later: LedgerReader; again: Difference[] } => {
+    if (db) readEpoch(db);
+    const later = readLedger(dataDir);
+    return { later, again: ofRequests(later) };
+  };
+  const { later, again } = db ? db.transaction(ofOneMoment)() : ofOneMoment();
+  return [...(await findDifferences({ ...parts, ledger: later }, [])), ...again];
 }
 
 /**

@@ -65,12 +65,13 @@ export function bringUp(context: Pick<JobContext, 'db' | 'clock' | 'ledger'>): v
 
 /**
  * Ends the requests whose identifiers are lost. Only the mirror knew the subjects, so these cannot go on. Returns the ids of those that
- * have to be added again; the sync finds a deletion at the service again by itself.
+ * have to be added again, and how many were deletions at the service: the sync finds those again whose rows the mirror has.
  */
-export function endLostRequests(context: StepContext): string[] {
+export function endLostRequests(context: StepContext): { lost: string[]; lostDeletions: number } {
   const lost = lostRequests(context.db, context.ledger());
   record(context, ...lost.map(({ request, generation }) => ({ type: 'cancelled', request, generation }) as const));
-  return lost.flatMap(({ request, origin }) => (origin === 'upstream' ? [] : [request]));
+  const asked = lost.flatMap(({ request, origin }) => (origin === 'upstream' ? [] : [request]));
+  return { lost: asked, lostDeletions: lost.length - asked.length };
 }
 
 /** Changes erasure requests, as one run of `erase`: meanwhile no other process writes mirror or ledger. */

@@ -40,14 +40,14 @@ test('requests that only the ledger knows are told, and ended once', async () =>
   expect(await toldLost()).toEqual([requestId(1), requestId(2)]);
   bringUp(context);
   expect(await toldLost()).toEqual([requestId(1), requestId(2)]);
-  expect(endLostRequests(context)).toEqual([requestId(1), requestId(2)]);
+  expect(endLostRequests(context)).toEqual({ lost: [requestId(1), requestId(2)], lostDeletions: 0 });
   expect(await toldLost()).toEqual([]);
-  expect(endLostRequests(context)).toEqual([]);
+  expect(endLostRequests(context)).toEqual({ lost: [], lostDeletions: 0 });
   ledger.checkpoint();
   expect(verifyLedger({ folder: `${dataDir}/ledger` }).problems).toEqual([]);
 });
 
-test('a deletion at the service whose request is lost is ended, and nobody is to add it again', () => {
+test('a deletion at the service whose request is lost is ended and counted, and nobody is to add it again', () => {
   const { db, dataDir } = openTestMirror();
   const ledger = openLedger(dataDir, stillClock);
   const [[received] = []] = lifeOf(1, 1);
@@ -55,6 +55,6 @@ test('a deletion at the service whose request is lost is ended, and nobody is to
   ledger.append([{ ...received, origin: 'upstream', basis: 'deleted_upstream' }]);
   const context = { db, clock: stillClock, ledger: () => ledger };
   bringUp(context);
-  expect(endLostRequests(context)).toEqual([]);
+  expect(endLostRequests(context)).toEqual({ lost: [], lostDeletions: 1 });
   expect([...ledger.entries()].map(({ type }) => type)).toEqual(['received', 'cancelled']);
 });
