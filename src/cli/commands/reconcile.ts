@@ -151,7 +151,7 @@ function resultText(result: ReconcileJobResult, settings: Lasting): string {
       : `LOST: only mirror.db says whom a request means, and this one does not say it for these: it is older, or was not written when they were received. Add them again, unless you have since:\n${lost.map((id) => `  ${id}\n`).join('')}`,
     lostDeletions === 0
       ? ''
-      : `LOST: whom ${countedText(lostDeletions, 'request')} of deletions at the service meant. The next sync finds those whose rows mirror.db has; published files of before keep the others: export until \`export.keep\` newer ones stand\n`,
+      : `LOST: whom ${countedText(lostDeletions, 'request')} of deletions at the service meant. The next sync finds those whose rows mirror.db has; older published files keep the others: sync, then \`export --set export.keep=1\` removes them\n`,
     erasureText(erasure, settings),
     absenceText(absence),
     listedAgainText(listedAgain),
