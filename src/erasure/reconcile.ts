@@ -113,8 +113,8 @@ async function askService(context: JobContext): Promise<{ failed: number; ended:
   const withEarlier = subjects.map((subject) => ({ ...subject, ...earlierEnd(histories.of(subject.id)) }));
   // Whom the service failed at is asked for last, so that the others come first.
   const last = new Set(listRequests(db, 'open').flatMap((request) => (hasFailedAlone(request) ? request.id : [])));
-  const inTurn = turned(withEarlier, context.clock.now());
-  const inOrder = inTurn.toSorted((one, other) => Number(last.has(one.id)) - Number(last.has(other.id)));
+  const again = withEarlier.filter(({ id }) => last.has(id));
+  const inOrder = [...withEarlier.filter(({ id }) => !last.has(id)), ...turned(again, context.clock.now())];
   const { awaiting, failed, wider, ended } = await advanceUpstream({ ...context, service }, inOrder).catch(
     (error: unknown) => {
       if (error instanceof AppError && error.code !== 'interrupted')
