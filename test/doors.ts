@@ -241,7 +241,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 2_011,
   ledger: 2_899,
   mirror: 7_542,
-  publish: 7_994,
+  publish: 7_990,
   erasure: 10_811,
   operate: 11_085,
   anchor: 315,

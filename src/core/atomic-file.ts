@@ -94,7 +94,7 @@ export function refuseUnwritable(file: string): void {
   orUsage(file, () => accessSync(dirname(file), constants.W_OK));
 }
 
-/** The disk or the machine fails, and the place is right. A read-only disk is a wrong place: whoever reads a folder there writes elsewhere. */
+/** The disk or the machine fails, and the place is right. A read-only disk is a wrong place: the operator can name another. */
 const failingDisk = /^(ENOSPC|EDQUOT|EIO|E[MN]FILE)$/;
 
 function orUsage(path: string, write: () => void): void {

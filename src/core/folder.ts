@@ -48,7 +48,7 @@ export function isWithin(folder: string, path: string): boolean {
 }
 
 /** A path without links, as far as it exists. */
-function realPath(path: string): string {
+export function realPath(path: string): string {
   const whole = resolve(path);
   const nearest = nearestPath(whole);
   return join(realpathSync(nearest), relative(nearest, whole));

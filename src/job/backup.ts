@@ -95,8 +95,8 @@ function removeUnfinished(to: string, beforeMs: number): void {
 }
 
 /**
- * Keeps the copy just made and the newest others of the same ledger: other projects may be copied to the same place. Names tell the times of a clock that may have been wrong: a name later than that of the copy
- * just made is no proof of a newer one.
+ * Keeps the copy just made and the newest others of the same ledger: other projects may be copied to the same place. Names tell the
+ * times of a clock that may have been wrong: a name later than that of the copy just made is no proof of a newer one.
  */
 function removeOlder(to: string, made: string, keep: number): number {
   const ledgerOf = (name: string): string | undefined => readLedgerOrigin(join(to, name));

@@ -5,7 +5,7 @@ import { draftLivesMs, removeOldDrafts } from '../core/atomic-file.ts';
 import { systemClock } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import { removeLeft } from '../core/folder.ts';
-import { openDuckDb, type DuckDb } from '../snapshot/duckdb.ts';
+import { openDuckDb, type DuckDb, type DuckDbLimits } from '../snapshot/duckdb.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { failureOf, storageError } from '../snapshot/storage-error.ts';
 import type { WarehousePlace } from './address.ts';
@@ -38,7 +38,7 @@ export async function withWarehouse<T>(
   }
 }
 
-async function openFile(path: string, isReadOnly: boolean, limits: Parameters<typeof openDuckDb>[0]): Promise<DuckDb> {
+async function openFile(path: string, isReadOnly: boolean, limits: DuckDbLimits): Promise<DuckDb> {
   try {
     if (!isReadOnly) removeOldDrafts(dirname(path), systemClock.now() - draftLivesMs, basename(path));
     if (!isReadOnly && lstatSync(path, { throwIfNoEntry: false }) === undefined) await makeFile(path, limits);
@@ -58,7 +58,7 @@ async function openFile(path: string, isReadOnly: boolean, limits: Parameters<ty
  * Makes an empty file beside its place, and puts it there where nothing stands by then. DuckDB does not open a file again that it was
  * killed in making. On a disk without links it makes the file in its place all the same.
  */
-async function makeFile(path: string, limits: Parameters<typeof openDuckDb>[0]): Promise<void> {
+async function makeFile(path: string, limits: DuckDbLimits): Promise<void> {
   const draft = `${path}.draft-${randomUUID()}`;
   try {
     (await openDuckDb({ ...limits, attached: { as: attachedAs, path: draft, isReadOnly: false } }))[Symbol.dispose]();

@@ -19,7 +19,7 @@ function loadApi(): typeof DuckDbApi {
 }
 
 /** What a database in memory may use. An abort interrupts its queries. */
-type DuckDbLimits = {
+export type DuckDbLimits = {
   /** The only folders below which it may read and write files. */
   folders: readonly string[];
   memoryMaxMb: number;

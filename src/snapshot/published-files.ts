@@ -1,6 +1,6 @@
-import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { renameSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { AppError, usageError } from '../core/errors.ts';
 import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
 import { measureFileNow, sha256 } from '../core/digest.ts';
@@ -10,6 +10,7 @@ import {
   isRegularFile,
   pathBelow,
   readWholeFile,
+  realPath,
   temporaryFolder,
   wholeFileBytesMax,
 } from '../core/folder.ts';
@@ -120,7 +121,7 @@ export function publishedFilesIn(dataDir: string): PublishedFiles {
   return {
     location: dataDir,
     localFolder: layout.root,
-    realFolder: () => withoutLinks(layout.root),
+    realFolder: () => realPath(layout.root),
     ...readsOf(layout),
     ...changesOf(layout),
   };
@@ -284,11 +285,6 @@ function readText(path: string): string {
 /** The text of a manifest's file, or of CURRENT's. */
 export function fileText(content: Manifest | Current): string {
   return `${JSON.stringify(content, null, 2)}\n`;
-}
-
-/** A path without links. What it leads to may not be there yet. */
-function withoutLinks(path: string): string {
-  return existsSync(path) ? realpathSync(path) : join(withoutLinks(dirname(resolve(path))), basename(path));
 }
 
 /** What is read whole wherever it is read. Throws `usage`, with the fix, where it would be too large for that. */

@@ -14,6 +14,7 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { failCall } from './failing-call.ts';
 import {
   createFile,
   makeRequestedFolder,
@@ -68,17 +69,8 @@ test('a draft that another user has prepared is not used', () => {
   expect(readFileSync(planted, 'utf8')).toBe('');
 });
 
-/** Lets calls of Node's `name` fail as on a disk that does. */
-function failing(name: 'fsyncSync' | 'mkdirSync' | 'rmSync', code: string): void {
-  const spy = vi.spyOn(fs, name).mockImplementation(() => {
-    throw Object.assign(new Error('words of the system'), { code });
-  });
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    spy.mockRestore();
-    syncBuiltinESMExports();
-  });
-}
+const failing = (call: 'fsyncSync' | 'mkdirSync' | 'rmSync', code: string): void =>
+  failCall(call, Object.assign(new Error('words of the system'), { code }));
 
 test('of a disk that fails again when the draft is removed, the first error is told', () => {
   const folder = temporaryFolder();

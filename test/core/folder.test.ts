@@ -1,4 +1,4 @@
-import fs, {
+import {
   chmodSync,
   mkdirSync,
   readdirSync,
@@ -8,12 +8,12 @@ import fs, {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import process from 'node:process';
+import { failCall } from './failing-call.ts';
 import { shellWord } from '../../src/core/words.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { copyFiles, refuseHiddenFolder, refuseOpenFolder, refuseUnwritable } from '../../src/core/folder.ts';
 
 test('a data folder and keys that only their owner may read are let pass, with and without keys', () => {
@@ -113,13 +113,6 @@ test('what is not there, and what a disk refuses that still grants the right to 
   const folder = freshFolder();
   expect(() => refuseUnwritable(join(folder, 'none'))).toThrow(/ENOENT/);
   const refusal = Object.assign(new Error('EROFS: read-only file system'), { code: 'EROFS' });
-  const refusing = vi.spyOn(fs, 'utimesSync').mockImplementation(() => {
-    throw refusal;
-  });
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    refusing.mockRestore();
-    syncBuiltinESMExports();
-  });
+  failCall('utimesSync', refusal);
   expect(() => refuseUnwritable(folder)).toThrow(refusal);
 });

@@ -265,7 +265,7 @@ export const histories: fc.Arbitrary<Move[]> = fc
   .array(chapters, { minLength: 1, maxLength: 3, size: 'max' })
   .map((all) => all.flat());
 
-/** Of a crowd, one in twelve: a history with it takes several times as long. */
+/** One in twelve has a crowd: such a history takes longer. */
 export const kinds: fc.Arbitrary<Kind> = fc.record({
   isLive: fc.boolean(),
   crowd: fc.oneof({ weight: 11, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1050) }),

@@ -1,16 +1,7 @@
-import fs, {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { failCall } from '../core/failing-call.ts';
 import { backUp } from '../../src/job/backup.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { noteTakenEntries } from '../../src/mirror/erasure-requests.ts';
@@ -87,16 +78,9 @@ test.for([
   ['openSync', 'mirror.db', 'ENOSPC', 'the disk is full (ENOSPC): '],
 ] as const)('where %s of %s fails with %s, the place is named, and no copy is left', ([call, name, code, words]) => {
   const { db, dataDir, to } = written();
-  const real = fs[call] as (path: string, ...rest: unknown[]) => unknown;
-  const spy = vi.spyOn(fs, call).mockImplementation(((path: string, ...rest: unknown[]) => {
-    if (path.startsWith(to) && basename(path) === name && rest[0] !== 'r')
-      throw Object.assign(new Error('of the system'), { code });
-    return real(path, ...rest);
-  }) as never);
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    spy.mockRestore();
-    syncBuiltinESMExports();
+  const failure = Object.assign(new Error('of the system'), { code });
+  failCall(call, failure, (path, how) => {
+    return String(path).startsWith(to) && basename(String(path)) === name && how !== 'r';
   });
   expect(() => backUp(db, { dataDir, to, keep: 1, clock: at(0) })).toThrow(`${words}${to}`);
   expect(readdirSync(to)).toEqual([]);

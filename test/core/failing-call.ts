@@ -1,0 +1,19 @@
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { onTestFinished, vi } from 'vitest';
+
+type Call = 'fsyncSync' | 'mkdirSync' | 'openSync' | 'rmSync' | 'utimesSync';
+
+/** Lets a call of Node fail until the test has ended, as on a disk that does: with any arguments, or those that are meant. */
+export function failCall(call: Call, failure: Error, isMeant: (...given: unknown[]) => boolean = () => true): void {
+  const real = fs[call] as (...given: unknown[]) => unknown;
+  const spy = vi.spyOn(fs, call).mockImplementation((...given: unknown[]) => {
+    if (isMeant(...given)) throw failure;
+    return real(...given);
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+}
