@@ -80,7 +80,7 @@ export type IdentityIndex = {
    * counts wherever it stands. A short one counts only where identifiers of its kind stand, since elsewhere it can be any
    * word or number.
    */
-  find: (leaf: Leaf) => Identified[];
+  findSubjects: (leaf: Leaf) => Identified[];
   /** The subjects that have an identifier of exactly this kind and value. */
   subjectsOf: (identifier: Identifier) => number[];
 };
@@ -116,7 +116,7 @@ export function indexIdentities(identities: readonly ScanSubject['identity'][]):
     return found ?? none;
   };
   return {
-    find: (leaf) => {
+    findSubjects: (leaf) => {
       const found = spellingsOf(leaf.value).flatMap(identified);
       if (found.length === 0) return none;
       const here = identifierKindsOf(leaf);

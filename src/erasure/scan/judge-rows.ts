@@ -36,19 +36,15 @@ export type RowJudge = {
 };
 
 /** The requests that have fenced an identifier; undefined when the fence is not asked. */
-export type FencedBy = ((kind: IdentifierKind, value: string) => readonly string[]) | undefined;
+type FencedBy = ((kind: IdentifierKind, value: string) => readonly string[]) | undefined;
 
 /** A person's properties in the mirror, by uuid: a published file may leave some out. */
 type PropertiesOf = (uuid: string) => string | undefined;
 
 /** What a judgement is made with. Subjects are numbers: their places in the task. */
-type Judging = {
+type Judging = IdentityIndex & {
   findings: Findings;
   shared: SharedText;
-  /** The subjects that a value may identify, wherever it stands. */
-  findSubjects: IdentityIndex['find'];
-  /** The subjects that have an identifier of this very kind. */
-  subjectsOf: IdentityIndex['subjectsOf'];
   fencedBy: FencedBy;
   propertiesOf: PropertiesOf;
 };
@@ -62,21 +58,14 @@ const answersMax = 1_000_000;
 
 /** Prepares the search for identities in decoded values. */
 export function createRowJudge(
-  identities: readonly ScanSubject['identity'][],
+  subjects: readonly ScanSubject[],
   findings: Findings,
   shared: SharedText,
   fencedBy: FencedBy,
   propertiesOf: PropertiesOf = () => undefined,
 ): RowJudge {
-  const { find, subjectsOf } = indexIdentities(identities);
-  const judging: Judging = {
-    findings,
-    shared,
-    findSubjects: find,
-    subjectsOf,
-    fencedBy: rememberFree(fencedBy),
-    propertiesOf,
-  };
+  const index = indexIdentities(subjects.map(({ identity }) => identity));
+  const judging: Judging = { ...index, findings, shared, fencedBy: rememberFree(fencedBy), propertiesOf };
   return {
     takeRow: (row) => judges[row.origin](judging, row),
     takeFixedWords: (file, words) => shared.takeFixedWords(file, [words]),

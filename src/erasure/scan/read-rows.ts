@@ -29,11 +29,6 @@ export type Scan = {
   sums: { read: Set<string>; bytes: number; rows: number };
 };
 
-/** The identifiers of each subject. */
-export function identitiesOf({ subjects }: ScanTask): ScanTask['subjects'][number]['identity'][] {
-  return subjects.map(({ identity }) => identity);
-}
-
 // Each step yields after some rows.
 
 /** Reads the mirror's rows, once it is open. */
@@ -90,7 +85,7 @@ async function* readAll(scan: Scan): AsyncGenerator<void> {
 
 /** The scan with a judge that learns from every row, and finds nobody. */
 function learningOf(scan: Scan): Scan {
-  const judge = createRowJudge(identitiesOf(scan.task), createFindings(0), scan.shared, undefined);
+  const judge = createRowJudge(scan.task.subjects, createFindings(0), scan.shared, undefined);
   return { ...scan, judge, sought: undefined };
 }
 

@@ -18,16 +18,7 @@ import { createRowJudge } from './judge-rows.ts';
 import { isLedger, readKnownFile, readLedgerContent } from './known-formats.ts';
 import { countWhole, hiddenTexts } from './hidden-texts.ts';
 import { makeNeedles, type Needles } from './needles.ts';
-import {
-  identitiesOf,
-  isPassedOver,
-  learnSome,
-  readMirror,
-  readParquet,
-  reasonOf,
-  type Scan,
-  settle,
-} from './read-rows.ts';
+import { isPassedOver, learnSome, readMirror, readParquet, reasonOf, type Scan, settle } from './read-rows.ts';
 import { createRawSearch, isMirrorFile, listFiles, type ListedFile } from './search-files.ts';
 import { soughtRows } from './sought-rows.ts';
 import { createSharedText } from './shared-text.ts';
@@ -56,7 +47,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   const scan: Scan = {
     task,
     findings,
-    judge: createRowJudge(identitiesOf(task), findings, shared, undefined),
+    judge: createRowJudge(task.subjects, findings, shared, undefined),
     // Every identifier of every row is held against the fence.
     sought: asksFence(task) ? undefined : soughtRows(task.subjects),
     needles,
@@ -191,7 +182,7 @@ async function* searchMirror(scan: Scan): AsyncGenerator<void> {
   await attempt(findings, mirrorPlace, () => {
     const fencedBy = asksFence(task) ? prepareFencedBy(db) : undefined;
     const propertiesOf = db.prepare<[string], string>(/*sql*/ `SELECT properties FROM persons WHERE uuid = ?`).pluck();
-    scan.judge = createRowJudge(identitiesOf(task), findings, shared, fencedBy, (uuid) => propertiesOf.get(uuid));
+    scan.judge = createRowJudge(task.subjects, findings, shared, fencedBy, (uuid) => propertiesOf.get(uuid));
   });
 }
 

@@ -10,7 +10,7 @@ const ann: Identity = {
   distinct_id: ['ann@x', 'a.long.distinct.id', '7'],
   recording_id: ['rec-1'],
 };
-const { find } = indexIdentities([ann]);
+const { findSubjects: find } = indexIdentities([ann]);
 
 /** As what a value is found, in a column of a dataset. */
 function kindsIn(dataset: string, column: string, value: unknown): string[] {
@@ -40,7 +40,7 @@ describe('an identity is found', () => {
 
 it('a distinct id that looks like a uuid is found as it is kept, in capitals too', () => {
   const capitals = uuid.toUpperCase();
-  const found = indexIdentities([{ ...nobody, distinct_id: [capitals] }]).find;
+  const found = indexIdentities([{ ...nobody, distinct_id: [capitals] }]).findSubjects;
   expect(found({ name: 'name', owner: 'persons', value: capitals })).toEqual([{ subject: 0, kind: 'distinct_id' }]);
   expect(found({ name: 'name', owner: 'persons', value: uuid })).toEqual([]);
 });

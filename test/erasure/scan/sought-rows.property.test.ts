@@ -176,12 +176,7 @@ function judgeOf(subjects: { request: string; identity: Identity; values: string
     values: readonly unknown[],
   ): boolean => {
     const findings = createFindings(subjects.length);
-    const judge = createRowJudge(
-      subjects.map((one) => one.identity),
-      findings,
-      shared,
-      undefined,
-    );
+    const judge = createRowJudge(subjects, findings, shared, undefined);
     judge.takeRow({ file: 'mirror.db', dataset, origin, columns, values });
     return findings.found((place) => place).subjects.some(({ hits }) => hits > 0);
   };
