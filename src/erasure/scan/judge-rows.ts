@@ -53,8 +53,6 @@ type Judging = IdentityIndex & {
 const feedKinds: readonly IdentifierKind[] = ['person_uuid', 'recording_id'];
 /** The columns of a feed that hold them. */
 const feedColumns: readonly string[] = ['key', 'person_uuid'];
-/** The same identifiers stand in many places, so this many answers of the fence are remembered. */
-const answersMax = 1_000_000;
 
 /** Prepares the search for identities in decoded values. */
 export function createRowJudge(
@@ -65,7 +63,7 @@ export function createRowJudge(
   propertiesOf: PropertiesOf = () => undefined,
 ): RowJudge {
   const index = indexIdentities(subjects.map(({ identity }) => identity));
-  const judging: Judging = { ...index, findings, shared, fencedBy: rememberFree(fencedBy), propertiesOf };
+  const judging: Judging = { ...index, findings, shared, fencedBy, propertiesOf };
   return {
     takeRow: (row) => judges[row.origin](judging, row),
     takeFixedWords: (file, words) => shared.takeFixedWords(file, [words]),
@@ -247,19 +245,4 @@ function reportFenced({ findings, fencedBy }: Judging, identifiers: readonly Ide
 /** A column, as the report names it. */
 function placeOf({ file, dataset, columns }: DecodedRow, index: number): string {
   return `${file}:${file.endsWith('.parquet') ? '' : `${dataset}.`}${columns[index]}`;
-}
-
-/** Remembers the identifiers that are not fenced. */
-function rememberFree(fencedBy: FencedBy): FencedBy {
-  if (!fencedBy) return undefined;
-  const free = new Set<string>();
-  return (kind, value) => {
-    const key = `${kind}\0${value}`;
-    if (free.has(key)) return [];
-    const requests = fencedBy(kind, value);
-    if (requests.length > 0) return requests;
-    if (free.size === answersMax) free.clear();
-    free.add(key);
-    return [];
-  };
 }

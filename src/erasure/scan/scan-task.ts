@@ -41,7 +41,7 @@ export type ScanSubject = z.infer<typeof SubjectTexts> & { identity: Identity };
 
 /**
  * What to scan, and the subjects to look for. `control`, before a purge, ends as soon as each subject has been found;
- * `verify` reads everything. `fence`: every identifier that stands anywhere is also looked up in the fence (`verify` only).
+ * `verify` reads everything. `fence`: every identifier that stands anywhere is also looked up in the fence.
  * `extraPaths`: files and folders outside the data folder.
  */
 export type ScanTask = z.infer<typeof ScanOptions> & { subjects: readonly ScanSubject[] };

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openParquetReader } from '../../snapshot/read-parquet.ts';
 import { publishedFileAt } from '../../snapshot/published-files.ts';
-import { openDatabaseReadOnly } from '../../mirror/database.ts';
-import { prepareFencedBy } from '../../mirror/fence.ts';
+import { openDatabaseReadOnly, type Database } from '../../mirror/database.ts';
+import { prepareFencedBy, prepareIsFenced } from '../../mirror/fence.ts';
 import {
   decodeJson,
   decodeJsonLine,
@@ -49,7 +49,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
     findings,
     judge: createRowJudge(task.subjects, findings, shared, undefined),
     // Every identifier of every row is held against the fence.
-    sought: asksFence(task) ? undefined : soughtRows(task.subjects),
+    sought: task.fence ? undefined : soughtRows(task.subjects),
     needles,
     shared,
     search: createRawSearch(needles, shared, findings),
@@ -83,10 +83,6 @@ async function takeSteps(scan: Scan): Promise<void> {
       if (phase === 'control' && subjects.every((_subject, index) => scan.findings.isInFiles(index))) return;
 }
 
-function asksFence({ fence, phase }: ScanTask): boolean {
-  return fence && phase === 'verify';
-}
-
 // Each step yields after some rows, or after a file.
 
 /** Everything but the mirror's own files, while SQLite may have those open. */
@@ -106,13 +102,13 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
   const others: ListedFile[] = [];
   for (const listed of files)
     for (const file of listed) {
-      if (file.problem !== null || !(await searchKnownFile(scan, file))) {
-        if (file.problem === null && !isParquet(file) && publishedFileAt(file.place) === undefined) others.push(file);
+      if (file.problem !== null) findings.addUnreadable(file.place, file.problem);
+      else if (!(await searchKnownFile(scan, file))) {
+        if (!isParquet(file) && publishedFileAt(file.place) === undefined) others.push(file);
         if (isTableManifest(file)) await attempt(findings, file.place, () => takeTableWords(file, judge));
         await searchFile(scan, file);
-        if (file.problem === null && isJson(file)) await attempt(findings, file.place, () => decodeJson(file, judge));
-        if (file.problem === null && isParquet(file))
-          await attempt(findings, file.place, () => searchValues(scan, file));
+        if (isJson(file)) await attempt(findings, file.place, () => decodeJson(file, judge));
+        if (isParquet(file)) await attempt(findings, file.place, () => searchValues(scan, file));
       }
       await settle(scan);
       yield;
@@ -172,36 +168,40 @@ async function* searchMirror(scan: Scan): AsyncGenerator<void> {
   if (isPassedOver(task.passedOver)(mirrorPlace)) return;
   await learnSome(scan);
   for (const file of listFiles(task.dataDir, '', { isLeftOut: (place) => !isMirrorFile(place) })) {
-    if (file.problem === null || file.place !== '.') await searchFile(scan, file);
+    if (file.problem === null) await searchFile(scan, file);
+    // A data folder that is none is reported once all files are searched.
+    else if (file.place !== '.') findings.addUnreadable(file.place, file.problem);
     yield;
   }
-  const db = await attempt(findings, mirrorPlace, () => openDatabaseReadOnly(task.dataDir));
-  scan.db = db;
-  if (!db) return;
-  // A mirror that cannot be asked is reported.
   await attempt(findings, mirrorPlace, () => {
-    const fencedBy = asksFence(task) ? prepareFencedBy(db) : undefined;
+    const db = openDatabaseReadOnly(task.dataDir);
+    scan.db = db;
+    const fencedBy = task.fence ? fencedByIn(db) : undefined;
     const propertiesOf = db.prepare<[string], string>(/*sql*/ `SELECT properties FROM persons WHERE uuid = ?`).pluck();
     scan.judge = createRowJudge(task.subjects, findings, shared, fencedBy, (uuid) => propertiesOf.get(uuid));
   });
 }
 
+/** Tells which requests have fenced an identifier; undefined while nothing is fenced. Nearly all identifiers are not. */
+function fencedByIn(db: Database): ReturnType<typeof prepareFencedBy> {
+  const isFenced = prepareIsFenced(db);
+  const fencedBy = prepareFencedBy(db);
+  return fencedBy && ((kind, value) => (isFenced(kind, value) ? fencedBy(kind, value) : []));
+}
+
 async function searchFile({ search, findings, sums }: Scan, file: ListedFile): Promise<void> {
-  if (file.problem !== null) findings.addUnreadable(file.place, file.problem);
-  else
-    await attempt(findings, file.place, () => {
-      sums.bytes += search.file(file);
-      sums.read.add(file.place);
-    });
+  await attempt(findings, file.place, () => {
+    sums.bytes += search.file(file);
+    sums.read.add(file.place);
+  });
 }
 
 /** Reads, and reports what cannot be read: everything else goes on. */
-async function attempt<T>(findings: Findings, place: string, read: () => Promise<T> | T): Promise<T | undefined> {
+async function attempt(findings: Findings, place: string, read: () => Promise<void> | void): Promise<void> {
   try {
-    return await read();
+    await read();
   } catch (error) {
     findings.addUnreadable(place, reasonOf(error));
-    return undefined;
   }
 }
 
