@@ -44,15 +44,14 @@ export function isParquet({ place }: ListedFile): boolean {
   return place.endsWith('.parquet');
 }
 
-/** Whether a file is where an Iceberg table has a manifest, or a list of manifests. */
-export function isTableManifest({ place }: ListedFile): boolean {
-  const published = publishedFileAt(place);
-  return published !== undefined && isTableFile(published) && place.endsWith('.avro');
-}
-
-/** Takes the words of the format in a manifest of a table. All its bytes are searched besides. Throws as a read of the file. */
+/**
+ * Takes the words of the format in a file that is where an Iceberg table has a manifest, or a list of manifests. All its bytes are
+ * searched besides. Throws as a read of the file.
+ */
 export function takeTableWords({ path, place }: ListedFile, judge: RowJudge): void {
-  judge.takeFixedWords(place, manifestWords(readWholeFile(path).toString()));
+  const published = publishedFileAt(place);
+  if (published && isTableFile(published) && place.endsWith('.avro'))
+    judge.takeFixedWords(place, manifestWords(readWholeFile(path).toString()));
 }
 
 /** Whether a file is decoded as JSON: one value, or one for each line. */

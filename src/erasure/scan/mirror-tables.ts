@@ -48,18 +48,16 @@ const reasons = [...heldReasons, ...refusalReasons, ...attentionReasons] as cons
 
 /** Every fixed word of the tables of erasures, and of SQLite's files. The mirror's log holds older versions of their rows. */
 export const fixedWords: readonly string[] = [
-  ...new Set([
-    'SQLite format 3',
-    ...requestStates,
-    ...targetStatuses,
-    ...bases,
-    ...reasons,
-    ...fixedTargets,
-    ...elsewhereTargets,
-    ...targetResults,
-    ...assurances,
-    ...waitReasons,
-  ]),
+  'SQLite format 3',
+  ...requestStates,
+  ...targetStatuses,
+  ...bases,
+  ...reasons,
+  ...fixedTargets,
+  ...elsewhereTargets,
+  ...targetResults,
+  ...assurances,
+  ...waitReasons,
 ];
 
 type Conforms = (value: unknown) => boolean;

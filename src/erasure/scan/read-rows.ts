@@ -43,7 +43,8 @@ export async function* readParquet(scan: Scan, files = parquetFiles(scan)): Asyn
 }
 
 function parquetFiles({ task }: Scan): ListedFile[] {
-  const listed = listFiles(task.dataDir, '', { isLeftOut: isPassedOver(task.passedOver) });
+  const passedOver = new Set(task.passedOver);
+  const listed = listFiles(task.dataDir, '', { isLeftOut: (place) => passedOver.has(place) });
   return [...listed].filter((file) => file.problem === null && isParquet(file));
 }
 
@@ -106,12 +107,6 @@ export async function learnSome(scan: Scan): Promise<void> {
     for await (const _some of readParquet(learning, [file])) if ((batches += 1) === firstBatches) break;
   }
   scan.search.passOverShared();
-}
-
-/** Tells which places are not read. */
-export function isPassedOver(places: readonly string[] = []): (place: string) => boolean {
-  const known = new Set(places);
-  return (place) => known.has(place);
 }
 
 /** Why something cannot be read, without the words of the error, which may quote data. Rethrows any other error. */

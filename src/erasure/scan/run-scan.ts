@@ -15,21 +15,13 @@ const lastsMaxMs = 6 * 3_600_000;
 // A scanner keeps its heap near what is in use, as `start-up.ts` does for a large heap: memory counts more than time.
 const heapFlags = ['--min-semi-space-size=8', '--max-semi-space-size=8', '--heap-growing-percent=20'];
 
-/** How a scan is run. */
-export type RunScanOptions = {
-  /** Ends the scan at once. */
-  signal: AbortSignal;
-  /** How long it may take at most. */
-  timeoutMs?: number;
-};
-
 /**
  * Scans in a process of its own. Rejects with the signal's reason when aborted, and with `storage` when the scanner fails or takes
- * too long; that process is gone then. No value of a subject is in any argument, environment, or error.
+ * longer than `timeoutMs`; that process is gone then. No value of a subject is in any argument, environment, or error.
  */
 export async function runScan(
   task: ScanOrder,
-  { signal, timeoutMs = lastsMaxMs }: RunScanOptions,
+  { signal, timeoutMs = lastsMaxMs }: { signal: AbortSignal; timeoutMs?: number },
 ): Promise<ScanReport> {
   shrinkHeap();
   const apart = { signal, what: 'the scanner', flags: heapFlags, timeoutMs };
@@ -37,7 +29,7 @@ export async function runScan(
 }
 
 /** How a scan is run: by a process of its own. Tests may run it in theirs for a time. */
-export const scanner: { scan: (task: ScanOrder, options: RunScanOptions) => Promise<ScanReport> } = { scan: runScan };
+export const scanner = { scan: runScan };
 
 /** What a scan before or after a purge found of each subject, and what the ledger is to hold of it. */
 export type SubjectScan<S> = {

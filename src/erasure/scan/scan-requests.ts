@@ -9,19 +9,16 @@ import { scopeSubjects } from '../find/scope.ts';
 import { scanner } from './run-scan.ts';
 import type { ScanReport } from './scan-task.ts';
 
-/** What a scan found, and the ids of the requests that it opened again: their subjects had been proved gone. */
-export type RequestScan = { report: ScanReport; reopened: string[] };
-
 /**
  * Scans all files of this program for every person that should be gone: the subjects of fenced requests by their values,
  * those of sealed requests by the fence. `given` identifiers are searched for too. When a subject is found in the data folder
- * that had been proved gone, its request is opened again, as its next generation.
+ * that had been proved gone, its request is opened again, as its next generation: `reopened` are the ids of these.
  */
 export async function scanRequests(
   context: JobContext,
   given: readonly GivenIdentifier[],
   extraPaths: readonly string[],
-): Promise<RequestScan> {
+): Promise<{ report: ScanReport; reopened: string[] }> {
   const { db, settings, signal } = context;
   const { dataDir } = settings;
   const fenced = await openSubjects(context, ({ fencedAt }) => fencedAt !== null);
@@ -37,10 +34,7 @@ export async function scanRequests(
       values: [...values, given[index]?.value ?? ''],
     })),
   ];
-  const report = await scanner.scan(
-    { dataDir, phase: 'verify', subjects, fence: true, extraPaths: [...extraPaths] },
-    { signal },
-  );
+  const report = await scanner.scan({ dataDir, phase: 'verify', subjects, fence: true, extraPaths }, { signal });
   const found = new Set([
     ...report.subjects.flatMap(({ request, hits }) => (hits > 0 ? [request] : [])),
     // What lies elsewhere was never said to be erased.

@@ -145,12 +145,11 @@ export type Findings = {
   /** Whether a subject was found in raw bytes, or decoded in a file other than the mirror. */
   isInFiles(subject: number): boolean;
   /** All that was found, its places as they are shown. Subjects are in the order of their numbers. */
-  found(shown: (place: string) => string): Found;
-};
-
-/** What was found, as the report tells it. */
-type Found = Pick<ScanReport, 'fenced' | 'fencedFor' | 'unreadable'> & {
-  subjects: { hits: number; places: Place[] }[];
+  found(
+    shown: (place: string) => string,
+  ): Pick<ScanReport, 'fenced' | 'fencedFor' | 'unreadable'> & {
+    subjects: Pick<ScanReport['subjects'][number], 'hits' | 'places'>[];
+  };
 };
 
 /**

@@ -4,21 +4,13 @@ import { openParquetReader } from '../../snapshot/read-parquet.ts';
 import { publishedFileAt } from '../../snapshot/published-files.ts';
 import { openDatabaseReadOnly, type Database } from '../../mirror/database.ts';
 import { prepareFencedBy, prepareIsFenced } from '../../mirror/fence.ts';
-import {
-  decodeJson,
-  decodeJsonLine,
-  isJson,
-  isParquet,
-  isTableManifest,
-  readOtherValues,
-  takeTableWords,
-} from './decode-files.ts';
+import { decodeJson, decodeJsonLine, isJson, isParquet, readOtherValues, takeTableWords } from './decode-files.ts';
 import { encodings, createFindings, type Findings, mirrorPlace, type ScanReport, type ScanTask } from './scan-task.ts';
 import { createRowJudge } from './judge-rows.ts';
 import { isLedger, readKnownFile, readLedgerContent } from './known-formats.ts';
 import { countWhole, hiddenTexts } from './hidden-texts.ts';
-import { makeNeedles, type Needles } from './needles.ts';
-import { isPassedOver, learnSome, readMirror, readParquet, reasonOf, type Scan, settle } from './read-rows.ts';
+import { makeNeedles } from './needles.ts';
+import { learnSome, readMirror, readParquet, reasonOf, type Scan, settle } from './read-rows.ts';
 import { createRawSearch, isMirrorFile, listFiles, type ListedFile } from './search-files.ts';
 import { soughtRows } from './sought-rows.ts';
 import { createSharedText } from './shared-text.ts';
@@ -61,8 +53,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   try {
     await takeSteps(scan);
     const seconds = (performance.now() - startedAtMs) / 1000;
-    const { read, ...sums } = scan.sums;
-    return { files: read.size, ...sums, ...reportOf(scan, needles), seconds };
+    return { ...reportOf(scan), seconds };
   } finally {
     await scan.lessons?.return(undefined);
     scan.db?.close();
@@ -88,8 +79,8 @@ async function takeSteps(scan: Scan): Promise<void> {
 /** Everything but the mirror's own files, while SQLite may have those open. */
 async function* searchFiles(scan: Scan): AsyncGenerator<void> {
   const { task, judge, findings, search } = scan;
-  const passed = isPassedOver(task.passedOver);
-  const isLeftOut = (place: string): boolean => secrets.test(place) || isMirrorFile(place) || passed(place);
+  const passedOver = new Set(task.passedOver);
+  const isLeftOut = (place: string): boolean => secrets.test(place) || isMirrorFile(place) || passedOver.has(place);
   const listing = { takeEntry: search.name, isLeftOut, seen: new Set<string>() };
   await settle(scan);
   search.passOverShared();
@@ -105,7 +96,7 @@ async function* searchFiles(scan: Scan): AsyncGenerator<void> {
       if (file.problem !== null) findings.addUnreadable(file.place, file.problem);
       else if (!(await searchKnownFile(scan, file))) {
         if (!isParquet(file) && publishedFileAt(file.place) === undefined) others.push(file);
-        if (isTableManifest(file)) await attempt(findings, file.place, () => takeTableWords(file, judge));
+        await attempt(findings, file.place, () => takeTableWords(file, judge));
         await searchFile(scan, file);
         if (isJson(file)) await attempt(findings, file.place, () => decodeJson(file, judge));
         if (isParquet(file)) await attempt(findings, file.place, () => searchValues(scan, file));
@@ -165,7 +156,7 @@ function searchLedger({ search, judge }: Scan, { path, place }: ListedFile): voi
 /** Searches the mirror's own files, and opens it. */
 async function* searchMirror(scan: Scan): AsyncGenerator<void> {
   const { task, findings, shared } = scan;
-  if (isPassedOver(task.passedOver)(mirrorPlace)) return;
+  if (task.passedOver?.includes(mirrorPlace)) return;
   await learnSome(scan);
   for (const file of listFiles(task.dataDir, '', { isLeftOut: (place) => !isMirrorFile(place) })) {
     if (file.problem === null) await searchFile(scan, file);
@@ -205,29 +196,29 @@ async function attempt(findings: Findings, place: string, read: () => Promise<vo
   }
 }
 
-function reportOf(
-  { task: { subjects }, findings, shared, search: { shownPlace } }: Scan,
-  { search, ownersOf, tooShort }: Needles,
-): Pick<ScanReport, 'encodings' | 'subjects' | 'fenced' | 'fencedFor' | 'unreadable'> {
-  const counts = subjects.map(() => ({ needles: 0, shared: 0 }));
-  for (let shingle = 0; shingle < search.size(); shingle += 1)
-    for (const { subject } of ownersOf(shingle)) {
-      const count = counts[subject];
-      if (!count) continue;
-      count.needles += 1;
-      if (shared.has(shingle)) count.shared += 1;
+function reportOf({ task, findings, shared, search, needles, sums }: Scan): Omit<ScanReport, 'seconds'> {
+  const subjects = task.subjects.map(({ request }, index) => ({
+    request,
+    needles: 0,
+    shared: 0,
+    tooShort: needles.tooShort[index] ?? 0,
+  }));
+  for (let shingle = 0; shingle < needles.search.size(); shingle += 1)
+    for (const { subject } of needles.ownersOf(shingle)) {
+      const counted = subjects[subject];
+      if (!counted) continue;
+      counted.needles += 1;
+      if (shared.has(shingle)) counted.shared += 1;
     }
-  const found = findings.found(shownPlace);
+  const { read, ...sum } = sums;
+  const found = findings.found(search.shownPlace);
   return {
+    files: read.size,
+    ...sum,
     ...found,
     encodings: [...encodings],
-    subjects: subjects.map(({ request }, index) => ({
-      request,
-      needles: counts[index]?.needles ?? 0,
-      shared: counts[index]?.shared ?? 0,
-      tooShort: tooShort[index] ?? 0,
-      hits: found.subjects[index]?.hits ?? 0,
-      places: found.subjects[index]?.places ?? [],
-    })),
+    subjects: subjects.map((counted, index) =>
+      Object.assign(counted, found.subjects[index] ?? { hits: 0, places: [] }),
+    ),
   };
 }
