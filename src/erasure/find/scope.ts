@@ -111,9 +111,8 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
     const merged = { ...nobody, person_uuid: [...former.values()].flat() };
     const grown = unionOf([union, merged, ...[...closures.values()].map(({ identity }) => identity)]);
     await pause();
-    const learned = new Set<string>();
-    for (const { emails } of closures.values())
-      for (const email of emails) if (!searchedEmails.has(email)) learned.add(email);
+    const shownToo = closures.values().flatMap(({ emails }) => emails);
+    const learned = new Set(shownToo.filter((email) => !searchedEmails.has(email)));
     for (const email of learned) searchedEmails.add(email);
     const namelessRows = await findNamelessRows(context, learned);
     shownEmails.push(...namelessRows);

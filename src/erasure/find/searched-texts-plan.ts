@@ -1,24 +1,21 @@
 import { identifierKinds, type Identity, type Sighting } from '../../contract/identity.ts';
 import { readJsonText, textLeaves } from '../../core/exact-json.ts';
 
-/** The texts that scans search for beside identifiers, as plain texts or as JSON, and how many there was no room for. */
-export type SearchedTexts = { values: string[]; leftOut: number };
-
 /** The most that a request keeps of its subject's texts: they are held encrypted, and searched for in many forms. */
 const charactersMax = 65_536;
 
 /**
- * Chooses the texts of a subject's rows that scans search for: every text within JSON by itself, each once. Where there is
- * no room for all, each kind of text (plain or JSON, of persons, recordings or unread rows) first gets an even share of the
- * room. Then the room that is left goes to all kinds, and only the texts that do not fit are left out. Identifiers take no
- * room: they are always searched for.
+ * Chooses the texts of a subject's rows that scans search for, as plain texts or as JSON: every text within JSON by itself, each
+ * once. Where there is no room for all, each kind of text (plain or JSON, of persons, recordings or unread rows) first gets an even
+ * share of the room. Then the room that is left goes to all kinds, and only the texts that do not fit are left out (`leftOut`: how
+ * many). Identifiers take no room: they are always searched for.
  */
 export function planSearchedTexts(
   identity: Identity,
   rows: readonly Pick<Sighting, 'recording_id' | 'values'>[],
   unread: readonly Pick<Sighting, 'values'>[],
   roomMax = charactersMax,
-): SearchedTexts {
+): { values: string[]; leftOut: number } {
   const seen = new Set<string>();
   const kinds = new Map<string, Set<string>>();
   const take = (kind: string, values: readonly string[]): void => {

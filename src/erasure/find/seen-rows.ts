@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { pausing } from '../../core/pausing.ts';
 import { keyKind } from '../../contract/datasets.ts';
 import {
@@ -38,6 +37,7 @@ export function seenRows(
   { db, published, signal }: Pick<JobContext, 'db' | 'published' | 'signal'>,
   starts: Iterable<Identity>,
 ) {
+  const pause = pausing(signal);
   const recordings = alikeRecordings(starts);
   const others = new Map<string, Seen>();
   const leads = new Set<Sighting>();
@@ -74,13 +74,11 @@ export function seenRows(
       const unseen = more.recording_id.filter((id) => !recordings.isSeenAt('recording', id));
       for (const some of findRecordingsInParts(db, { ...more, recording_id: unseen })) {
         for (const row of some) take('recording', '', row);
-        await setImmediate();
-        signal.throwIfAborted();
+        await pause();
       }
       for (const some of findListedInParts(db, more)) {
         for (const row of some) take('listed', '', row);
-        await setImmediate();
-        signal.throwIfAborted();
+        await pause();
       }
     },
     /** Takes rows that show an e-mail address. */
@@ -107,27 +105,6 @@ export function seenIn(place: Seen['place'], rows: readonly Sighting[]): Seen[] 
   return rows.map((row) => ({ ...row, place }));
 }
 
-/**
- * The rows of recordings that were seen. One person can have a million: in memory are the ids, and each kind of row that they
- * stand in once. Recordings are alike where the same subjects begin with them, and they were seen at the same places with the
- * same persons: whatever a closure finds about one of them holds for all, so that it is asked about one.
- */
-export type AlikeRecordings = {
-  /** Takes a row of a recording. A row that was taken before changes nothing. */
-  take: (place: SeenPlace, row: Sighting & { recording_id: string }) => void;
-  isSeenAt: (place: SeenPlace, recordingId: string) => boolean;
-  /** The ids among these that were not asked for before. From then on they were. */
-  unasked: (recordingIds: readonly string[]) => string[];
-  read: () => {
-    /** One of the recordings that are alike, as a row shows it, for all of them. `values` are texts of all of them. */
-    rows: (Seen & Required<Pick<Seen, 'rows' | 'kept'>>)[];
-    /** An identity with one of each recordings that are alike. */
-    fold: (identity: Identity) => Identity;
-    /** An identity with all recordings that are like those that it has. */
-    unfold: (identity: Identity) => Identity;
-  };
-};
-
 /** A person as rows of recordings show it, what rows at each place are, and the texts by the subjects that begin with them. */
 type Shown = { person: Sighting; groups: Map<SeenPlace, Group>; texts: Map<string, KeptTexts> };
 
@@ -141,8 +118,13 @@ type Alike = {
   next: Map<Group | number | 'asked', number>;
 };
 
-/** Prepares an empty record, for subjects that begin with these identities. */
-export function alikeRecordings(starts: Iterable<Identity>): AlikeRecordings {
+/**
+ * Prepares an empty record of rows of recordings, for subjects that begin with these identities. One person can have a million: in memory
+ * are the ids, and each kind of row that they stand in once. Recordings are alike where the same subjects begin with them, and they
+ * were seen at the same places with the same persons: whatever a closure finds about one of them holds for all, so that it is asked
+ * about one.
+ */
+export function alikeRecordings(starts: Iterable<Identity>) {
   const alike: Alike[] = [{ groups: [], starts: '', isAsked: false, next: new Map() }];
   const numbers = new Map<string, number>();
   const alikeTo = (id: string): Alike => alike[numbers.get(id) ?? 0] as Alike;
@@ -164,7 +146,8 @@ export function alikeRecordings(starts: Iterable<Identity>): AlikeRecordings {
   const shownBy = createPersons();
   const textsOf = keepTexts();
   return {
-    take: (place, row) => {
+    /** Takes a row of a recording. A row that was taken before changes nothing. */
+    take: (place: SeenPlace, row: Sighting & { recording_id: string }): void => {
       const shown = shownBy(row);
       const group = shown.groups.get(place) ?? { place, shown };
       shown.groups.set(place, group);
@@ -175,8 +158,9 @@ export function alikeRecordings(starts: Iterable<Identity>): AlikeRecordings {
       shown.texts.set(begun, texts);
       texts.keep(row.values, row.left_out);
     },
-    isSeenAt: (place, id) => alikeTo(id).groups.some((group) => group.place === place),
-    unasked: (ids) =>
+    isSeenAt: (place: SeenPlace, id: string): boolean => alikeTo(id).groups.some((group) => group.place === place),
+    /** The ids among these that were not asked for before. From then on they were. */
+    unasked: (ids: readonly string[]): string[] =>
       ids.filter((id) => {
         if (alikeTo(id).isAsked) return false;
         add(id, 'asked');
@@ -189,6 +173,7 @@ export function alikeRecordings(starts: Iterable<Identity>): AlikeRecordings {
       // Rows can have their texts in common: then they have one list of them.
       const lists = new Map<KeptTexts, string[]>();
       return {
+        /** One of the recordings that are alike, as a row shows it, for all of them. `values` are texts of all of them. */
         rows: [...likeIt].flatMap(([id, { length }]) => {
           const { groups, starts: begun } = alikeTo(id);
           return groups.flatMap(({ place, shown: { person, texts } }) => {
@@ -199,8 +184,13 @@ export function alikeRecordings(starts: Iterable<Identity>): AlikeRecordings {
             return [{ ...person, recording_id: id, values, place, rows: length, kept }];
           });
         }),
-        fold: (identity) => ({ ...identity, recording_id: identity.recording_id.filter((id) => likeIt.has(id)) }),
-        unfold: (identity) => ({
+        /** An identity with one of each recordings that are alike. */
+        fold: (identity: Identity): Identity => ({
+          ...identity,
+          recording_id: identity.recording_id.filter((id) => likeIt.has(id)),
+        }),
+        /** An identity with all recordings that are like those that it has. */
+        unfold: (identity: Identity): Identity => ({
           ...identity,
           recording_id: identity.recording_id.flatMap((id) => likeIt.get(id) ?? id),
         }),

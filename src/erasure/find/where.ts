@@ -46,8 +46,8 @@ export async function whereIs(
 ): Promise<{ whereabouts: Whereabouts; access: SubjectAccess }> {
   const { db, published, signal } = context;
   const { scopes } = await scopeSubjects(context, [{ id: 'named', given, identity: nobody, shown: null }]);
-  const scope = scopes.get('named');
-  const identity = scope?.identity ?? nobody;
+  const { identity = nobody, isShared = false, personsNamed = [], sharedWith = [] } = scopes.get('named') ?? {};
+  const namesSeveral = personsNamed.length > 1;
   const { searched, parts } = await locateIdentity(published, identity, { signal });
   const isOwn = ownRowOf(identity);
   const located = parts
@@ -66,12 +66,10 @@ export async function whereIs(
       })),
     })),
   };
-  const tables = [
-    { place: 'mirror.db persons', rows: access.persons.length, rowsInAll: null },
-    { place: 'mirror.db recordings', rows: access.recordings.length, rowsInAll: null },
-    { place: 'mirror.db quarantine', rows: access.quarantine.length, rowsInAll: null },
-    { place: 'mirror.db playlist_recordings', rows: access.playlists.length, rowsInAll: null },
-  ];
+  const { persons, recordings, quarantine, playlists: playlist_recordings } = access;
+  const tables = Object.entries({ persons, recordings, quarantine, playlist_recordings }).map(
+    ([table, { length: rows }]) => ({ place: `mirror.db ${table}`, rows, rowsInAll: null }),
+  );
   const files = located.map(({ rows, found }, index) => ({
     place: access.files[index]?.file ?? '',
     rows: found.length,
@@ -90,9 +88,9 @@ export async function whereIs(
         .filter(({ id }) => fencing.has(id) || namesThem(id))
         .map(({ id, state, receivedAt }) => ({ id, state, receivedAt })),
       erasedBy: requests.findLast(({ id }) => fencing.has(id))?.id ?? null,
-      isShared: scope !== undefined && (scope.isShared || scope.personsNamed.length > 1),
-      personsNamed: scope !== undefined && scope.personsNamed.length > 1 ? scope.personsNamed : [],
-      sharedWith: scope?.sharedWith ?? [],
+      isShared: isShared || namesSeveral,
+      personsNamed: namesSeveral ? personsNamed : [],
+      sharedWith,
       searched,
     },
   };
