@@ -28,10 +28,10 @@ export type DecidedRequest = {
  */
 export async function decideRequests(
   context: ScopeContext,
-  only?: ReadonlySet<string>,
+  only: ReadonlySet<string>,
   anew: ReadonlySet<string> = new Set(),
 ): Promise<{ decided: DecidedRequest[]; searched: Scopes['searched'] }> {
-  const boxes = await openBoxes(context, ({ id, fencedAt }) => fencedAt === null && (only?.has(id) ?? true));
+  const boxes = await openBoxes(context, ({ id, fencedAt }) => fencedAt === null && only.has(id));
   const placeOf = ({ request }: (typeof boxes)[number]): number => Number(hasFailedAlone(request));
   const found = boxes.toSorted((one, other) => placeOf(one) - placeOf(other));
   // A person whose own request does not go on is a living person to the others.
@@ -77,7 +77,6 @@ function decideAll(
   });
   const decisions = planFence(
     candidates.map(({ request, box, scope }) => ({
-      id: request.id,
       isApproved: request.approvedAt !== null,
       isFound: isFound(request, box, scope),
       isShared: scope.isShared,

@@ -2,7 +2,6 @@ import type { HeldReason, RefusalReason } from '../../ledger/vocabulary.ts';
 
 /** What a decision about a request that is not fenced yet depends on. */
 export type Candidate = {
-  id: string;
   isApproved: boolean;
   /** Whether the mirror, a file or the service knows the subject; null where the service has to be asked first. */
   isFound: boolean | null;
@@ -23,10 +22,10 @@ export type Candidate = {
 
 /** What is to be done with a request now. */
 export type Decision =
-  | { id: string; decision: 'fence' }
-  | { id: string; decision: 'hold'; reason: HeldReason }
-  | { id: string; decision: 'refuse'; reason: RefusalReason }
-  | { id: string; decision: 'wait'; reason: 'service_not_asked' };
+  | { decision: 'fence' }
+  | { decision: 'hold'; reason: HeldReason }
+  | { decision: 'refuse'; reason: RefusalReason }
+  | { decision: 'wait'; reason: 'service_not_asked' };
 
 /**
  * Decides which requests go on. A request is held for approval where it would touch another living person, where its
@@ -36,22 +35,24 @@ export type Decision =
  * held for being one of too many stays held, and holds no request that comes later.
  */
 export function planFence(candidates: readonly Candidate[], maxBatch: number): Decision[] {
-  const decisions = candidates.map((candidate): Decision => {
-    const { id, isApproved, isFound, isShared, personsNamed, isNamedAnew, erasedBy } = candidate;
-    if (isFound === null) return { id, decision: 'wait', reason: 'service_not_asked' };
-    if (!isFound) return { id, decision: 'refuse', reason: erasedBy === null ? 'unknown_subject' : 'already_erased' };
-    // An attacker may have taken the identifier in order to have its owner erased.
-    if (personsNamed > 1 && (!isApproved || isNamedAnew)) return { id, decision: 'hold', reason: 'several_persons' };
-    if (isShared && !isApproved) return { id, decision: 'hold', reason: 'shared_identifier' };
-    return { id, decision: 'fence' };
-  });
-  const asked = candidates.filter(({ isApproved, isUnasked }) => !isApproved && !isUnasked);
-  const going = new Set(decisions.flatMap(({ id, decision }) => (decision === 'fence' ? id : [])));
-  const atOnce = asked
-    .filter(({ id, isOneOfTooMany }) => going.has(id) && !isOneOfTooMany)
-    .reduce((sum, { persons }) => sum + Math.max(1, persons), 0);
-  const tooMany = new Set(asked.flatMap(({ id, isOneOfTooMany }) => (isOneOfTooMany || atOnce > maxBatch ? id : [])));
-  return decisions.map((each) =>
-    each.decision === 'fence' && tooMany.has(each.id) ? { id: each.id, decision: 'hold', reason: 'too_many' } : each,
+  const decisions = new Map(candidates.map((candidate) => [candidate, decideAlone(candidate)]));
+  const counted = candidates.filter(
+    (each) => decisions.get(each)?.decision === 'fence' && !each.isApproved && !each.isUnasked,
   );
+  const atOnce = counted
+    .filter(({ isOneOfTooMany }) => !isOneOfTooMany)
+    .reduce((sum, { persons }) => sum + Math.max(1, persons), 0);
+  for (const each of counted)
+    if (each.isOneOfTooMany || atOnce > maxBatch) decisions.set(each, { decision: 'hold', reason: 'too_many' });
+  return [...decisions.values()];
+}
+
+/** What becomes of a request, however many others there are. */
+function decideAlone({ isApproved, isFound, isShared, personsNamed, isNamedAnew, erasedBy }: Candidate): Decision {
+  if (isFound === null) return { decision: 'wait', reason: 'service_not_asked' };
+  if (!isFound) return { decision: 'refuse', reason: erasedBy === null ? 'unknown_subject' : 'already_erased' };
+  // An attacker may have taken the identifier in order to have its owner erased.
+  if (personsNamed > 1 && (!isApproved || isNamedAnew)) return { decision: 'hold', reason: 'several_persons' };
+  if (isShared && !isApproved) return { decision: 'hold', reason: 'shared_identifier' };
+  return { decision: 'fence' };
 }

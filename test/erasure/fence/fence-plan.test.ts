@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { planFence, type Candidate } from '../../../src/erasure/fence/fence-plan.ts';
 
-function candidate(id: string, facts: Partial<Candidate> = {}): Candidate {
+function candidate(id: string, facts: Partial<Candidate> = {}): Candidate & { id: string } {
   const plain = { isApproved: false, isFound: true, isShared: false, erasedBy: null } as const;
   return {
     id,
@@ -16,9 +16,9 @@ function candidate(id: string, facts: Partial<Candidate> = {}): Candidate {
 }
 
 /** What is decided about each, in short. */
-function plan(candidates: Candidate[], maxBatch = 10): string[] {
-  return planFence(candidates, maxBatch).map((decision) =>
-    [decision.id, decision.decision, 'reason' in decision ? decision.reason : ''].join(' ').trim(),
+function plan(candidates: (Candidate & { id: string })[], maxBatch = 10): string[] {
+  return planFence(candidates, maxBatch).map((decision, index) =>
+    [candidates[index]?.id, decision.decision, 'reason' in decision ? decision.reason : ''].join(' ').trim(),
   );
 }
 
@@ -44,7 +44,7 @@ describe('one request', () => {
 });
 
 describe('many requests at once', () => {
-  const many = (count: number, facts: Partial<Candidate> = {}): Candidate[] =>
+  const many = (count: number, facts: Partial<Candidate> = {}) =>
     Array.from({ length: count }, (_, index) => candidate(String(index), facts));
 
   it('go on as long as they are no more than one may fence at once', () => {

@@ -69,7 +69,7 @@ describe('an older copy of the mirror', () => {
     await world.request([{ kind: 'uuid', value: uuid }]);
     await world.look((context) =>
       runEraseJob(context, async (own) => {
-        await fenceRequests(own, (await decideRequests(own)).decided, 0);
+        await fenceRequests(own, (await decideRequests(own, new Set([world.onlyRequest().id]))).decided, 0);
         return { outcome: 'done', counts: {} };
       }),
     );
