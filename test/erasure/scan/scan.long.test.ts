@@ -644,17 +644,6 @@ describe('the program’s own words', () => {
     write(dataDir, 'ledger/entries.jsonl', `${result.replace(request, uuid)}\n`);
     expect(placesOf(await scan(dataDir))).toEqual(['decoded ledger/entries.jsonl']);
   });
-
-  it('are no excuse for what is compressed within a file', async () => {
-    const dataDir = await ownFolder();
-    const place = 'snapshots/persons/20261120T125500.123Z/part-00001.parquet';
-    const whole = readFileSync(join(dataDir, place));
-    const footer = whole.length - 8 - whole.readUInt32LE(whole.length - 8);
-    const page = zstdCompressSync(Buffer.from('her DuckDB version is this'));
-    write(dataDir, place, Buffer.concat([whole.subarray(0, footer), page, whole.subarray(footer)]));
-    const { unreadable } = await scan(dataDir, { subjects: [hers] });
-    expect(unreadable).toEqual([{ place, reason: 'bytes of the file belong to no column' }]);
-  });
 });
 
 describe('the fence', () => {
