@@ -15,6 +15,11 @@ export async function findTexts(dataDir: string, texts: readonly string[]): Prom
   return new Map(texts.map((text) => [text, contents.filter(({ holds }) => holds(text)).map(({ place }) => place)]));
 }
 
+/** The texts that stand anywhere below a data folder, each with its places. */
+export async function textsLeft(...sought: Parameters<typeof findTexts>): Promise<[text: string, places: string[]][]> {
+  return [...(await findTexts(...sought))].filter(([, places]) => places.length > 0);
+}
+
 async function filesOf(dataDir: string): Promise<Content[]> {
   const entries = readdirSync(dataDir, { recursive: true, withFileTypes: true });
   const contents: Content[] = [];

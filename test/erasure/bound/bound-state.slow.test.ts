@@ -8,21 +8,7 @@ import { runCheckpointJob } from '../../../src/worker/worker-project.ts';
 import { jobContext } from '../../job/job-context.ts';
 import { freshFolder } from '../../mirror/open-test-mirror.ts';
 import type { ErasureWorld } from '../erasure-world.ts';
-import { differencesOf, keepCopy, openBoundWorld, placesOf, problemsOf } from './bound-world.ts';
-
-/** A world in which Anna was erased, with a copy of the folder from before. */
-async function worldAfterErasure() {
-  const { world, uuids } = await openBoundWorld();
-  await world.sync();
-  await world.publish();
-  const putBack = keepCopy(world);
-  await world.request([{ kind: 'uuid', value: uuids['anna-canary'] ?? '' }]);
-  await world.reconcile();
-  expect(await placesOf(world, 'anna-canary')).toEqual([]);
-  expect(await differencesOf(world)).toEqual([]);
-  expect(await problemsOf(world)).toEqual([]);
-  return { world, uuids, putBack };
-}
+import { differencesOf, placesOf, problemsOf, worldAfterErasure } from './bound-world.ts';
 
 const recorded = ({ dataDir }: ErasureWorld, ...types: string[]) =>
   [...readLedger(dataDir).entries()].filter(({ type }) => types.includes(type));
@@ -54,8 +40,7 @@ describe('an older folder of published files', () => {
       { type: 'mended', part: 'snapshots' },
     ]);
     expect(await differencesOf(world)).toEqual([]);
-    await world.sync();
-    await world.publish();
+    await world.syncAndPublish();
     expect(await problemsOf(world)).toEqual([]);
     expect(await placesOf(world, 'anna-canary')).toEqual([]);
   });
@@ -65,9 +50,8 @@ describe('an older folder of published files', () => {
     const copy = join(freshFolder(), 'snapshots');
     cpSync(join(world.dataDir, 'snapshots'), copy, { recursive: true });
     for (let times = 0; times < 6; times += 1) {
-      world.sandbox.act({ do: 'create', distinct_ids: [`newcomer-${times}`] });
-      await world.sync();
-      await world.publish();
+      world.create([`newcomer-${times}`]);
+      await world.syncAndPublish();
     }
     cpSync(copy, join(world.dataDir, 'snapshots'), { recursive: true, force: false });
     await expectRefused(world, /is not on the ledger: it was retired/);
@@ -154,7 +138,7 @@ describe('states that were edited', () => {
 
 describe('a ledger that says nothing of files and keys', () => {
   it('is adopted by the first reconciliation, which searches all its files', async () => {
-    const { world, uuids, putBack } = await worldAfterErasure();
+    const { world, putBack } = await worldAfterErasure();
     const path = join(world.dataDir, 'ledger/entries.jsonl');
     // With older files that nobody noticed.
     const old = readFileSync(path, 'utf8')
@@ -170,7 +154,6 @@ describe('a ledger that says nothing of files and keys', () => {
     expect(recorded(world, 'published')[0]).toMatchObject({ cause: 'adoption' });
     expect(recorded(world, 'key_bound')).toHaveLength(3);
     expect(await placesOf(world, 'anna-canary')).toEqual([]);
-    expect(uuids).toBeDefined();
     putBack(['folder']);
     await expectRefused(world, /another one than the ledger has/);
   });

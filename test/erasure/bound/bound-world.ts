@@ -1,5 +1,6 @@
 import { cpSync, existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { verifyDataFolder } from '../../../src/audit/verify-data-folder.ts';
 import { findDifferences } from '../../../src/erasure/bound/differences.ts';
 import { readLedger } from '../../../src/ledger/ledger.ts';
@@ -26,14 +27,24 @@ export async function openBoundWorld(
   const world = await openErasureWorld(5, more);
   const uuids: Record<string, string> = {};
   for (const name of ['anna-canary', 'bert-canary']) {
-    const { created } = world.sandbox.act({
-      do: 'create',
-      distinct_ids: [name, `${name}-device`],
-      properties: { email: `${name}@x.example` },
-    });
-    uuids[name] = created[0] ?? '';
+    uuids[name] = world.create([name, `${name}-device`], { email: `${name}@x.example` });
   }
   return { world, uuids };
+}
+
+/** A world in which Anna was erased, with a copy of the folder from before: `older` are its snapshots. */
+export async function worldAfterErasure() {
+  const { world, uuids } = await openBoundWorld();
+  await world.syncAndPublish();
+  const older = join(freshFolder(), 'snapshots');
+  cpSync(join(world.dataDir, 'snapshots'), older, { recursive: true });
+  const putBack = keepCopy(world);
+  await world.request([{ kind: 'uuid', value: uuids['anna-canary'] ?? '' }]);
+  await world.reconcile();
+  expect(await placesOf(world, 'anna-canary')).toEqual([]);
+  expect(await differencesOf(world)).toEqual([]);
+  expect(await problemsOf(world)).toEqual([]);
+  return { world, uuids, older, putBack };
 }
 
 /** Copies the data folder aside; the function that it returns puts parts of the copy back. */

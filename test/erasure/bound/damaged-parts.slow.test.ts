@@ -7,25 +7,9 @@ import { listRequests } from '../../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../../src/mirror/erasure-targets.ts';
 import { publishedFilesIn } from '../../../src/snapshot/published-files.ts';
 import { scanRequests } from '../../../src/erasure/scan/scan-requests.ts';
-import { runEraseJob } from '../../../src/erasure/fence/restore-guard.ts';
-import { jobContext } from '../../job/job-context.ts';
 import { freshFolder } from '../../mirror/open-test-mirror.ts';
 import type { ErasureWorld } from '../erasure-world.ts';
-import { differencesOf, keepCopy, openBoundWorld, placesOf, problemsOf } from './bound-world.ts';
-
-/** A world in which Anna was erased; `older` is its folder of snapshots from before. */
-async function worldAfterErasure() {
-  const { world, uuids } = await openBoundWorld();
-  await world.sync();
-  await world.publish();
-  const older = join(freshFolder(), 'snapshots');
-  cpSync(join(world.dataDir, 'snapshots'), older, { recursive: true });
-  const putBack = keepCopy(world);
-  await world.request([{ kind: 'uuid', value: uuids['anna-canary'] ?? '' }]);
-  await world.reconcile();
-  expect(await differencesOf(world)).toEqual([]);
-  return { world, older, putBack, uuids };
-}
+import { differencesOf, keepCopy, placesOf, problemsOf, worldAfterErasure } from './bound-world.ts';
 
 /** The folder of the one snapshot of persons. */
 function personsFolder(root: string): string {
@@ -240,11 +224,7 @@ it('a person who was sealed and is found in files only is named by them, and era
   // As a version would have done it that did not search what it adopts.
   const snapshots = listStandingManifests(publishedFilesIn(world.dataDir));
   openLedger(world.dataDir, world.clock).append([{ type: 'published', cause: 'repair', snapshots }]);
-  const context = jobContext({ db: world.db(), settings: world.settings, clock: world.clock }, {});
-  await runEraseJob(context, async (own) => {
-    expect((await scanRequests(own, [], [])).reopened).toHaveLength(1);
-    return { outcome: 'done', counts: {} };
-  });
+  expect((await world.erase((job) => scanRequests(job, [], []))).reopened).toHaveLength(1);
   expect(stateOf(world)).toEqual(['attention']);
   expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1 } });
   expect(await placesOf(world, 'anna-canary')).toEqual([]);

@@ -26,13 +26,10 @@ export type KillableWorld = {
 export async function openKillableWorld(): Promise<KillableWorld> {
   const { world, uuids } = await openBoundWorld();
   const { 'anna-canary': anna = '', 'bert-canary': bert = '' } = uuids;
-  await world.sync();
-  await world.publish();
+  await world.syncAndPublish();
   const putOlderBack = keepCopy(world);
   await world.request([{ kind: 'uuid', value: anna }]);
-  await world.reconcile();
-  world.pass(14);
-  await world.reconcile();
+  await world.reconcileToTheEnd();
   expect(listRequests(world.db(), 'all').map(({ state }) => state)).toEqual(['sealed']);
   for (let times = 0; times < 3; times += 1) {
     changeSomebody(world);

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { AppError } from '../../../src/core/errors.ts';
-import { runEraseJob } from '../../../src/erasure/fence/restore-guard.ts';
 import { approveRequest } from '../../../src/erasure/receive.ts';
 import { readLedger } from '../../../src/ledger/ledger.ts';
 import { listRequests } from '../../../src/mirror/erasure-requests.ts';
@@ -45,8 +44,7 @@ export async function playOlderParts(
   const isLedgerOlder = parts.includes('ledger') && readLedger(world.dataDir).size() > before.entries;
   const isUntold = isLedgerOlder && (parts.includes('database') || erased.length === before.erased);
   // They live at the service again: only the suppression list keeps them out.
-  for (const name of erased)
-    world.sandbox.act({ do: 'create', distinct_ids: [name], properties: { email: `${name}@x.example` } });
+  for (const name of erased) world.create([name], { email: `${name}@x.example` });
   try {
     putBack?.(parts);
   } catch (error) {
@@ -71,12 +69,7 @@ export async function playOlderParts(
 async function endReopened(world: ErasureWorld): Promise<void> {
   const waiting = listRequests(world.db(), 'open').filter(({ reason }) => reason === 'distinct_id_elsewhere');
   await world
-    .look((context) =>
-      runEraseJob(context, (own) => {
-        for (const { id } of waiting) approveRequest(own, id);
-        return Promise.resolve({ outcome: 'done', counts: {} });
-      }),
-    )
+    .erase((job) => waiting.forEach(({ id }) => approveRequest(job, id)))
     .catch((error: unknown) => expect(error).toBeInstanceOf(AppError));
   world.pass(9);
   await world.reconcile().catch((error: unknown) => expect(error).toBeInstanceOf(AppError));

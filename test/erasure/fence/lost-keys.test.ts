@@ -5,8 +5,7 @@ import { refuseRestored } from '../../../src/erasure/fence/restore-guard.ts';
 import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
 import { openDatabase, openDatabaseReadOnly } from '../../../src/mirror/database.ts';
 import { noteTakenEntries } from '../../../src/mirror/erasure-requests.ts';
-import { refuseLostFenceKey } from '../../../src/mirror/fence.ts';
-import { fenceIdentifiers } from '../../../src/mirror/fence.ts';
+import { fenceIdentifiers, refuseLostFenceKey } from '../../../src/mirror/fence.ts';
 import { freshFolder, openTestMirror, stillClock } from '../../mirror/open-test-mirror.ts';
 
 const request = { id: '00000000-0000-4000-8000-000000000001', epoch: 1, at: '2026-01-01T00:00:00.000Z' };

@@ -6,7 +6,6 @@ import { readmit } from '../../../src/erasure/readmit.ts';
 import { decideRequests } from '../../../src/erasure/fence/decide.ts';
 import { fenceRequests } from '../../../src/erasure/fence/fence-requests.ts';
 import { findUnbound } from '../../../src/erasure/bound/find-unbound.ts';
-import { runEraseJob } from '../../../src/erasure/fence/restore-guard.ts';
 import { replayErasures } from '../../../src/erasure/fence/restore.ts';
 import { openLedger, readLedger } from '../../../src/ledger/ledger.ts';
 import { listRequests } from '../../../src/mirror/erasure-requests.ts';
@@ -67,12 +66,10 @@ describe('an older copy of the mirror', () => {
     const { world, uuid } = await openKnownWorld(name);
     await world.reconcile();
     await world.request([{ kind: 'uuid', value: uuid }]);
-    await world.look((context) =>
-      runEraseJob(context, async (own) => {
-        await fenceRequests(own, (await decideRequests(own, new Set([world.onlyRequest().id]))).decided, 0);
-        return { outcome: 'done', counts: {} };
-      }),
-    );
+    await world.erase(async (job) => {
+      const { decided } = await decideRequests(job, new Set([world.onlyRequest().id]));
+      await fenceRequests(job, decided, 0);
+    });
     expect(requests(world)).toEqual([[1, 'fenced']]);
     world.backUp();
     await world.reconcileToTheEnd();
@@ -307,14 +304,14 @@ describe('somebody else’s recording that embeds a distinct id of the erased pe
 describe('somebody whom only the service knows', () => {
   it('is kept out by every distinct id that the service has shown', async () => {
     const world = await openErasureWorld(5);
-    world.sandbox.act({ do: 'create', distinct_ids: [name, 'second-canary'] });
+    world.create([name, 'second-canary']);
     await world.request([{ kind: 'distinct_id', value: name }]);
     await world.reconcile();
     const [request] = listRequests(world.db(), 'all');
     // Uuid, integer id and two distinct ids.
     expect(readFenceUse(world.db(), request?.id ?? '').entries).toBe(4);
     world.pass(1);
-    world.sandbox.act({ do: 'create', distinct_ids: ['third-canary', 'second-canary'] });
+    world.create(['third-canary', 'second-canary']);
     await world.sync();
     expect(readFenceUse(world.db(), request?.id ?? '')).toMatchObject({ hits: 1, recreated: 1 });
   });
