@@ -191,7 +191,7 @@ export function decodeJsonLine(place: string, line: string, judge: RowJudge): vo
   if (line === '') return;
   const value = readJson(line);
   if (value === undefined) throw notJson();
-  judge.takeJson(place, value, false);
+  judge.takeJson(place, value);
 }
 
 function notJson(): AppError {

@@ -27,10 +27,8 @@ type DecodedRow = {
 /** Finds subjects in decoded values, and learns from the rows of other persons which text is shared. */
 export type RowJudge = {
   takeRow(row: DecodedRow): void;
-  /** A value of a JSON file. `isFeed`: the file belongs to a feed of deletions. */
-  takeJson(place: string, value: unknown, isFeed: boolean): void;
-  /** The values of a file of a known format, each of which may identify somebody. */
-  takeValues(place: string, values: readonly string[]): void;
+  /** A value of a JSON file, or values of a file of a known format. `isFeed`: the file belongs to a feed of deletions. */
+  takeJson(place: string, value: unknown, isFeed?: boolean): void;
   /** Fixed words of this program that stand in a file. They are never matches there. */
   takeFixedWords(file: string, words: readonly string[]): void;
 };
@@ -67,10 +65,7 @@ export function createRowJudge(
   return {
     takeRow: (row) => judges[row.origin](judging, row),
     takeFixedWords: (file, words) => shared.takeFixedWords(file, [words]),
-    takeValues: (place, values) => {
-      for (const value of values) reportLeaf(judging, { name: '', owner: '', value }, place, false);
-    },
-    takeJson: (place, value, isFeed) => {
+    takeJson: (place, value, isFeed = false) => {
       for (const leaf of leavesOf('', '', value)) reportLeaf(judging, leaf, place, isFeed);
     },
   };

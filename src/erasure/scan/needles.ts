@@ -28,8 +28,8 @@ export type Needles = {
   tooShort: readonly number[];
 };
 
-/** A form of a text, and the subject that has the text. `isPlain`: the text as it is. */
-type Needle = EncodedForm & Pick<Owner, 'subject'> & { isPlain: boolean };
+/** A form of a text of a subject, as bytes. The text as it is has the form `utf-8`. */
+type Needle = Owner & { bytes: Buffer };
 
 // Times stand everywhere and identify nobody: a text is searched for without its times.
 const isoTime = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d:?\d\d)?/g;
@@ -86,9 +86,9 @@ function planShingles(subjects: readonly ScanSubject[], limit: number): ShingleP
   const encoded = subjects.map(() => 0);
   let plain = 0;
   let total = 0;
-  for (const { bytes, subject, isPlain } of everyNeedle(subjects)) {
+  for (const { bytes, subject, encoding } of everyNeedle(subjects)) {
     total += shinglesIn(bytes);
-    if (isPlain) plain += 1;
+    if (encoding === 'utf-8') plain += 1;
     else encoded[subject] = (encoded[subject] ?? 0) + 1;
   }
   const forms = encoded.reduce((sum, count) => sum + count, plain);
@@ -102,8 +102,8 @@ function planShingles(subjects: readonly ScanSubject[], limit: number): ShingleP
   const kept = (): number => encoded.reduce((sum, count) => sum + Math.min(count, each), 0);
   while (kept() > room && each > 0) each = Math.floor(each / 2);
   const seen = encoded.map(() => 0);
-  const isKept = ({ isPlain, subject }: Needle): boolean => {
-    if (isPlain) return true;
+  const isKept = ({ encoding, subject }: Needle): boolean => {
+    if (encoding === 'utf-8') return true;
     const of = encoded[subject] ?? 0;
     const nth = seen[subject] ?? 0;
     seen[subject] = nth + 1;
@@ -116,8 +116,7 @@ function planShingles(subjects: readonly ScanSubject[], limit: number): ShingleP
 function* everyNeedle(subjects: readonly ScanSubject[]): Generator<Needle> {
   for (const [subject, texts] of subjects.entries())
     for (const text of textsOf(texts))
-      for (const piece of longPieces(text))
-        for (const form of encodedForms(piece)) yield { ...form, subject, isPlain: form.encoding === 'utf-8' };
+      for (const piece of longPieces(text)) for (const form of encodedForms(piece)) yield { ...form, subject };
 }
 
 /** Every text of a subject: identifiers, of which there can be a million, and then other texts, each once. */
@@ -182,19 +181,16 @@ function longer(numbers: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
   return twice;
 }
 
-/** One form of a text, as bytes. */
-type EncodedForm = { encoding: Encoding; bytes: Buffer };
-
 /**
  * The forms in which a text may stand in a file, each once, UTF-8 first. JSON: with and without non-ASCII characters and
  * slashes escaped. Percent: as a component, as an address, as a form. Base64: the characters that depend on the text only, for
  * each of the three offsets in a group of three bytes, in both alphabets. Hex: in both cases.
  */
-function encodedForms(text: string): EncodedForm[] {
+function encodedForms(text: string): Omit<Needle, 'subject'>[] {
   const forms = new Map<string, Encoding>();
   for (const [encoding, spellings] of Object.entries(spellingsOf(text)))
     for (const spelling of spellings) if (!forms.has(spelling)) forms.set(spelling, encoding as Encoding);
-  const encoded: EncodedForm[] = [...forms].map(([spelling, encoding]) => ({ encoding, bytes: Buffer.from(spelling) }));
+  const encoded = [...forms].map(([spelling, encoding]) => ({ encoding, bytes: Buffer.from(spelling) }));
   const latin = latinBytes(text);
   return latin === undefined ? encoded : [...encoded, { encoding: 'latin-1', bytes: latin }];
 }

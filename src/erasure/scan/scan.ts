@@ -134,7 +134,7 @@ async function searchKnownFile(scan: Scan, file: ListedFile): Promise<boolean> {
     sums.read.add(file.place);
     sums.bytes += statSync(file.path).size;
     for (const text of content?.texts ?? []) search.part(file.place, Buffer.from(text));
-    if (content) judge.takeValues(file.place, content.values);
+    if (content) judge.takeJson(file.place, content.values);
     else searchLedger(scan, file);
   });
   return isKnown;
@@ -146,7 +146,7 @@ async function searchValues({ task, reader, search }: Scan, file: ListedFile): P
 
 function searchLedger({ search, judge }: Scan, { path, place }: ListedFile): void {
   for (const part of readLedgerContent(path))
-    if ('ids' in part) judge.takeValues(place, part.ids);
+    if ('ids' in part) judge.takeJson(place, part.ids);
     else {
       search.part(place, part.line);
       decodeJsonLine(place, part.line.toString('utf8'), judge);
