@@ -36,16 +36,14 @@ export async function fenceRequests(
   decided: readonly DecidedRequest[],
   searchedFiles: number,
 ): Promise<FenceResult> {
-  const result: FenceResult = { fenced: 0, rowsErased: 0, ...(await recordDecisions(context, decided, searchedFiles)) };
+  const { refused } = await recordDecisions(context, decided, searchedFiles);
   const going = decided.filter(({ decision }) => decision.decision === 'fence').map(withWholeBox);
-  if (going.length === 0) return result;
+  if (going.length === 0) return { fenced: 0, refused, rowsErased: 0 };
   await controlScan(context, going);
   // Who comes back is told by the service's time of this moment: the machine's own may be wrong.
   const { service } = context;
   if (service && service.heard?.() === undefined) await askPatiently(context, service, askForTime);
-  result.rowsErased = await raiseFence(context, going);
-  result.fenced = going.length;
-  return result;
+  return { fenced: going.length, refused, rowsErased: await raiseFence(context, going) };
 }
 
 /**

@@ -58,9 +58,9 @@ export async function whereIs(
     recordings: readRows(db, 'recordings', identity.recording_id).map((row) => withJson('recordings', row)),
     quarantine: findQuarantined(db, identity).map(({ dataset, values: [payload = ''] }) => ({ dataset, payload })),
     playlists: findMemberships(db, identity.recording_id),
-    files: located.map(({ dataset, snapshotId, name, found }) => ({
-      file: placeOf({ dataset, snapshotId, name }),
-      rows: found.map((row) => ({
+    files: located.map((part) => ({
+      file: placeOf(part),
+      rows: part.found.map((row) => ({
         key: row.recording_id ?? row.person_uuid ?? '',
         texts: [...row.distinct_ids, ...row.values],
       })),
@@ -70,11 +70,7 @@ export async function whereIs(
   const tables = Object.entries({ persons, recordings, quarantine, playlist_recordings }).map(
     ([table, { length: rows }]) => ({ place: `mirror.db ${table}`, rows, rowsInAll: null }),
   );
-  const files = located.map(({ rows, found }, index) => ({
-    place: access.files[index]?.file ?? '',
-    rows: found.length,
-    rowsInAll: rows,
-  }));
+  const files = located.map((part) => ({ place: placeOf(part), rows: part.found.length, rowsInAll: part.rows }));
   const fencing = new Set(fencedBy(db, [...identifiersIn(identity)]));
   const requests = listRequests(db, 'all');
   const asked = new Set(given.map(givenKey));
