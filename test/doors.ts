@@ -242,7 +242,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_899,
   mirror: 7_542,
   publish: 7_990,
-  erasure: 10_811,
+  erasure: 10_706,
   operate: 11_085,
   anchor: 315,
   cluster: 3_040,

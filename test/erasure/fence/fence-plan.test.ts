@@ -104,7 +104,3 @@ describe('many requests at once', () => {
     expect(plan([...deleted, ...asked]).filter((each) => each.endsWith('hold too_many'))).toHaveLength(11);
   });
 });
-
-it('nothing to decide is decided', () => {
-  expect(planFence([], 0)).toEqual([]);
-});

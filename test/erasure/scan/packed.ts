@@ -31,12 +31,7 @@ export function zipOf(files: Readonly<Record<string, Buffer>>, method = 8): Buff
   return Buffer.concat([...locals, directory, end]);
 }
 
-/** A tar archive, as programs wrote it before POSIX: a checksum, and no mark. */
-export function oldTarOf(files: Readonly<Record<string, Buffer>>): Buffer {
-  return tarOf(files, false);
-}
-
-/** A tar archive. */
+/** A tar archive. `isMarked`: without it, as programs wrote it before POSIX: a checksum, and no mark. */
 export function tarOf(files: Readonly<Record<string, Buffer>>, isMarked = true): Buffer {
   const parts = Object.entries(files).flatMap(([name, content]) => {
     const header = Buffer.alloc(512);
