@@ -167,13 +167,16 @@ export function dueJobs(planned: readonly PlannedStart[], nowMs: number): Schedu
  * A project that waits for its turn: the jobs that are due, and when it last had a turn. `hasPlace`: one of its jobs is under way
  * and would give way to these.
  */
-type Waiting = { name: string; isBusy: boolean; hasPlace: boolean; servedMs: number; due: readonly ScheduledJob[] };
+type Waiting = { isBusy: boolean; hasPlace: boolean; servedMs: number; due: readonly ScheduledJob[] };
 
 /** The jobs to start in so many free places: one a project, first the project that has waited longest for a turn. */
-export function chooseStarts(projects: readonly Waiting[], places: number): { name: string; job: ScheduledJob }[] {
+export function chooseStarts<T extends Waiting>(projects: readonly T[], places: number): (T & { job: ScheduledJob })[] {
   const ready = projects
-    .flatMap(({ isBusy, due: [job], ...project }) => (isBusy || job === undefined ? [] : [{ ...project, job }]))
+    .flatMap((project) => {
+      const [job] = project.due;
+      return project.isBusy || job === undefined ? [] : [{ ...project, job }];
+    })
     .toSorted((a, b) => a.servedMs - b.servedMs);
   const others = ready.filter(({ hasPlace }) => !hasPlace).slice(0, Math.max(places, 0));
-  return [...ready.filter(({ hasPlace }) => hasPlace), ...others].map(({ name, job }) => ({ name, job }));
+  return [...ready.filter(({ hasPlace }) => hasPlace), ...others];
 }

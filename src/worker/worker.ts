@@ -117,16 +117,12 @@ async function workUntilStopped(worker: WorkerAtWork): Promise<void> {
 function startWhatIsDue(worker: WorkerAtWork): void {
   const waiting = worker.runners.map((runner) => ({
     runner,
-    name: runner.name,
     due: runner.refresh(),
     isBusy: runner.isBusy(),
     hasPlace: runner.givesWay(),
     servedMs: runner.servedMs(),
   }));
-  for (const { name, job } of chooseStarts(waiting, freePlaces(worker))) {
-    const chosen = waiting.find((project) => project.name === name);
-    if (chosen) begin(worker, chosen.runner, job);
-  }
+  for (const { runner, job } of chooseStarts(waiting, freePlaces(worker))) begin(worker, runner, job);
 }
 
 /** How many more projects may run a job. */

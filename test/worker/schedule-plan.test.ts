@@ -118,10 +118,11 @@ describe('turns', () => {
       project('d', 0, { due: [] }),
     ];
     expect(chooseStarts(projects, 5).map(({ name }) => name)).toEqual(['b', 'a']);
-    expect(chooseStarts(projects, 1)).toEqual([{ name: 'b', job: 'head' }]);
+    expect(chooseStarts(projects, 1)).toMatchObject([{ name: 'b', job: 'head' }]);
     expect(chooseStarts(projects, 0)).toEqual([]);
     // Beside a pass that gives way, no further place is needed.
-    expect(chooseStarts([...projects, project('e', 9, { hasPlace: true })], 0)).toEqual([{ name: 'e', job: 'head' }]);
+    const further = [...projects, project('e', 9, { hasPlace: true })];
+    expect(chooseStarts(further, 0)).toMatchObject([{ name: 'e', job: 'head' }]);
   });
 
   it('come to everybody equally often, however much some want', () => {
