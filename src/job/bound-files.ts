@@ -31,7 +31,6 @@ export function boundFiles(published: PublishedFiles, ledger: () => Ledger): Pub
         published.writeManifest(manifest),
       ),
     removeSnapshots: (dataset, snapshotIds) => {
-      if (snapshotIds.length === 0) return;
       const recorded = snapshotIds.filter((id) => ledger().bound.publications.of(dataset, id) !== undefined);
       record(
         dataset,

@@ -54,7 +54,6 @@ h1 { font-size: clamp(1.6rem, 1.1rem + 2.6vw, 2.6rem); line-height: 1.1; letter-
 .todo .of { display: inline-block; margin-right: .4rem; overflow-wrap: anywhere; font-weight: 400; color: var(--soft); }
 
 main { padding-block: 1.6rem 1rem; }
-.jump { display: flex; flex-wrap: wrap; gap: .3rem 1.3rem; padding-block: .2rem .4rem; font-size: .95rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr)); gap: .9rem; }
 .card { padding: 1rem 1.15rem 1.1rem; background: var(--card); border: 1px solid var(--line); border-radius: .7rem; min-width: 0; }
 .card .name { display: flex; justify-content: space-between; align-items: baseline; gap: .8rem; font-weight: 600; }

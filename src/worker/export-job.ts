@@ -44,7 +44,7 @@ type ExportTask = {
  */
 export function runExportJob(
   context: JobContext,
-  { datasets: named, kind, source, onProgress: onRows }: ExportTask,
+  { datasets: named, kind, source, onProgress = () => undefined }: ExportTask,
 ): Promise<ExportJobResult> {
   return runJob(
     context,
@@ -61,8 +61,6 @@ export function runExportJob(
         (dataset === 'fence' && settings.export.fence.length > 0);
       const datasets = named ?? publishedDatasets.filter((one) => (one === 'fence' ? isThere(one) : isMeant(one)));
       const exported = withThoseThatBelong(datasets, isThere).filter(isSeenWhole);
-      const onProgress = (dataset: PublishedDataset, done: number, total: number): void =>
-        onRows?.(dataset, done, total);
       // First: what is new is told as soon as it can be published.
       const meant = settings.export.properties === 'listed' ? 'all' : 'newest';
       await catalogueProperties(db, { at: isoTime(own.clock.now()), meant, signal: own.signal });
