@@ -55,17 +55,18 @@ export function statusRoutes(parts: RouteParts): Hono {
   const isAdmitted = (hostHeader: string | undefined, authorization: string | undefined): boolean =>
     isHostAllowed(hostHeader, access) && isAuthorized(authorization, access.token);
 
-  app.use(async ({ req, text, header }, next) => {
-    if (req.method !== 'GET' && req.method !== 'HEAD') {
-      header('Allow', 'GET, HEAD');
-      return text('only GET\n', 405, securityHeaders);
-    }
-    await next();
-    return undefined;
-  });
+  // First, so that refusals and errors have the headers too.
   app.use(async (context, next) => {
     await next();
     for (const [name, value] of Object.entries(securityHeaders)) context.res.headers.set(name, value);
+  });
+  app.use(async ({ req, text, header }, next) => {
+    if (req.method !== 'GET' && req.method !== 'HEAD') {
+      header('Allow', 'GET, HEAD');
+      return text('only GET\n', 405);
+    }
+    await next();
+    return undefined;
   });
 
   app.get('/healthz', ({ text }) =>
@@ -112,7 +113,7 @@ export function statusRoutes(parts: RouteParts): Hono {
   app.notFound(({ text }) => text('this page does not exist; / is the status page\n', 404));
   app.onError((error, { text }) => {
     onError(error);
-    return text('this failed; the log says why\n', 500, securityHeaders);
+    return text('this failed; the log says why\n', 500);
   });
   return app;
 }

@@ -4,15 +4,10 @@ import type { Clock } from '../core/clock.ts';
 import { refuseOpenAccess } from './access.ts';
 import { guardConnections } from './connections.ts';
 import { listen, type Listening } from '../core/listening.ts';
-import type { Overview } from './overview.ts';
 import { statusRoutes, type RouteParts } from './routes.ts';
 
 /** The sources of the answers, and the port to listen on; 0 takes any free port. */
-export type StatusServerParts = Omit<RouteParts, 'overview'> & {
-  port: number;
-  clock: Pick<Clock, 'now'>;
-  overview: () => Overview | Promise<Overview>;
-};
+export type StatusServerParts = RouteParts & { port: number; clock: Pick<Clock, 'now'> };
 
 /** A request has no body, so its headers are all of it. */
 const headersTimeoutMs = 5_000;
@@ -40,7 +35,7 @@ export async function startStatusServer(parts: StatusServerParts): Promise<Liste
 }
 
 /** Resolves to the last value that was made, or makes another when that one is too old. One is made at a time. */
-function kept<T>(make: () => T | Promise<T>, clock: Pick<Clock, 'now'>): () => Promise<T> {
+function kept<T>(make: () => Promise<T>, clock: Pick<Clock, 'now'>): () => Promise<T> {
   let last: { value: T; madeAtMs: number; keptMs: number } | undefined;
   let making: Promise<T> | undefined;
   const makeNext = async (nowMs: number): Promise<T> => {

@@ -67,7 +67,7 @@ export async function openPage(overview: Overview, options: BrowserContextOption
   const server = await startStatusServer({
     access: { host: '127.0.0.1', allowedHosts: [], token: null },
     port: 0,
-    overview: () => shown,
+    overview: () => Promise.resolve(shown),
     processMetrics: () => Promise.resolve(''),
     certificateOf: () => undefined,
     silentMs: () => 0,
