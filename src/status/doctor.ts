@@ -52,24 +52,21 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
   const { dataDir } = settings;
   const attempt: Attempt = (check, run) => attemptIn(dataDir, check, run);
   const hasMirror = heldElsewhere === null && existsSync(databasePath(dataDir));
-  let isAnswering = false;
+  const notHere: Check = {
+    check: 'project',
+    state: 'skipped',
+    detail: `${heldElsewhere}; doctor looks at folder and bucket on the machine that holds it`,
+  };
+  const ofFolder = heldElsewhere === null ? await examineFolder(attempt, parts, hasMirror) : [notHere];
+  const ofBudget = await attempt('budget', async () => budgetFound(await parts.budget.standing(), settings.budget));
   const isErasing = (): boolean => hasMirror && listRequests(openReader(), 'open').length > 0;
+  const ofService = await examineService(attempt, { ...parts, isErasing });
+  const isAnswering = ofService.some(({ state }) => state === 'ok');
   return [
     configurationFound(settings),
-    ...(heldElsewhere === null
-      ? await examineFolder(attempt, parts, hasMirror)
-      : [
-          {
-            check: 'project',
-            state: 'skipped',
-            detail: `${heldElsewhere}; doctor looks at folder and bucket on the machine that holds it`,
-          } as const,
-        ]),
-    await attempt('budget', async () => budgetFound(await parts.budget.standing(), settings.budget)),
-    ...(await examineService(attempt, { ...parts, isErasing }).then((found) => {
-      isAnswering = found.some(({ state }) => state === 'ok');
-      return found;
-    })),
+    ...ofFolder,
+    ofBudget,
+    ...ofService,
     await attempt('clock', () => checkClock({ ...parts, isAnswering, db: hasMirror ? openReader() : null })),
     ...('date_from' in settings.recordings.query
       ? []
