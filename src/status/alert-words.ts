@@ -66,19 +66,21 @@ function planChoice({ plan, dataset, rows, rowsTotal }: ProjectContent['held'][n
 /** Requests by id: since when they are due, how far they are and what they wait for, and the command that says what to do. */
 function named(requests: readonly OpenRequest[], at: string): string[] {
   const shown = requests.slice(0, namedMax).map((request) => {
-    const { state, reasons, receivedAt, dueAt, eventsExpectedBy } = request;
-    const facts = [
-      stateText(state),
-      ...reasons.map(codeText),
-      ...(eventsExpectedBy === null ? [] : [`the service deletes the events by ${minuteText(eventsExpectedBy)}`]),
-    ];
+    const { state, receivedAt, dueAt } = request;
     const due = isDatedAhead(Date.parse(receivedAt), Date.parse(at))
       ? `is overdue, as its receipt is dated ${minuteText(receivedAt)}`
       : `${dueAt < at ? 'was due' : 'is due'} ${agoText(dueAt, at)}`;
     const id = shortId(request);
-    return `Request ${id} ${due}: ${facts.join(', ')}. What to do: ${command(`erase show ${id}`)}`;
+    const facts = [stateText(state), ...waitingFor(request)].join(', ');
+    return `Request ${id} ${due}: ${facts}. What to do: ${command(`erase show ${id}`)}`;
   });
   return [...shown, ...restOf(requests.slice(namedMax))];
+}
+
+/** What an open request waits for, each in words. */
+export function waitingFor({ reasons, eventsExpectedBy }: OpenRequest): string[] {
+  const batch = eventsExpectedBy === null ? [] : [`the service deletes the events by ${minuteText(eventsExpectedBy)}`];
+  return [...reasons.map(codeText), ...batch];
 }
 
 function restOf({ length }: readonly OpenRequest[]): string[] {

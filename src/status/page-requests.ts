@@ -2,13 +2,14 @@ import { html } from 'hono/html';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import { stateCounts, stateText } from '../ledger/vocabulary-words.ts';
 import { nextBatchAfter } from '../contract/weekly-batch.ts';
+import { waitingFor } from './alert-words.ts';
 import type { OpenRequest, ProjectContent } from './overview.ts';
 import { listedAgainTexts } from './listed-again.ts';
 import type { Markup } from '../markup/markup.ts';
 import { badge, code, figures, meter, when, withCode, type Mark } from './page-parts.ts';
 import { isDatedAhead } from '../core/present.ts';
 import { isOverdue } from '../mirror/erasure-requests.ts';
-import { codeText, countText, countedText, durationText, minuteText } from '../core/words.ts';
+import { countText, countedText, durationText, minuteText } from '../core/words.ts';
 
 const stateMarks: Readonly<Record<RequestState, Mark>> = {
   received: 'new',
@@ -100,22 +101,15 @@ function certificates(certified: ProjectContent['certified'], project: string, n
   </details>`;
 }
 
-function requestRow({ id, state, reasons, receivedAt, dueAt, eventsExpectedBy }: OpenRequest, now: string): Markup {
+function requestRow(request: OpenRequest, now: string): Markup {
+  const { id, state, receivedAt, dueAt } = request;
+  const waits = waitingFor(request).join(', ');
   const lengthMs = Date.parse(dueAt) - Date.parse(receivedAt);
   const share = (Date.parse(now) - Date.parse(receivedAt)) / Math.max(1, lengthMs);
   const isAhead = isDatedAhead(Date.parse(receivedAt), Date.parse(now));
   const isLate = isOverdue({ receivedAt, dueAt }, now);
   return html`<code>${id.slice(0, 8)}</code>
-    <div>
-      ${badge(stateMarks[state], stateText(state))}
-      ${
-        reasons.length === 0 && eventsExpectedBy === null
-          ? ''
-          : html`<p class="small">
-              ${[...reasons.map(codeText), ...(eventsExpectedBy === null ? [] : [`the service deletes the events by ${minuteText(eventsExpectedBy)}`])].join(', ')}
-            </p>`
-      }
-    </div>
+    <div>${badge(stateMarks[state], stateText(state))} ${waits === '' ? '' : html`<p class="small">${waits}</p>`}</div>
     <div>
       <span class="${isLate ? 't-broken' : ''}"
         >${isAhead ? html`overdue, as its receipt is dated ${minuteText(receivedAt)}` : html`${isLate ? 'was due' : 'due'} ${when(dueAt, now)}`}</span
