@@ -22,7 +22,7 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import { lifeOf, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
 import { preparePageCommit } from '../mirror/commit-page.ts';
 import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';
-import { insertRequest } from '../../src/mirror/erasure-requests.ts';
+import { plantRequest } from '../mirror/plant-request.ts';
 
 /** A service that answers every call as told, and the names and arguments of the calls. */
 function serviceThat(answer: (name: string) => Promise<Reply>) {
@@ -126,16 +126,7 @@ test('a mirror of another project than the configured one is a failure, with wha
 
 test('a person whom the service lists again after the certificate is a warning until reconcile has opened the request', async () => {
   const { db, dataDir } = openTestMirror();
-  const at = '2026-01-01T00:00:00.000Z';
-  const about = {
-    generation: 1,
-    isAccess: false,
-    origin: 'manual',
-    basis: 'objection',
-    authorisedBy: null,
-    deleteEvents: true,
-  } as const;
-  insertRequest(db, { id: requestId(1), ...about, receivedAt: at, dueAt: at, box: null });
+  plantRequest(db, { id: requestId(1), receivedAt: '2026-01-01T00:00:00.000Z' });
   expect((await examined(dataDir)).get('erasures')?.state).toBe('ok');
   db.exec(`UPDATE erasure_requests SET listed_again_pass = 1`);
   expect((await examined(dataDir)).get('erasures')).toMatchObject({
@@ -373,16 +364,7 @@ test('a key that may not delete is at fault once an erasure is open', async () =
   const { service } = serviceThat((name) => (name === 'persons.update' ? Promise.reject(refusal) : well(name)));
   const finding = async () => (await examined(dataDir, () => service)).get('service: deleting persons');
   expect(await finding()).toMatchObject({ state: 'warning', detail: `${lost} (asked)`, fix: 'give the key the scope' });
-  const at = '2026-01-01T00:00:00.000Z';
-  const about = {
-    generation: 1,
-    isAccess: false,
-    origin: 'manual',
-    basis: 'objection',
-    authorisedBy: 'dpo',
-    deleteEvents: true,
-  } as const;
-  insertRequest(db, { id: requestId(1), ...about, receivedAt: at, dueAt: at, box: null });
+  plantRequest(db, { id: requestId(1), receivedAt: '2026-01-01T00:00:00.000Z' });
   expect(await finding()).toMatchObject({ state: 'failed', detail: `${lost} (asked)`, fix: 'give the key the scope' });
 });
 

@@ -7,8 +7,8 @@ import type { JobState, WorkerState } from '../../src/job/worker-state.ts';
 import { writeCertificateFile } from '../../src/erasure/proof/certificate-file.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { insertRequest } from '../../src/mirror/erasure-requests.ts';
 import { editRequest } from '../mirror/edit-request.ts';
+import { plantRequest } from '../mirror/plant-request.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { writeLease } from '../../src/mirror/lease-rows.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
@@ -20,6 +20,7 @@ import { gatherOverview } from '../../src/status/gather-overview.ts';
 import type { ProjectContent } from '../../src/status/overview.ts';
 import { exportCount } from '../export/export-fixture.ts';
 import { acquireLease } from '../job/take-lease.ts';
+import { newJob } from '../job/worker-states.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
 import { freshFolder, openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 import { virtualClock } from '../core/virtual-clock.ts';
@@ -29,21 +30,7 @@ const nowMs = stillClock.now();
 const hourMs = 3_600_000;
 const before = (ms: number): string => new Date(nowMs - ms).toISOString();
 
-const fullJob: JobState = {
-  job: 'full',
-  cron: '0 2 * * *',
-  periodMs: 24 * hourMs,
-  nextAt: before(-hourMs),
-  lastAt: null,
-  lastOutcome: null,
-  lastReason: null,
-  lastSuccessAt: null,
-  lastFound: null,
-  runningSince: null,
-  failing: null,
-  consecutiveFailures: 0,
-  timesBusy: 0,
-};
+const fullJob: JobState = { ...newJob, nextAt: before(-hourMs) };
 
 const service = { baseUrl: null, projectId: null, keyFrom: '`MIRROR_API_KEY`' };
 
@@ -300,17 +287,8 @@ test('open requests stand by urgency, without a word that somebody wrote', async
   const { db } = mirror;
   const add = (number: number, dueInMs: number, change: Parameters<typeof editRequest>[2]): void => {
     const id = `0000000${number}-0000-4000-8000-000000000000`;
-    const times = { receivedAt: before(hourMs), dueAt: before(-dueInMs) };
-    const who = { basis: 'ann@example.com asked', authorisedBy: 'ann@example.com', deleteEvents: true };
-    insertRequest(db, {
-      id,
-      generation: 1,
-      isAccess: false,
-      origin: 'manual',
-      ...who,
-      ...times,
-      box: Buffer.from('x'),
-    });
+    const who = { basis: 'ann@example.com asked', authorisedBy: 'ann@example.com' };
+    plantRequest(db, { id, ...who, receivedAt: before(hourMs), dueAt: before(-dueInMs), box: Buffer.from('x') });
     editRequest(db, id, change);
   };
   add(1, 5 * hourMs, { state: 'executing' });
@@ -333,16 +311,8 @@ test('a request whose receipt a clock ahead has dated is overdue, and before tho
   const mirror = openTestMirror();
   const add = (id: string, receivedAgoMs: number): void => {
     const times = { receivedAt: before(receivedAgoMs), dueAt: before(receivedAgoMs - 720 * hourMs) };
-    const who = { basis: 'objection', authorisedBy: 'dpo', deleteEvents: true, box: Buffer.from('x') };
     for (const isAccess of [false, true])
-      insertRequest(mirror.db, {
-        id: `${id}${Number(isAccess)}`,
-        generation: 1,
-        isAccess,
-        origin: 'manual',
-        ...who,
-        ...times,
-      });
+      plantRequest(mirror.db, { id: `${id}${Number(isAccess)}`, isAccess, ...times, box: Buffer.from('x') });
   };
   add('ahead', -hourMs);
   add('own', -1000);
@@ -359,9 +329,7 @@ test('ended requests are named, the newest first, where the file of their certif
   const { db, dataDir } = mirror;
   for (const number of [1, 2, 3, 4]) {
     const id = `0000000${number}-0000-4000-8000-000000000000`;
-    const times = { receivedAt: before(9 * hourMs), dueAt: before(-hourMs) };
-    const who = { basis: 'objection', authorisedBy: 'dpo', deleteEvents: true };
-    insertRequest(db, { id, generation: 1, isAccess: false, origin: 'manual', ...who, ...times, box: null });
+    plantRequest(db, { id, receivedAt: before(9 * hourMs), dueAt: before(-hourMs) });
     editRequest(db, id, { state: number === 4 ? 'attention' : 'sealed', certifiedAt: before(number * hourMs) });
     if (number !== 2) writeCertificateFile(dataDir, { request: id, generation: 1 }, '{}', () => false);
   }

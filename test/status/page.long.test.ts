@@ -6,9 +6,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { writeCertificateFile } from '../../src/erasure/proof/certificate-file.ts';
-import { insertRequest } from '../../src/mirror/erasure-requests.ts';
 import { startStatusPage } from '../../src/status/page.ts';
 import { editRequest } from '../mirror/edit-request.ts';
+import { plantRequest } from '../mirror/plant-request.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 
 async function openPage() {
@@ -97,14 +97,7 @@ test('the certificate of an ended request is shown, and that of an open one is n
   const ids = ['11111111-0000-4000-8000-000000000000', '22222222-0000-4000-8000-000000000000'] as const;
   const at = '2026-01-01T00:00:00.000Z';
   for (const id of ids) {
-    const who = {
-      isAccess: false,
-      origin: 'manual',
-      basis: 'objection',
-      authorisedBy: 'dpo',
-      deleteEvents: true,
-    } as const;
-    insertRequest(db, { id, generation: 1, ...who, receivedAt: at, dueAt: at, box: null });
+    plantRequest(db, { id, receivedAt: at });
     editRequest(db, id, { state: id === ids[0] ? 'sealed' : 'attention', certifiedAt: at });
     writeCertificateFile(dataDir, { request: id, generation: 1 }, `{"request":"${id}"}`, () => false);
   }

@@ -9,6 +9,7 @@ import type {
 } from '../../src/status/overview.ts';
 import { groupRuns } from '../../src/status/gather-overview.ts';
 import type { Whereabouts, JobState, ProjectCondition } from '../../src/job/worker-state.ts';
+import { calm, newJob } from '../job/worker-states.ts';
 import type { Alert } from '../../src/mirror/open-alerts.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
 import type { History } from '../../src/mirror/history.ts';
@@ -27,19 +28,14 @@ const later = (ms: number): string => new Date(worldNowMs + ms).toISOString();
 function job(name: JobState['job'], cron: string, periodMs: number, more: Partial<JobState> = {}): JobState {
   const lastAt = before(periodMs * 0.4);
   return {
+    ...newJob,
     job: name,
     cron,
     periodMs,
     nextAt: later(periodMs * 0.6),
     lastAt,
     lastOutcome: 'done',
-    lastReason: null,
     lastSuccessAt: lastAt,
-    lastFound: null,
-    runningSince: null,
-    failing: null,
-    consecutiveFailures: 0,
-    timesBusy: 0,
     ...more,
   };
 }
@@ -271,21 +267,7 @@ function request(
   };
 }
 
-const condition: ProjectCondition = {
-  heldPlans: 0,
-  heldRequests: 0,
-  attentionRequests: 0,
-  givenUpRequests: 0,
-  overdueRequests: 0,
-  overdueAccess: 0,
-  bucketsBehind: 0,
-  newProperties: 0,
-  diskFreeBytes: 81_000_000_000,
-  diskFreeBytesMin: 1_000_000_000,
-  logBytes: 9_000_000,
-  isLedgerWritable: true,
-  clock: { aheadMs: 0, lookedAt: null, problem: null },
-};
+const condition: ProjectCondition = { ...calm, diskFreeBytes: 81_000_000_000, logBytes: 9_000_000 };
 
 const fresh: ProjectOverview = {
   name: 'production',

@@ -2,42 +2,15 @@ import { expect, it } from 'vitest';
 import { alertChanges, alertOf, alertsOf } from '../../src/worker/alerts.ts';
 import type { JobState, ProjectCondition } from '../../src/job/worker-state.ts';
 import type { Alert } from '../../src/mirror/open-alerts.ts';
+import { calm, newJob } from '../job/worker-states.ts';
 
 const hour = 3_600_000;
 const nowMs = Date.UTC(2026, 2, 10, 12);
 const ago = (ms: number): string => new Date(nowMs - ms).toISOString();
 
-const job: JobState = {
-  job: 'full',
-  cron: '0 2 * * *',
-  periodMs: 24 * hour,
-  nextAt: ago(0),
-  lastAt: ago(hour),
-  lastOutcome: 'done',
-  lastReason: null,
-  lastSuccessAt: ago(hour),
-  lastFound: null,
-  runningSince: null,
-  failing: null,
-  consecutiveFailures: 0,
-  timesBusy: 0,
-};
+const job: JobState = { ...newJob, nextAt: ago(0), lastAt: ago(hour), lastOutcome: 'done', lastSuccessAt: ago(hour) };
 const service = { baseUrl: null, projectId: null, keyFrom: 'the file that `apiKeyFile` of project a names' };
-const condition: ProjectCondition = {
-  heldPlans: 0,
-  heldRequests: 0,
-  attentionRequests: 0,
-  givenUpRequests: 0,
-  overdueRequests: 0,
-  overdueAccess: 0,
-  bucketsBehind: 0,
-  newProperties: 0,
-  diskFreeBytes: 2e9,
-  diskFreeBytesMin: 1e9,
-  logBytes: 1e8,
-  isLedgerWritable: true,
-  clock: { aheadMs: 0, lookedAt: null, problem: null },
-};
+const condition: ProjectCondition = { ...calm, diskFreeBytes: 2e9, logBytes: 1e8 };
 
 function kinds({
   problem = null,

@@ -6,6 +6,7 @@ import { historyOf, runsLookedAt } from '../../src/worker/schedule-plan.ts';
 import type { WorkerProject } from '../../src/worker/project-runner.ts';
 import type { ProjectCondition } from '../../src/job/worker-state.ts';
 import type { Alert } from '../../src/mirror/open-alerts.ts';
+import { calm } from '../job/worker-states.ts';
 
 /** A project whose jobs only take their time, and whose records are kept in memory, as a data folder would keep them. */
 export type FakeProject = WorkerProject & { runs: Run[]; condition: ProjectCondition };
@@ -25,21 +26,7 @@ export function fakeProject(
   const runs: Run[] = [];
   let alerts: readonly Alert[] = [];
   const byJob = new Map<ScheduledJob, Run[]>();
-  const condition: ProjectCondition = {
-    heldPlans: 0,
-    heldRequests: 0,
-    attentionRequests: 0,
-    givenUpRequests: 0,
-    overdueRequests: 0,
-    overdueAccess: 0,
-    bucketsBehind: 0,
-    newProperties: 0,
-    diskFreeBytes: 5e9,
-    diskFreeBytesMin: 1e9,
-    logBytes: 0,
-    isLedgerWritable: true,
-    clock: { aheadMs: 0, lookedAt: null, problem: null },
-  };
+  const condition: ProjectCondition = { ...calm };
   return {
     name,
     service: { baseUrl: null, projectId: null, keyFrom: '' },

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import { databasePath } from '../../src/mirror/database.ts';
-import { insertRequest } from '../../src/mirror/erasure-requests.ts';
 import { replaceOpenAlerts } from '../../src/mirror/open-alerts.ts';
 import { finishRun, startRun } from '../../src/mirror/runs.ts';
 import { alertOf } from '../../src/worker/alerts.ts';
 import { readProjectState } from '../../src/worker/read-project.ts';
 import { acquireLease } from '../job/take-lease.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
+import { plantRequest } from '../mirror/plant-request.ts';
 
 const nowMs = stillClock.now();
 
@@ -86,8 +86,7 @@ test('a request that a clock ahead has dated is overdue', () => {
   const { db, state } = openProject();
   const add = (id: string, inMs: number): void => {
     const times = { receivedAt: isoTime(nowMs + inMs), dueAt: isoTime(nowMs + inMs + 30 * 86_400_000) };
-    const who = { origin: 'manual', basis: 'objection', authorisedBy: 'dpo', deleteEvents: true } as const;
-    insertRequest(db, { id, generation: 1, isAccess: false, ...who, ...times, box: Buffer.from('x') });
+    plantRequest(db, { id, ...times, box: Buffer.from('x') });
   };
   add('a little ahead', 60_000);
   expect(state().alerts).toEqual([]);
