@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest';
 import type { BudgetWindow } from '../../src/status/overview.ts';
 import { progressOf, progressText } from '../../src/status/pass-progress.ts';
-import { worlds } from './worlds.ts';
+import { wholePass } from './worlds.ts';
 
 const now = '2026-11-20T12:00:20.000Z';
-const [pass] = worlds.fresh.projects[0]?.content?.passes ?? [];
-if (!pass) throw new Error('a world without a pass');
 /** A third of the rows in 20 pages and 20 seconds: 40 more pages. */
-const third = { ...pass, startedAt: '2026-11-20T12:00:00.000Z', rowsDistinct: 2000, countReported: 6000, windows: 20 };
+const third = {
+  ...wholePass,
+  startedAt: '2026-11-20T12:00:00.000Z',
+  rowsDistinct: 2000,
+  countReported: 6000,
+  windows: 20,
+};
 
 const leftWith = (windows: BudgetWindow[], dataset: 'persons' | 'recordings' = 'persons'): number | null =>
   progressOf({ ...third, dataset }, windows, now).leftMs;

@@ -7,7 +7,7 @@ import { layOutRuns } from '../../src/status/page-runs.ts';
 import { pagePolicy, statusPage, tabIcon } from '../../src/status/status-page.ts';
 import { groupRuns } from '../../src/status/gather-overview.ts';
 import type { RunGroup, RunReport } from '../../src/status/overview.ts';
-import { thousandProjects, worlds } from './worlds.ts';
+import { thousandProjects, wholePass, worlds } from './worlds.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64');
 
@@ -31,7 +31,6 @@ test.each(Object.entries(worlds))(
 
 test('what is configured cannot become markup', () => {
   const [project] = worlds.stale.projects;
-  if (!project) throw new Error('a world without a project');
   const name = '<img src=x onerror=alert(1)>';
   const page = statusPage({ ...worlds.stale, projects: [{ ...project, name }, project] });
   expect(page).not.toContain('<img');
@@ -40,7 +39,7 @@ test('what is configured cannot become markup', () => {
 
 test('the page shows codes, times and numbers of a request, and a part of its id', () => {
   const page = statusPage(worlds.attention);
-  const [request] = worlds.attention.projects[0]?.content?.openRequests ?? [];
+  const [request] = worlds.attention.projects[0].content.openRequests;
   expect(page).toContain(request?.id.slice(0, 8));
   expect(page).not.toContain(request?.id.slice(0, 13));
   expect(page).toContain('was due');
@@ -51,19 +50,15 @@ test.each([
   ['no_progress', 'limits'],
   ['count_not_reached', 'counts more rows than the pass has seen'],
 ] as const)('a pass that ended for %s says what that means', (reason, words) => {
-  const [pass] = worlds.fresh.projects[0]?.content?.passes ?? [];
-  if (!pass) throw new Error('a world without a pass');
   expect(
-    textOf(passRows({ passes: [{ ...pass, verdict: 'incomplete', reason }], windows: [] }, 'passes', now)),
+    textOf(passRows({ passes: [{ ...wholePass, verdict: 'incomplete', reason }], windows: [] }, 'passes', now)),
   ).toContain(words);
-  expect(textOf(passRows({ passes: [pass], windows: [] }, 'passes', now))).not.toContain(words);
+  expect(textOf(passRows({ passes: [wholePass], windows: [] }, 'passes', now))).not.toContain(words);
 });
 
 test('a pass with pages that were refused does not say that each of its pages was joined', () => {
-  const [pass] = worlds.fresh.projects[0]?.content?.passes ?? [];
-  if (!pass) throw new Error('a world without a pass');
   const rowsOf = (windows: number): string =>
-    textOf(passRows({ passes: [{ ...pass, windows, seams: 10 }], windows: [] }, 'passes', now));
+    textOf(passRows({ passes: [{ ...wholePass, windows, seams: 10 }], windows: [] }, 'passes', now));
   expect(rowsOf(11)).toContain('Each page that counts shares rows with the one before it, at 10 seams, so');
   expect(rowsOf(11)).not.toContain('do not count');
   expect(rowsOf(14)).toContain('3 pages that could not be joined do not count.');
@@ -82,11 +77,9 @@ test('ledger and schedule are closed where all is well with them, and open where
 
 test('the first pass over a list says on its card how far it is, and how long it takes', () => {
   const [project] = worlds.fresh.projects;
-  const [pass] = project?.content?.passes ?? [];
-  if (!project?.content || !pass) throw new Error('a world without a pass');
   const startedAt = new Date(Date.parse(worlds.fresh.at) - 20_000).toISOString();
   const first = {
-    ...pass,
+    ...wholePass,
     verdict: 'running' as const,
     startedAt,
     finishedAt: null,
@@ -106,7 +99,6 @@ test('projects stand by how bad they are, the worst first', () => {
   const [well] = worlds.fresh.projects;
   const [held] = worlds.held.projects;
   const [broken] = worlds.broken.projects;
-  if (!well || !held || !broken) throw new Error('a world without a project');
   const projects = [
     { ...well, name: 'a' },
     { ...held, name: 'b' },
@@ -120,7 +112,6 @@ test('projects stand by how bad they are, the worst first', () => {
 
 test('recordings of three days only are told on their card, with the setting', () => {
   const [project] = worlds.fresh.projects;
-  if (!project?.content) throw new Error('a world without content');
   const passes = project.content.passes.map((pass) => ({
     ...pass,
     assumptions: { ...pass.assumptions, defaultWindow: pass.dataset === 'recordings' },
@@ -135,7 +126,6 @@ test('recordings of three days only are told on their card, with the setting', (
 
 test('without a limit of all requests, only that of the other lane is shown, and the page says so', () => {
   const [project] = worlds.fresh.projects;
-  if (!project?.content) throw new Error('a world without content');
   const windows = project.content.windows.filter(({ lane }) => lane === 'recordings list');
   const text = textOf(budgetUse({ ...project.content, windows }));
   expect(text).toContain('List of recordings');
@@ -144,8 +134,7 @@ test('without a limit of all requests, only that of the other lane is shown, and
 });
 
 test('a command is not broken at its hyphens, and names its project', () => {
-  const held = worlds.held.projects[0];
-  if (!held) throw new Error('a world without a project');
+  const [held] = worlds.held.projects;
   const page = statusPage({ ...worlds.held, projects: [{ ...held, name: 'shop' }] });
   expect(page).toMatch(
     /<span class="word">analytics-mirror<\/span> --project shop reconcile <span class="word">--approve<\/span>/,
@@ -216,7 +205,6 @@ function manyRuns(count: number): RunReport[] {
 
 test.each([1, 2, 3, 50, 400])('the page of %i projects with 2,000 runs a day each stays below 300 kB', (count) => {
   const [project] = worlds.attention.projects;
-  if (!project?.content) throw new Error('a world without a project');
   const runs = manyRuns(2000);
   // As many groups as are gathered.
   const content = { ...project.content, runs: runs.slice(0, 12), runGroups: groupRuns(runs).slice(0, 240) };
@@ -252,7 +240,6 @@ test('runs of an hour that ended alike are one bar, which tells how many', () =>
     ['failed', at('10:15:00'), at('10:16:00'), 1, 4],
   ]);
   const [project] = worlds.fresh.projects;
-  if (!project?.content) throw new Error('a world without a project');
   const page = statusPage({
     ...worlds.fresh,
     projects: [{ ...project, content: { ...project.content, runGroups: groups } }],
@@ -272,8 +259,7 @@ test('a thousand projects are one page: the worst first, most of them folded, an
 
 test('what touches a thousand projects is said in a line: five of them are named, the others counted', () => {
   const { projects } = thousandProjects;
-  const down = worlds['service down'].projects[0];
-  if (!down) throw new Error('a world without a project');
+  const [down] = worlds['service down'].projects;
   const page = statusPage({
     ...thousandProjects,
     projects: projects.map((project) =>
@@ -292,7 +278,6 @@ test('a project on another machine is shown by what that machine has said', () =
   expect(page).toContain('On <b>mirror-2</b>');
   expect(page).toContain('Paused by an operator');
   const [, blog] = worlds.cluster.projects;
-  if (!blog) throw new Error('a world without a project');
   const own = statusPage({ ...worlds.cluster, projects: [blog] });
   expect(own).toContain('On another machine');
   expect(own).toContain('The page of that machine shows more.');

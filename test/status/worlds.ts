@@ -147,6 +147,9 @@ function pass(dataset: PassReport['dataset'], mode: PassReport['mode'], more: Pa
   };
 }
 
+/** The newest pass over all persons where all is well. */
+export const wholePass = pass('persons', 'full', {});
+
 const freshContent: ProjectContent = {
   budget: { pausedUntil: null, learnt: null },
   lists: [
@@ -173,7 +176,7 @@ const freshContent: ProjectContent = {
   suspects: { persons: 0, recordings: 0 },
   lease: null,
   passes: [
-    pass('persons', 'full', {}),
+    wholePass,
     pass('persons', 'head', { startedAt: before(6.3 * minuteMs), finishedAt: before(6 * minuteMs), windows: 3 }),
     pass('recordings', 'full', { startedAt: before(2.4 * hourMs), finishedAt: before(2 * hourMs), windows: 50 }),
     pass('playlists', 'full', { windows: 6, seams: 0, rowsReceived: 6 }),
@@ -269,7 +272,10 @@ function request(
 
 const condition: ProjectCondition = { ...calm, diskFreeBytes: 81_000_000_000, logBytes: 9_000_000 };
 
-const fresh: ProjectOverview = {
+/** A project whose mirror is there. */
+type Mirrored = ProjectOverview & { content: ProjectContent };
+
+const fresh: Mirrored = {
   name: 'production',
   service: { baseUrl: 'https://analytics.example.org', projectId: '4711', keyFrom: '`MIRROR_API_KEY`' },
   dataDir: '/srv/analytics-mirror/production',
@@ -280,7 +286,7 @@ const fresh: ProjectOverview = {
   content: freshContent,
 };
 
-function world(...projects: ProjectOverview[]): Overview {
+function world<Projects extends ProjectOverview[]>(...projects: Projects): Overview & { projects: Projects } {
   return { at: before(0), version: '1.4.0', startedAt: before(19.2 * dayMs), projects };
 }
 
@@ -288,7 +294,7 @@ function changed(
   content: Partial<ProjectContent>,
   alerts: Alert[] = [],
   more: Partial<ProjectOverview> = {},
-): ProjectOverview {
+): Mirrored {
   return { ...fresh, ...more, alerts, content: { ...freshContent, ...content } };
 }
 
@@ -400,7 +406,7 @@ const refusedKey: ProjectOverview = {
 };
 
 /** The service has not answered for three hours, and ten requests were held before that. */
-const down: ProjectOverview = {
+const down: Mirrored = {
   ...held,
   jobs: failingJobs(['full', 'recordings', 'head', 'playlists', 'reconcile'], 'unreachable', 3 * hourMs),
   alerts: [
