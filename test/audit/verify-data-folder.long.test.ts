@@ -20,7 +20,7 @@ import { bundleText, writeForOthers } from '../../src/audit/bundle.ts';
 import { certificatePage } from '../../src/audit/certificate-page.ts';
 import { findCertificate } from '../../src/audit/issued-certificates.ts';
 import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { sha256 } from '../../src/core/digest.ts';
 import { certificatePath, issueCertificate } from '../../src/erasure/proof/certificate-file.ts';
@@ -287,7 +287,7 @@ it('a certificate that is on the ledger and says something else than it is told'
   ledger.append([
     { type: 'result', requests: [requestId(1)], target: 'upstream.person', result: 'deleted', assurance: 'observed' },
   ]);
-  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
+  const settings = settingsWith({ dataDir });
   issueCertificate({ ledger: () => ledger, settings }, { id: requestId(1), generation: 1 });
   edit(certificate, (text) => text.replaceAll('"hits":12', '"hits":99'));
   const better = readFileSync(path(certificate), 'utf8');

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import type { Sender } from '../../src/config/sender.ts';
 import type { Clock } from '../../src/core/clock.ts';
 import { startReceiver } from '../../src/intake/receiver.ts';
@@ -78,7 +78,7 @@ export type IntakeWorld = {
 export async function openIntakeWorld(senders: readonly Sender[] = [senderOf()]): Promise<IntakeWorld> {
   const dataDir = freshFolder();
   putEmptyMirror(dataDir);
-  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
+  const settings = settingsWith({ dataDir });
   const clock = {
     nowMs: Date.UTC(2026, 0, 1),
     now: () => (clock.nowMs += 1),

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import type { Sender } from '../../src/config/sender.ts';
 import { readCalledBack } from '../../src/intake/called-back.ts';
 import { startIntake } from '../../src/intake/intake.ts';
@@ -73,10 +73,10 @@ it.for([
     { name: 'desk', keys: ['a'.repeat(64)], agent: { id: 'A', verifyKey: `${'A'.repeat(43)}=` }, kinds: ['email'] },
   ],
 ] as const)('a sender with %s is refused', ([, sender]) => {
-  expect(() => loadSettings({}, { set: [{ path: 'intake.senders', value: [sender] }] })).toThrow(/intake\.senders/);
+  expect(() => settingsWith({ 'intake.senders': [sender] })).toThrow(/intake\.senders/);
 });
 
 it('two senders with one key are refused', () => {
   const senders = ['one', 'two'].map((name) => ({ name, keys: ['a'.repeat(64)], kinds: ['email'] }));
-  expect(() => loadSettings({}, { set: [{ path: 'intake.senders', value: senders }] })).toThrow(/two senders/);
+  expect(() => settingsWith({ 'intake.senders': senders })).toThrow(/two senders/);
 });

@@ -8,7 +8,7 @@ import { enterQueue, readLease, readQueue } from '../../src/mirror/lease-rows.ts
 import { listRuns, startRun } from '../../src/mirror/runs.ts';
 import { runJob, type JobResult } from '../../src/job/run-job.ts';
 import type { Service } from '../../src/client/service.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import type { JobContext } from '../../src/job/job-context.ts';
 import { jobContext } from './job-context.ts';
 import { acquireLease } from './take-lease.ts';
@@ -16,7 +16,7 @@ import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 function setUp() {
   const { db, dataDir } = openTestMirror();
-  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
+  const settings = settingsWith({ dataDir });
   const sent = { requests: 7 };
   const service = { requestCount: () => sent.requests } as Service;
   const context = jobContext({ db, settings, clock: stillClock }, { service });

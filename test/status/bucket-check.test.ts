@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { ledgerOrigin } from '../../src/ledger/checkpoint.ts';
 import { checkBucket } from '../../src/status/bucket-check.ts';
@@ -14,7 +14,7 @@ async function openScene(): Promise<{ model: S3Model; check: () => ReturnType<ty
   const ledger = openLedger(dataDir, tickingClock());
   ledger.append([{ type: 'key_bound', key: 'fence', check: 'a'.repeat(32) }]);
   await follow(dataDir, await modelBucket(model), ledgerOrigin(dataDir, ledger));
-  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
+  const settings = settingsWith({ dataDir });
   const destination = { location: 's3://bucket/mirror', endpoint: model.endpoint, region: null, forcePathStyle: true };
   return { model, check: () => checkBucket(destination, settings, new AbortController().signal) };
 }

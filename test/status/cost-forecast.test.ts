@@ -4,7 +4,7 @@ import { createBudget, type Budget } from '../../src/client/budget.ts';
 import type { Lane } from '../../src/contract/datasets.ts';
 import type { Service } from '../../src/client/service.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import {
   planPasses,
   walkedRows,
@@ -26,7 +26,7 @@ function plan(
   used: readonly Lane[] = [],
   refusedParameter?: string,
 ) {
-  const { settings } = loadSettings({}, { set: Object.entries(set).map(([path, value]) => ({ path, value })) });
+  const settings = settingsWith(set);
   const clock = virtualClock(Date.UTC(2026, 0, 1));
   const asked: unknown[] = [];
   const service: Service = {

@@ -8,7 +8,7 @@ import type { Deprecation } from '../../src/client/deprecation.ts';
 import type { Reply, Service } from '../../src/client/service.ts';
 import { createApp } from '../../src/app/app.ts';
 import { verifyDataFolder } from '../../src/audit/verify-data-folder.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { databasePath, openDatabaseReadOnly } from '../../src/mirror/database.ts';
@@ -46,30 +46,33 @@ const bodies: Record<string, object> = {
 };
 const well = (name: string) => answer(bodies[name] ?? {});
 
+/** What the doctor meets beside the data folder. */
+type Given = {
+  openService: () => Service;
+  usedUpUntilMs: Budget['usedUpUntilMs'];
+  query: object;
+  deprecation: Deprecation | null;
+  standing: BudgetStanding;
+};
+
 /** What the doctor finds in a data folder, by the name of the check. */
 async function examined(
   dataDir: string,
-  openService: () => Service = () => serviceThat(well).service,
-  signal = new AbortController().signal,
-  usedUpUntilMs: Budget['usedUpUntilMs'] = () => Promise.resolve(null),
   {
-    query,
+    openService = () => serviceThat(well).service,
+    usedUpUntilMs = () => Promise.resolve(null),
+    query = { date_from: '-30d' },
     deprecation = null,
     standing = { pausedUntil: null, learnt: null },
-  }: { query?: object; deprecation?: Deprecation | null; standing?: BudgetStanding } = {},
+  }: Partial<Given> = {},
 ): Promise<Map<string, Check>> {
-  const { settings } = loadSettings(
-    {},
-    {
-      set: [
-        { path: 'dataDir', value: dataDir },
-        { path: 'service.baseUrl', value: 'https://analytics.example.com' },
-        { path: 'service.projectId', value: 7 },
-        { path: 'playlists.shortIds', value: ['abc'] },
-        { path: 'recordings.query', value: query ?? { date_from: '-30d' } },
-      ],
-    },
-  );
+  const settings = settingsWith({
+    dataDir,
+    'service.baseUrl': 'https://analytics.example.com',
+    'service.projectId': 7,
+    'playlists.shortIds': ['abc'],
+    'recordings.query': query,
+  });
   const openReader = () => {
     const db = openDatabaseReadOnly(dataDir);
     onTestFinished(() => {
@@ -85,7 +88,7 @@ async function examined(
     deprecation: () => deprecation,
     clock: systemClock,
     budget: { usedUpUntilMs, standing: () => Promise.resolve(standing) },
-    signal,
+    signal: new AbortController().signal,
   });
   expect(new Set(findings.map(({ check }) => check)).size).toBe(findings.length);
   return new Map(findings.map((finding) => [finding.check, finding]));
@@ -98,7 +101,7 @@ test('where all is well, every check says so', async () => {
   const { dataDir } = openTestMirror();
   await exportCount(dataDir, 10);
   const { service, calls } = serviceThat(well);
-  const findings = await examined(dataDir, () => service);
+  const findings = await examined(dataDir, { openService: () => service });
   expect(new Set(Object.values(statesOf(findings)))).toEqual(new Set(['ok']));
   expect(findings.get('mirror')?.detail).toBe('mirror.db is sound and holds 0 persons');
   expect(findings.get('snapshots')?.detail).toMatch(/^7 published files, [\d.]+ kB, all match their manifests$/);
@@ -187,7 +190,7 @@ test('a damaged mirror and a lost file are found in one examination', async () =
 test('when the service refuses the key, nothing more is asked of it', async () => {
   const refusal = new AppError('the service refuses the API key', { code: 'refused', hint: 'check the key' });
   const { service, calls } = serviceThat(() => Promise.reject(refusal));
-  const findings = await examined(freshFolder(), () => service);
+  const findings = await examined(freshFolder(), { openService: () => service });
   expect(findings.get('service: persons')).toEqual({
     check: 'service: persons',
     state: 'failed',
@@ -201,7 +204,7 @@ test('a scope that is missing for one list is found beside those that are there'
   const { service } = serviceThat((name) =>
     name === 'recordings.list' ? Promise.reject(new AppError('no scope', { code: 'refused' })) : well(name),
   );
-  expect(statesOf(await examined(freshFolder(), () => service))).toMatchObject({
+  expect(statesOf(await examined(freshFolder(), { openService: () => service }))).toMatchObject({
     'service: persons': 'ok',
     'service: recordings': 'failed',
     'service: playlist abc': 'ok',
@@ -209,7 +212,7 @@ test('a scope that is missing for one list is found beside those that are there'
 });
 
 const projectsFinding = async (answers: (name: string) => Promise<Reply>) =>
-  (await examined(freshFolder(), () => serviceThat(answers).service)).get('service: projects');
+  (await examined(freshFolder(), { openService: () => serviceThat(answers).service })).get('service: projects');
 const listing = (body: unknown) => (name: string) => answer(name === 'projects.list' ? body : {});
 const refusing = (status: number) => (name: string) =>
   name === 'projects.list' ? Promise.reject(new AppError('no', { code: 'refused', status })) : well(name);
@@ -262,7 +265,7 @@ test('a service that is not configured is a finding', async () => {
   const openService = () => {
     throw new AppError('not configured', { code: 'usage', hint: 'set it' });
   };
-  expect((await examined(freshFolder(), openService)).get('service: persons')).toMatchObject({
+  expect((await examined(freshFolder(), { openService })).get('service: persons')).toMatchObject({
     state: 'failed',
     detail: 'not configured',
   });
@@ -270,9 +273,9 @@ test('a service that is not configured is a finding', async () => {
 
 test('what the budget leaves nothing for is skipped, and not waited for', async () => {
   const { service, calls } = serviceThat(well);
-  const { signal } = new AbortController();
+  const openService = () => service;
   const usedUp = (lane: string) => Promise.resolve(lane === 'recordings list' ? Date.UTC(2026, 0, 1, 1) : null);
-  const narrow = await examined(freshFolder(), () => service, signal, usedUp);
+  const narrow = await examined(freshFolder(), { openService, usedUpUntilMs: usedUp });
   expect(narrow.get('service: recordings')).toEqual({
     check: 'service: recordings',
     state: 'skipped',
@@ -286,12 +289,7 @@ test('what the budget leaves nothing for is skipped, and not waited for', async 
     'playlists.recordings',
     'playlists.update',
   ]);
-  const wide = await examined(
-    freshFolder(),
-    () => service,
-    signal,
-    () => Promise.resolve(0),
-  );
+  const wide = await examined(freshFolder(), { openService, usedUpUntilMs: () => Promise.resolve(0) });
   expect(statesOf(wide)).toMatchObject({
     'service: persons': 'skipped',
     'service: projects': 'skipped',
@@ -311,7 +309,7 @@ test.each([
   ['not told', () => answer(undefined), 'the service answers without a list'],
 ] as const)('a playlist whose recordings are %s is a warning', async (_how, told, why) => {
   const { service } = serviceThat((name) => (name === 'playlists.recordings' ? told() : well(name)));
-  const finding = (await examined(freshFolder(), () => service)).get('service: playlist abc');
+  const finding = (await examined(freshFolder(), { openService: () => service })).get('service: playlist abc');
   expect(finding).toMatchObject({ state: 'warning' });
   expect(finding?.detail).toContain(why);
 });
@@ -319,7 +317,7 @@ test.each([
 test('an interruption ends the examination', async () => {
   const reason = new AppError('interrupted', { code: 'interrupted' });
   const { service } = serviceThat(() => Promise.reject(reason));
-  await expect(examined(freshFolder(), () => service)).rejects.toBe(reason);
+  await expect(examined(freshFolder(), { openService: () => service })).rejects.toBe(reason);
 });
 
 const lost = 'this key cannot delete persons: erasures will be refused';
@@ -349,7 +347,7 @@ test.each([
     if (name === 'persons.update') return refuse(toChange, 'give the key the scope person:write');
     return name === 'persons.bulk_delete' && toDelete ? refuse(toDelete) : well(name);
   });
-  const finding = (await examined(freshFolder(), () => service)).get('service: deleting persons');
+  const finding = (await examined(freshFolder(), { openService: () => service })).get('service: deleting persons');
   expect(finding).toMatchObject({ state, detail });
   if (toChange.status === 403) expect(finding?.fix).toBe('give the key the scope person:write');
   expect(calls.filter(([name]) => name === 'persons.update' || name === 'persons.bulk_delete')).toMatchObject([
@@ -362,7 +360,8 @@ test('a key that may not delete is at fault once an erasure is open', async () =
   const { dataDir, db } = openTestMirror();
   const refusal = new AppError('asked', { code: 'refused', status: 403, hint: 'give the key the scope' });
   const { service } = serviceThat((name) => (name === 'persons.update' ? Promise.reject(refusal) : well(name)));
-  const finding = async () => (await examined(dataDir, () => service)).get('service: deleting persons');
+  const finding = async () =>
+    (await examined(dataDir, { openService: () => service })).get('service: deleting persons');
   expect(await finding()).toMatchObject({ state: 'warning', detail: `${lost} (asked)`, fix: 'give the key the scope' });
   plantRequest(db, { id: requestId(1), receivedAt: '2026-01-01T00:00:00.000Z' });
   expect(await finding()).toMatchObject({ state: 'failed', detail: `${lost} (asked)`, fix: 'give the key the scope' });
@@ -384,7 +383,7 @@ test.each(['documented', 'live'] as const)(
       };
       const app = createApp({ environment: { ...environment, MIRROR_LOG_LEVEL: 'silent' }, isTerminal: false }, {});
       onTestFinished(() => app.close());
-      return statesOf(await examined(freshFolder(), app.service));
+      return statesOf(await examined(freshFolder(), { openService: app.service }));
     };
     expect(await of(sandbox.readOnlyKey)).toMatchObject({
       'service: persons': 'ok',
@@ -404,8 +403,7 @@ test.each(['documented', 'live'] as const)(
 );
 
 test('the budget is told with its origin, and a pause that the service asked for is a warning', async () => {
-  const found = async (standing: BudgetStanding) =>
-    (await examined(freshFolder(), undefined, undefined, undefined, { standing })).get('budget');
+  const found = async (standing: BudgetStanding) => (await examined(freshFolder(), { standing })).get('budget');
   expect(await found({ pausedUntil: null, learnt: null })).toMatchObject({
     state: 'ok',
     detail: '240 requests in 60 s, 1,200 requests in 3,600 s, as configured',
@@ -429,7 +427,7 @@ test('the budget is told with its origin, and a pause that the service asked for
 
 test('a deprecated address is a warning with its dates and the address that comes next', async () => {
   const deprecation = { since: '2026-07-01T00:00:00.000Z', sunsetAt: null };
-  const findings = await examined(freshFolder(), undefined, undefined, undefined, { deprecation });
+  const findings = await examined(freshFolder(), { deprecation });
   expect(findings.get('service: address')).toEqual({
     check: 'service: address',
     state: 'warning',
@@ -440,7 +438,7 @@ test('a deprecated address is a warning with its dates and the address that come
 
 test('recordings without a first day are a warning until a pass has shown old ones', async () => {
   const { db, dataDir } = openTestMirror();
-  const found = async () => (await examined(dataDir, undefined, undefined, undefined, { query: {} })).get('recordings');
+  const found = async () => (await examined(dataDir, { query: {} })).get('recordings');
   const warning = { state: 'warning', fix: 'in the configuration, set `recordings.query: {date_from: -30d}`' };
   expect(await found()).toMatchObject(warning);
   const at = '2026-01-01T00:00:00.000Z';

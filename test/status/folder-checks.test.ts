@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import type { Columns } from '../../src/contract/tolerant-reader.ts';
 import { maskKeyCheck } from '../../src/export/masks.ts';
@@ -54,7 +54,7 @@ test('properties that look like an address, a phone number or a card are named w
     prepareWriteRows(db, 'persons')({ rows: [row], quarantined: [], at: '2026-01-01T00:00:00Z' }, 1),
   )();
   await catalogueProperties(db, { at: '2026-01-01T00:00:00Z', meant: 'all', signal: new AbortController().signal });
-  const { settings } = loadSettings({}, {});
+  const settings = settingsWith({});
   const check = (own: Partial<Settings['export']>): unknown => checkProperties(db, { ...settings.export, ...own });
   const detail = `5 properties of 5 may be published; look at e mail (an address), paid (a payment card), phone (a phone number)`;
   expect(check({})).toEqual({ state: 'warning', detail, fix: 'name in `export.mask` what readers do not need' });

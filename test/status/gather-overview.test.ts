@@ -2,7 +2,7 @@ import { readPace } from '../../src/client/pace.ts';
 import { holdSuspects, listHeldRows } from '../../src/mirror/suspects.ts';
 import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import type { JobState, WorkerState } from '../../src/job/worker-state.ts';
 import { writeCertificateFile } from '../../src/erasure/proof/certificate-file.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
@@ -41,7 +41,7 @@ function overviewOf(
   problem: string | null = null,
   namesHeld = false,
 ) {
-  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
+  const settings = settingsWith({ dataDir });
   const worker: WorkerState = {
     startedAt: before(hourMs),
     projects: [{ name: 'shop', service, dataDir, problem, jobs: [fullJob], condition: null, alerts: [] }],

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import { writeCertificateFile } from '../../src/erasure/proof/certificate-file.ts';
 import { startStatusPage } from '../../src/status/page.ts';
 import { editRequest } from '../mirror/edit-request.ts';
@@ -13,7 +13,7 @@ import { openTestMirror } from '../mirror/open-test-mirror.ts';
 
 async function openPage() {
   const { dataDir, db } = openTestMirror();
-  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
+  const settings = settingsWith({ dataDir });
   const errors: string[] = [];
   const startedAt = '2026-01-01T00:00:00.000Z';
   const setup = {

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import { publishedDatasets } from '../../src/contract/datasets.ts';
 import { nobody } from '../../src/contract/identity.ts';
 import type { PublishedFiles } from '../../src/snapshot/published-files.ts';
@@ -29,7 +29,7 @@ async function webCopy(answer: (path: string) => Buffer | number) {
 
 /** The defaults, but what fails is tried again at once. */
 function testSettings(endpoint: string | null = null) {
-  const { settings } = loadSettings({});
+  const settings = settingsWith({});
   return {
     ...settings,
     retry: { ...settings.retry, attemptsMax: 2, delayBaseMs: 1, delayMaxMs: 1 },

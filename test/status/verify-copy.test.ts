@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, copyFileSync, mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import { publishedDatasets } from '../../src/contract/datasets.ts';
 import { nobody } from '../../src/contract/identity.ts';
 import { rewriteSnapshot } from '../../src/snapshot/rewrite.ts';
@@ -123,7 +123,7 @@ test.each([
   'gs://lake/mirror',
   's3://Lake',
 ])('%s is no place of a copy, and no secret of it is repeated', async (place) => {
-  const refused = openCopySource(place, loadSettings({}).settings, signal);
+  const refused = openCopySource(place, settingsWith({}), signal);
   await expect(refused).rejects.toMatchObject({ code: 'usage' });
   await expect(refused).rejects.not.toThrow(/secret/);
 });

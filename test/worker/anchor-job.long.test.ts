@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { findMissingAnchors } from '../../src/anchor/missing-anchors.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { privateKeyOf } from '../../src/ledger/note.ts';
@@ -34,15 +34,7 @@ async function openWorld() {
     { timeStampAuthority: authority.url, certificates: rootFile },
     { witness: witness.url, key: witnessVkey() },
   ];
-  const { settings } = loadSettings(
-    {},
-    {
-      set: [
-        { path: 'dataDir', value: dataDir },
-        { path: 'audit.anchors', value: anchors },
-      ],
-    },
-  );
+  const settings = settingsWith({ dataDir, 'audit.anchors': anchors });
   const world = {
     nowMs: Date.now(),
     folder,
@@ -183,8 +175,7 @@ describe('the job anchor', () => {
   });
 
   it('takes settings that are right only', async () => {
-    const load = (...anchors: object[]) =>
-      loadSettings({}, { set: [{ path: 'audit.anchors', value: anchors }] }).settings;
+    const load = (...anchors: object[]) => settingsWith({ 'audit.anchors': anchors });
     for (const wrong of [
       { witness: 'http://witness.example', key: witnessVkey() },
       { timeStampAuthority: 'https://tsa.example' },

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import { publishedDatasets, type PublishedDataset } from '../../src/contract/datasets.ts';
 import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
 import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
@@ -19,9 +19,9 @@ import { personRow } from '../snapshot/rows.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 
-function openExport(more: { path: string; value: unknown }[] = []) {
+function openExport(more: object = {}) {
   const { db, dataDir } = openTestMirror();
-  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }, ...more] });
+  const settings = settingsWith({ dataDir, ...more });
   return {
     pass: (
       dataset: 'persons' | 'recordings' | 'playlists',
@@ -80,17 +80,16 @@ test('all datasets are those of playlists too where some are configured, or were
   without.pass('playlists', null);
   expect(await without.run(null)).toMatchObject({ outcome: 'done' });
   expect(without.published()).toHaveLength(publishedDatasets.length - 1);
-  const configured = openExport([{ path: 'playlists.shortIds', value: ['list'] }]);
+  const configured = openExport({ 'playlists.shortIds': ['list'] });
   const asked = publishedDatasets.filter((dataset) => dataset !== 'fence');
   expect(await configured.run(null)).toMatchObject({ outcome: 'incomplete', neverComplete: asked });
 });
 
 test('the fence is published where a consumer gets it, with every list, and anew when it has changed', async () => {
-  const settings = (...names: string[]) => [
-    { path: 'export.consumers', value: names },
-    { path: 'export.fence', value: names.map((consumer) => ({ consumer })) },
-  ];
-  const { dataDir, pass, run, published, manifestOf } = openExport(settings('warehouse'));
+  const { dataDir, pass, run, published, manifestOf } = openExport({
+    'export.consumers': ['warehouse'],
+    'export.fence': [{ consumer: 'warehouse' }],
+  });
   pass('persons', null);
   await run(['persons']);
   expect(published()).toContain('fence');
@@ -184,23 +183,12 @@ test('passes are published anew when one has ended: typed, without superseded on
 });
 
 test('under `listed`, a property that appears at night is told in the morning, and is in no file', async () => {
-  const { db, dataDir, pass, run } = openExport([
-    { path: 'export.properties', value: 'listed' },
-    { path: 'export.promote', value: ['plan'] },
-  ]);
+  const { db, dataDir, pass, run } = openExport({ 'export.properties': 'listed', 'export.promote': ['plan'] });
   const show = (properties: object): void => {
     const row: Columns = { ...personRow('p1', { properties: JSON.stringify(properties) }) };
     db.transaction(() => prepareWriteRows(db, 'persons')({ rows: [row], quarantined: [], at }, 1))();
   };
-  const { settings } = loadSettings(
-    {},
-    {
-      set: [
-        { path: 'dataDir', value: dataDir },
-        { path: 'export.properties', value: 'listed' },
-      ],
-    },
-  );
+  const settings = settingsWith({ dataDir, 'export.properties': 'listed' });
   const told = () => readProjectCondition(db, settings, stillClock.now()).newProperties;
   show({ plan: 'pro' });
   pass('persons', null);

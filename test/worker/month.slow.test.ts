@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createBudget } from '../../src/client/budget.ts';
 import { createService } from '../../src/client/service.ts';
 import { answerTimeouts, openTransport, type Transport } from '../../src/client/transport.ts';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { addRequests } from '../../src/erasure/receive.ts';
 import { scanInThisProcess } from '../erasure/scan-in-this-process.ts';
@@ -36,7 +36,7 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
   const sandbox = await startSandbox({ persons: 60, recordings: 12, seed: 8, port: 0, hostile: true, clock });
   onTestFinished(() => sandbox.close());
   const dataDir = freshFolder();
-  const set = Object.entries({
+  const settings = settingsWith({
     dataDir,
     'budget.windows': [],
     'budget.recordings.windows': [],
@@ -49,8 +49,7 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
     'schedule.drill': null,
     'export.keep': 2,
     'alerts.diskFreeBytesMin': 0,
-  }).map(([path, value]) => ({ path, value }));
-  const { settings } = loadSettings({}, { set });
+  });
   const log = createLogger({ level: 'silent', isTerminal: false });
   const db = openDatabase(dataDir, clock);
   onTestFinished(() => void db.close());

@@ -1,6 +1,6 @@
 import { truncateSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import { databasePath } from '../../src/mirror/database.ts';
 import { replaceOpenAlerts } from '../../src/mirror/open-alerts.ts';
@@ -14,12 +14,9 @@ import { plantRequest } from '../mirror/plant-request.ts';
 const nowMs = stillClock.now();
 
 /** A new mirror, and the state of its project. */
-function openProject(shortIds: string[] = [], more: { path: string; value: unknown }[] = []) {
+function openProject(more: object = {}) {
   const { db, dataDir } = openTestMirror();
-  const { settings } = loadSettings(
-    {},
-    { set: [{ path: 'dataDir', value: dataDir }, { path: 'playlists.shortIds', value: shortIds }, ...more] },
-  );
+  const settings = settingsWith({ dataDir, ...more });
   return {
     db,
     dataDir,
@@ -29,7 +26,7 @@ function openProject(shortIds: string[] = [], more: { path: string; value: unkno
 
 test('every job with a schedule is told, and playlists only where some are configured', () => {
   const jobsOf = (shortIds: string[]) =>
-    openProject(shortIds)
+    openProject({ 'playlists.shortIds': shortIds })
       .state()
       .jobs.map(({ job }) => job);
   expect(jobsOf([]).length).toBeGreaterThan(5);
@@ -57,8 +54,8 @@ test('the alerts are those of a worker: a write-ahead log that a reader keeps fr
 });
 
 test('a property that appeared in the last week is told under `listed`, until it is listed or masked', () => {
-  const seen = (more: { path: string; value: unknown }[]) => {
-    const { db, state } = openProject([], more);
+  const seen = (more: object) => {
+    const { db, state } = openProject(more);
     db.exec(`INSERT INTO properties_seen VALUES (1, 9, 9, 0, '2020-01-01T00:00:00.000Z')`);
     const add = db.prepare(`INSERT INTO properties VALUES (?, '["text"]', ?, 1, 0, 0, 0)`);
     add.run('plan', '2020-01-01T00:00:00.000Z');
@@ -66,11 +63,11 @@ test('a property that appeared in the last week is told under `listed`, until it
     add.run('passport', isoTime(nowMs - 6 * 86_400_000));
     return state().alerts.map(({ kind, message }) => `${kind}: ${message}`);
   };
-  const listed = { path: 'export.properties', value: 'listed' };
-  expect(seen([listed])).toEqual(['new_property: 1 property has appeared and is not published']);
-  expect(seen([listed, { path: 'export.promote', value: ['passport'] }])).toEqual([]);
-  expect(seen([listed, { path: 'export.mask', value: [{ property: 'passport', how: 'hash' }] }])).toEqual([]);
-  expect(seen([])).toEqual([]);
+  const listed = { 'export.properties': 'listed' };
+  expect(seen(listed)).toEqual(['new_property: 1 property has appeared and is not published']);
+  expect(seen({ ...listed, 'export.promote': ['passport'] })).toEqual([]);
+  expect(seen({ ...listed, 'export.mask': [{ property: 'passport', how: 'hash' }] })).toEqual([]);
+  expect(seen({})).toEqual([]);
 });
 
 test('a job that waits is late where a worker has said so, and not where commands alone are used', () => {

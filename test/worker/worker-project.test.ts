@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { loadSettings } from '../../src/config/load-settings.ts';
+import { settingsWith } from '../config/settings-with.ts';
 import { scheduledJobs } from '../../src/config/settings.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
 import { listRuns } from '../../src/mirror/runs.ts';
@@ -13,7 +13,7 @@ import { freshFolder, openTestMirror, stillClock } from '../mirror/open-test-mir
 
 it('signs the ledger, and reads back what the data folder has published', async () => {
   const { db, dataDir } = openTestMirror();
-  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }] });
+  const settings = settingsWith({ dataDir });
   const run = () => runCheckpointJob(jobContext({ db, settings, clock: stillClock }, {}));
   const { snapshotId } = await exportDataset(exportRequest(dataDir, { erasureEpoch: 0 }));
   await run();
@@ -35,8 +35,8 @@ it('signs the ledger, and reads back what the data folder has published', async 
 });
 
 /** A project of the worker over a folder, with its settings. */
-function projectOf({ db, dataDir }: ReturnType<typeof openTestMirror>, set: { path: string; value: unknown }[] = []) {
-  const { settings } = loadSettings({}, { set: [{ path: 'dataDir', value: dataDir }, ...set] });
+function projectOf({ db, dataDir }: ReturnType<typeof openTestMirror>, more: object = {}) {
+  const settings = settingsWith({ dataDir, ...more });
   const parts = {
     name: 'shop',
     settings,
@@ -67,7 +67,7 @@ it('loads the warehouse that the settings name, and has no time for it where the
   expect(projectOf(mirror).schedule.load).toBe(null);
   await exportDataset(exportRequest(mirror.dataDir, { erasureEpoch: 0 }));
   const into = join(freshFolder(), 'warehouse.duckdb');
-  const { schedule, run } = projectOf(mirror, [{ path: 'export.load.into', value: into }]);
+  const { schedule, run } = projectOf(mirror, { 'export.load.into': into });
   expect(schedule.load).toBe('50 * * * *');
   await run('load', new AbortController().signal);
   expect(listRuns(mirror.db, 1)).toMatchObject([{ job: 'load', outcome: 'done', counts: '{"changed":1}' }]);
