@@ -4,10 +4,9 @@ import { AppError, usageError } from '../core/errors.ts';
 import { readCertificate } from '../erasure/proof/certificate.ts';
 import { issuedText, readCertificateFile, type IssuingSettings } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
-import { collectLaterWords, laterText } from '../ledger/later-words.ts';
-import { collectHistories } from '../ledger/histories.ts';
+import { laterText, laterWords } from '../ledger/later-words.ts';
+import type { LedgerReader } from '../ledger/ledger.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
-import type { LedgerEntry } from '../ledger/entry.ts';
 import { uncertifiedText } from '../ledger/vocabulary-words.ts';
 import { databasePath, openDatabaseReadOnly } from '../mirror/database.ts';
 import { findRequest } from '../mirror/erasure-requests.ts';
@@ -20,16 +19,10 @@ import type { IssuedCertificate } from './certificate-page.ts';
  */
 export function findCertificate(
   settings: IssuingSettings,
-  entries: Iterable<LedgerEntry>,
+  ledger: Pick<LedgerReader, 'entries' | 'histories'>,
   idOrPrefix: string,
 ): IssuedCertificate & { text: string } {
-  const histories = collectHistories();
-  const words = collectLaterWords();
-  for (const entry of entries) {
-    histories.take(entry);
-    words.take(entry);
-  }
-  const history = requireHistory(histories.all(), idOrPrefix);
+  const history = requireHistory(ledger.histories.all(), idOrPrefix);
   const issued = history.certified.at(-1);
   if (!issued || issued.sha256 === null)
     throw usageError(
@@ -58,7 +51,7 @@ export function findCertificate(
     text,
     sha256: issued.sha256,
     entry: issued.entry,
-    later: words.since(history.request, issued.sha256),
+    later: laterWords(ledger.entries(), history.request, issued.sha256),
     history,
   };
 }

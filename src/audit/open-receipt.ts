@@ -3,13 +3,12 @@ import type { GivenIdentifier } from '../erasure/request/box.ts';
 import { readCertificateFile } from '../erasure/proof/certificate-file.ts';
 import { readLedgerOrigin } from '../ledger/checkpoint.ts';
 import { isAbout, receiptText, type Receipt } from '../erasure/request/receipt.ts';
-import { collectHistories } from '../ledger/histories.ts';
-import { collectLaterWords, type LaterWord } from '../ledger/later-words.ts';
+import { laterWords, type LaterWord } from '../ledger/later-words.ts';
+import type { LedgerReader } from '../ledger/ledger.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readProof } from '../ledger/proof.ts';
 import { verifyLedger } from '../ledger/verify.ts';
-import type { LedgerEntry } from '../ledger/entry.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 
 /** The result of opening a receipt with identifiers. */
@@ -42,20 +41,14 @@ export type OpenedReceipt = {
 /** Compares a receipt and identifiers with the ledger. Needs the folders ledger/ and reports/ only. */
 export function openReceipt(
   dataDir: string,
-  entries: Iterable<LedgerEntry>,
+  ledger: Pick<LedgerReader, 'entries' | 'histories'>,
   receipt: Receipt,
   given: readonly GivenIdentifier[],
 ): OpenedReceipt {
   const { request } = receipt;
   const none = { request, received: null, state: null, isAccess: false, certificates: [] };
   if (readLedgerOrigin(dataDir) !== receipt.ledger) return { ...none, verdict: 'other_ledger' };
-  const histories = collectHistories();
-  const words = collectLaterWords();
-  for (const entry of entries) {
-    histories.take(entry);
-    words.take(entry);
-  }
-  const history = histories.of(request);
+  const history = ledger.histories.of(request);
   if (!history) return { ...none, verdict: 'unknown_request' };
   if (!isAbout(receipt, history.subject, given)) return { ...none, verdict: 'is_not_about' };
   const problem = promiseProblem(dataDir, receipt, history);
@@ -70,7 +63,7 @@ export function openReceipt(
       if (digest === null) return [];
       const text = readCertificateFile(dataDir, request, generation);
       const file = text === undefined ? 'missing' : sha256(text) === digest ? 'sound' : 'changed';
-      return [{ generation, entry, sha256: digest, file, later: words.since(request, digest) }];
+      return [{ generation, entry, sha256: digest, file, later: laterWords(ledger.entries(), request, digest) }];
     }),
   };
 }

@@ -132,7 +132,7 @@ async function prove(
   const { dataDir } = settings;
   const db = databaseReadOnly();
   const ledger = readLedger(dataDir);
-  const found = findCertificate(settings, ledger.entries(), request);
+  const found = findCertificate(settings, ledger, request);
   const { file: certificate } = writeForOthers({ dataDir, out: undefined, name: 'certificate.html' }, () =>
     certificatePage(found, bundleText(dataDir, ledger, found)),
   );

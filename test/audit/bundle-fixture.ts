@@ -25,7 +25,7 @@ export function bundleFolder(): { dataDir: string; keys: string } {
 /** The bundle of the nth request, and the page that carries it. */
 export function bundleOf(dataDir: string, n: number): { text: string; page: string } {
   const ledger = readLedger(dataDir);
-  const found = findCertificate({ dataDir, ...issuing }, ledger.entries(), requestId(n));
+  const found = findCertificate({ dataDir, ...issuing }, ledger, requestId(n));
   const text = bundleText(dataDir, ledger, found);
   return { text, page: certificatePage(found, text) };
 }

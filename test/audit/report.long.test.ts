@@ -388,7 +388,7 @@ describe('pages', () => {
   it('of a certificate say what was done, then what was not, then how sure that is, and have the limits last', () => {
     const { dataDir } = archiveOf(1);
     const ledger = readLedger(dataDir);
-    const found = findCertificate({ dataDir, ...issuing }, ledger.entries(), requestId(1).slice(0, 8));
+    const found = findCertificate({ dataDir, ...issuing }, ledger, requestId(1).slice(0, 8));
     const page = certificatePage(found, bundleText(dataDir, ledger, found));
     checkPage(page);
     const titles = [...page.matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, title]) => title);
@@ -409,14 +409,14 @@ describe('pages', () => {
 
 it('a certificate whose file is gone is made anew from the ledger, and one that was changed is refused', () => {
   const { dataDir } = archiveOf(1);
-  const find = () => findCertificate({ dataDir, ...issuing }, readLedger(dataDir).entries(), requestId(1));
+  const find = () => findCertificate({ dataDir, ...issuing }, readLedger(dataDir), requestId(1));
   const { text } = find();
   const path = certificatePath(dataDir, requestId(1), 1);
   expect(readFileSync(path, 'utf8')).toBe(text);
   rmSync(path);
   expect(find().text).toBe(text);
   const later = { ...issuing, audit: { ...issuing.audit, controller: { name: 'another', contact: null } } };
-  expect(() => findCertificate({ dataDir, ...later }, readLedger(dataDir).entries(), requestId(1))).toThrow('is gone');
+  expect(() => findCertificate({ dataDir, ...later }, readLedger(dataDir), requestId(1))).toThrow('is gone');
   writeFileSync(path, text.replace('"is_late":false', '"is_late":true'));
   expect(find).toThrow('is not the one on the ledger');
 });

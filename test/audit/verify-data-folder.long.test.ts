@@ -52,7 +52,7 @@ beforeAll(() => {
   const ledger = openLedger(whole, tickingClock(Date.UTC(2027, 0, 1)));
   ledger.append([{ type: 'drill', outcome: 'passed', steps: 1, report: sha256('{"outcome":"passed"}\n') }]);
   ledger.checkpoint();
-  const found = findCertificate(settings, ledger.entries(), requestId(1));
+  const found = findCertificate(settings, ledger, requestId(1));
   const text = bundleText(whole, ledger, found);
   writeFileSync(join(whole, bundle), text);
   writeFileSync(join(whole, page), certificatePage(found, text));
@@ -301,7 +301,7 @@ it('a certificate that was overtaken is told, with its page', async () => {
   copy();
   const size = readLedger(dataDir).size();
   const found = (): ReturnType<typeof findCertificate> =>
-    findCertificate({ dataDir, ...issuing }, readLedger(dataDir).entries(), requestId(1));
+    findCertificate({ dataDir, ...issuing }, readLedger(dataDir), requestId(1));
   const write = (): string => {
     const text = certificatePage(found(), bundleText(dataDir, readLedger(dataDir), found()));
     writeFileSync(path(page), text);

@@ -64,7 +64,7 @@ it('a person whom the service lists again after the certificate is erased again,
   world.db().pragma('wal_checkpoint(TRUNCATE)');
   const bytes = readFileSync(join(world.dataDir, 'mirror.db'));
   expect(bytes.includes(name)).toBe(false);
-  const certificate = findCertificate(world.settings, readLedger(world.dataDir).entries(), noted.id);
+  const certificate = findCertificate(world.settings, readLedger(world.dataDir), noted.id);
   // The ledger learns of it at the next reconciliation. Nobody is given the certificate until then.
   const given = (isWanted: boolean) => () => refuseSuperseded(world.dataDir, certificate, isWanted);
   expect(given(false)).toThrow(/has shown the person of request .* again since its certificate/);

@@ -39,8 +39,9 @@ it('a request for access is answered by its receipt, and is no request for erasu
   expect(text).not.toContain('canary');
   expect(verify({ folder: folderOf(world), receipt: text })).toMatchObject({ ok: true, problems: [] });
   const id = String(body['request']);
-  const entries = [...readLedger(world.dataDir).entries()];
-  const opened = openReceipt(world.dataDir, entries, Receipt.parse(body), [{ kind: 'email', value: ann }]);
+  const opened = openReceipt(world.dataDir, readLedger(world.dataDir), Receipt.parse(body), [
+    { kind: 'email', value: ann },
+  ]);
   expect(opened).toMatchObject({ verdict: 'is_about', isAccess: true, certificates: [] });
   expect(listRequests(world.db(), 'all')).toEqual([]);
   expect(listRequests(world.db(), 'open', 'access')).toMatchObject([{ id, authorisedBy: 'privacy-desk/T-1' }]);

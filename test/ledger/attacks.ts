@@ -55,7 +55,7 @@ export function writeAttacked(dataDir: string): Attacked {
   ledger.append([{ type: 'certified', request: requestId(1), generation: 1, certificate }]);
   ledger.append([{ type: 'sealed', request: requestId(1), generation: 1 }, ...lifeOf(2, 2).slice(0, 5).flat()]);
   const { text: checkpoint } = ledger.checkpoint();
-  const found = findCertificate(settings, ledger.entries(), requestId(1));
+  const found = findCertificate(settings, ledger, requestId(1));
   const bundle = bundleText(dataDir, ledger, found);
   writeFileSync(join(dataDir, 'reports/bundle-1.json'), bundle);
   writeFileSync(join(dataDir, 'reports/certificate-1.html'), certificatePage(found, bundle));

@@ -21,7 +21,7 @@ Examples:
     run: ({ settings }, id: string, { out, superseded }: { out?: string; superseded?: boolean }) => {
       const { dataDir } = settings;
       const ledger = readLedger(dataDir);
-      const found = findCertificate(settings, ledger.entries(), id);
+      const found = findCertificate(settings, ledger, id);
       refuseSuperseded(dataDir, found, superseded);
       const { request, generation } = found.certificate;
       const name = `bundle-${request}-g${generation}.json`;

@@ -45,7 +45,7 @@ Examples:
     run: ({ settings, clock }, id: string, { format, language, out, superseded }: CertificateFlags) => {
       const { dataDir } = settings;
       const ledger = readLedger(dataDir);
-      const found = findCertificate(settings, ledger.entries(), id);
+      const found = findCertificate(settings, ledger, id);
       refuseSuperseded(dataDir, found, superseded === true && format !== 'letter');
       const { certificate, sha256, entry, later } = found;
       const json = { certificate, sha256, entry, later };

@@ -28,7 +28,7 @@ Examples:
     run: async ({ settings: { dataDir } }, path: string, source: string | undefined, options: GivenOptions) => {
       const receipt = readReceipt(path);
       const given = await requireGiven(options, source);
-      const opened = openReceipt(dataDir, readLedger(dataDir).entries(), receipt, given);
+      const opened = openReceipt(dataDir, readLedger(dataDir), receipt, given);
       if (opened.verdict !== 'is_about') context.setExitCode(exitCodes.incomplete);
       return { json: opened, text: openedText(opened) };
     },

@@ -45,7 +45,7 @@ it('a certificate names its consumers, and stays the one on the ledger when anot
   expect(textOf(dataDir, id)).toBe(text);
   rmSync(certificatePath(dataDir, id, 1));
   ledger.checkpoint();
-  const found = findCertificate(settings(dataDir), ledger.entries(), id);
+  const found = findCertificate(settings(dataDir), ledger, id);
   expect(found).toMatchObject({ text, sha256: sha256(text) });
   const page = certificatePage(found, '{}\n');
   expect(page).toContain('nothing recorded before this certificate');

@@ -84,7 +84,7 @@ it('a receipt and the identifier show which entry is about them, and nothing els
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const receipt = readReceipt(path);
   expect(JSON.stringify(receipt)).not.toContain('canary');
-  const open = (given: GivenIdentifier[], using = receipt) => openReceipt(dataDir, ledger.entries(), using, given);
+  const open = (given: GivenIdentifier[], using = receipt) => openReceipt(dataDir, ledger, using, given);
   expect(open([ann])).toMatchObject({ verdict: 'is_about', received: { entry: 0 }, certificates: [] });
   expect(open([joann, ann]).verdict).toBe('is_about');
   expect(open([joann]).verdict).toBe('is_not_about');
@@ -139,7 +139,7 @@ it('a receipt of a request after a rotation proves the key too', () => {
   const [receipt] = signReceipts(context, [{ request: requestId(2), subjectKey: box.subjectKey }]);
   if (!receipt) throw new Error('no receipt');
   expect(verifyBundle({ text: textOf(receipt) })).toMatchObject({ ok: true, entries: 2 });
-  expect(openReceipt(dataDir, ledger.entries(), receipt, [joann]).verdict).toBe('is_about');
+  expect(openReceipt(dataDir, ledger, receipt, [joann]).verdict).toBe('is_about');
 });
 
 it('verifier and program refuse a receipt of which anything was changed, and each of its bytes is covered', () => {
@@ -155,7 +155,7 @@ it('verifier and program refuse a receipt of which anything was changed, and eac
   ];
   for (const other of others) {
     expect(verifyBundle({ text: textOf(other) }).ok).toBe(false);
-    expect(openReceipt(dataDir, ledger.entries(), other, [ann]).verdict).toBe('not_proved');
+    expect(openReceipt(dataDir, ledger, other, [ann]).verdict).toBe('not_proved');
   }
   const path = join(freshFolder(), 'receipt.json');
   const text = textOf(receipt);
@@ -195,7 +195,7 @@ it('a receipt shows that the ledger lost its entry, though the ledger was signed
   anew.append([{ ...record, subject, basis: 'other' }]);
   anew.checkpoint();
   expect(verify(task).problems).toEqual([{ where: 'receipt', problem: 'wrong_root' }]);
-  expect(openReceipt(dataDir, anew.entries(), receipt, [ann]).verdict).toBe('other_entries');
+  expect(openReceipt(dataDir, anew, receipt, [ann]).verdict).toBe('other_entries');
 });
 
 it('a box with another key than the entry was made with gives no receipt', () => {
