@@ -47,16 +47,18 @@ export function historyOf(runs: readonly Run[], lastSuccess: Run | undefined): J
   // A run that found the folder busy, or that a signal ended, has not failed.
   const judged = runs.filter((run) => isSettled(run) || isFailure(run));
   const settledAt = judged.findIndex(isSettled);
+  const settled = judged[settledAt];
+  const failed = settled ? judged.slice(0, settledAt) : judged;
   return {
     lastStartMs: Date.parse(newest.startedAt),
     lastOutcome: newest.outcome ?? 'running',
     lastReason: newest.reason,
     lastEndMs: newest.finishedAt === null ? null : Date.parse(newest.finishedAt),
-    settledMs: msOf(judged[settledAt]),
-    settledReason: judged[settledAt]?.reason ?? null,
+    settledMs: msOf(settled),
+    settledReason: settled?.reason ?? null,
     successMs: msOf(lastSuccess),
-    failures: settledAt === -1 ? judged.length : settledAt,
-    failing: failingOf(judged.slice(0, settledAt === -1 ? judged.length : settledAt)),
+    failures: failed.length,
+    failing: failingOf(failed),
   };
 }
 
