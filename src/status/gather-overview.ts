@@ -6,11 +6,11 @@ import { isOutdated, isoTime, newestTime } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
 import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 import { presentHolder, runsUnderWay } from '../job/lease.ts';
-import { isHere, type JobState, type ProjectState, type WorkerState } from '../job/worker-state.ts';
+import type { JobState, ProjectState, WorkerState } from '../job/worker-state.ts';
 import { certificatePath } from '../erasure/proof/certificate-file.ts';
 import { readLedgerHead } from '../ledger/ledger-head.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
-import { databasePath, type Database } from '../mirror/database.ts';
+import type { Database } from '../mirror/database.ts';
 import { readStandings } from '../mirror/destinations.ts';
 import { newestCertified } from '../mirror/erasure-requests.ts';
 import { readHistory } from '../mirror/history.ts';
@@ -45,7 +45,7 @@ import type {
 /** The source of a project's content. The connection is for reading and stays open. */
 type ProjectSource = { db: () => Database; settings: Pick<Settings, 'dataDir' | 'budget'> };
 
-/** The sources of an overview. `sourceOf` returns undefined for a project that has no data folder yet. */
+/** The sources of an overview. `sourceOf` returns undefined for a project that has no mirror here that could be read. */
 export type OverviewParts = {
   version: string;
   worker: () => Pick<WorkerState, 'startedAt' | 'projects'>;
@@ -75,8 +75,7 @@ export async function gatherOverview(parts: OverviewParts): Promise<Overview> {
   const { startedAt, projects } = worker();
   const gathered: ProjectOverview[] = [];
   for (const project of projects) {
-    const source = project.problem === null && isHere(project) ? sourceOf(project.name) : undefined;
-    gathered.push(gatherProject(project, source && { ...source, namesHeld }, atMs));
+    gathered.push(gatherProject(project, sourceOf(project.name), { atMs, namesHeld }));
     await pause();
   }
   return { at: isoTime(atMs), version, startedAt, projects: gathered };
@@ -84,13 +83,12 @@ export async function gatherOverview(parts: OverviewParts): Promise<Overview> {
 
 function gatherProject(
   project: ProjectState,
-  source: (ProjectSource & Pick<OverviewParts, 'namesHeld'>) | undefined,
-  atMs: number,
+  source: ProjectSource | undefined,
+  when: { atMs: number; namesHeld: boolean },
 ): ProjectOverview {
-  if (!source || !existsSync(databasePath(source.settings.dataDir))) return { ...project, content: null };
+  if (!source) return { ...project, content: null };
   try {
-    const { db, settings, namesHeld } = source;
-    return { ...project, content: gatherContent(db(), settings, { jobs: project.jobs, atMs, namesHeld }) };
+    return { ...project, content: gatherContent(source.db(), source.settings, { jobs: project.jobs, ...when }) };
   } catch (error) {
     return { ...project, content: null, problem: codeOf(error) };
   }

@@ -23,22 +23,18 @@ const tell = (message: FromPage): void => port.postMessage(message);
 let state: Extract<ToPage, { state: unknown }>['state'] = { startedAt: task.startedAt, projects: [] };
 const wanted: ((text: string) => void)[] = [];
 const readers = new Map<string, Database>();
+/** A project whose data folder is here, with a mirror, and could be opened by the worker. */
 const sourceOf = (name: string) => {
-  const project = task.projects.find((each) => each.name === name);
-  if (!project) return undefined;
+  const settings = task.projects.find((each) => each.name === name);
+  const project = state.projects.find((each) => each.name === name);
+  if (!settings || project?.problem !== null || !isHere(project)) return undefined;
+  if (!existsSync(databasePath(settings.dataDir))) return undefined;
   const db = (): Database => {
-    const opened = readers.get(name) ?? openDatabaseReadOnly(project.dataDir, 'beside others');
+    const opened = readers.get(name) ?? openDatabaseReadOnly(settings.dataDir, 'beside others');
     readers.set(name, opened);
     return opened;
   };
-  return { db, settings: project };
-};
-/** Whether the data folder of a project is here, with a mirror. */
-const isServed = (name: string): boolean => {
-  const project = state.projects.find((each) => each.name === name);
-  return (
-    project !== undefined && project.problem === null && isHere(project) && existsSync(databasePath(project.dataDir))
-  );
+  return { db, settings };
 };
 /** Closes the connection to a data folder that is another machine's to fill now. */
 const forget = (name: string): void => {
@@ -67,7 +63,7 @@ try {
         pause: () => setImmediate(),
       }),
     certificateOf: (name, id) => {
-      const source = isServed(name) ? sourceOf(name) : undefined;
+      const source = sourceOf(name);
       const request = source && findRequest(source.db(), id);
       if (!source || !request || !['certified', 'sealed'].includes(request.state)) return undefined;
       return readCertificateFile(source.settings.dataDir, request.id, request.generation);
