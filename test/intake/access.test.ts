@@ -7,30 +7,20 @@ import { openReceipt } from '../../src/audit/open-receipt.ts';
 import { gatherReport } from '../../src/audit/report-data.ts';
 import { endAccess, namedForAccess } from '../../src/erasure/access.ts';
 import { requestDifferences } from '../../src/erasure/bound/differences.ts';
-import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
 import { Receipt } from '../../src/erasure/request/receipt.ts';
 import { approveRequest, cancelRequest } from '../../src/erasure/receive.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { databasePath } from '../../src/mirror/database.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { hasBox } from '../../src/mirror/request-box.ts';
-import type { JobContext } from '../../src/job/job-context.ts';
 import { gatherRequests } from '../../src/status/gather-requests.ts';
 import { readProjectCondition } from '../../src/worker/read-project.ts';
-import { eraseBody, openIntakeWorld, senderOf, type IntakeWorld } from './intake-world.ts';
+import { eraseBody, openIntakeWorld, senderOf, step, type IntakeWorld } from './intake-world.ts';
 
 const ann = 'ann@canary.example';
 const accessBody = (value: string, more: object = {}): object => ({ ...eraseBody(value, more), type: 'access' });
 const named = [{ kind: 'email', value: ann }];
 const folderOf = ({ dataDir }: IntakeWorld): string => join(dataDir, 'ledger');
-
-/** Runs one step as a command does. */
-async function step(world: IntakeWorld, act: (job: JobContext) => unknown): Promise<void> {
-  await runEraseJob(world.context(), (job) => {
-    act(job);
-    return Promise.resolve({ outcome: 'done', counts: {} });
-  });
-}
 
 it('a request for access is answered by its receipt, and is no request for erasure', async () => {
   const world = await openIntakeWorld();

@@ -2,10 +2,9 @@ import { generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:cryp
 import { expect, it } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { endAccess } from '../../src/erasure/access.ts';
-import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
 import { boxDetailsOf } from '../../src/erasure/request/box.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
-import { callIntake, digestOf, openIntakeWorld, senderOf, tokensOf, type IntakeWorld } from './intake-world.ts';
+import { callIntake, digestOf, openIntakeWorld, senderOf, step, tokensOf, type IntakeWorld } from './intake-world.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const other = generateKeyPairSync('ed25519');
@@ -81,10 +80,7 @@ it('access is asked for as well, and fulfilled once it was answered', async () =
   const id = String(made.body['request_id']);
   expect(made).toMatchObject({ status: 200, body: { status: 'in_progress', receipt: { request: id } } });
   expect(listRequests(world.db(), 'open', 'access')).toMatchObject([{ id, authorisedBy: 'second' }]);
-  await runEraseJob(world.context(), (job) => {
-    endAccess(job, id, 'answered');
-    return Promise.resolve({ outcome: 'done', counts: {} });
-  });
+  await step(world, (job) => endAccess(job, id, 'answered'));
   const shown = await callIntake(world.url(), `/v1/data-rights-request/${id}`, { method: 'GET', key: token });
   expect(shown.body).toMatchObject({ status: 'fulfilled' });
 });

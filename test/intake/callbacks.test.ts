@@ -2,8 +2,7 @@ import { createHmac } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createCallbacks, planCalls, signatureOf, type Message } from '../../src/intake/callbacks.ts';
 import { cancelRequest } from '../../src/erasure/receive.ts';
-import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
-import { eraseBody, openIntakeWorld, type IntakeWorld } from './intake-world.ts';
+import { eraseBody, openIntakeWorld, step, type IntakeWorld } from './intake-world.ts';
 
 const secret = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
 
@@ -59,9 +58,8 @@ it('a sender is told once of each state, also after a restart, a receiver that w
   const second = await world.post(eraseBody('bob@canary.example'));
   const last = open();
   last.note('privacy-desk', String(second.body['request']));
-  await runEraseJob(world.context(), (job) => {
+  await step(world, (job) => {
     for (const { request } of [body, second.body]) cancelRequest(job, String(request));
-    return Promise.resolve({ outcome: 'done', counts: {} });
   });
   await last.look();
   await open().look();

@@ -1,18 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { verify } from '../../docs/verifier/verify.mjs';
 import { readLedger } from '../../src/ledger/ledger.ts';
-import type { Workspace } from '../cli/workspace.ts';
 import { eraseBody } from './intake-world.ts';
 import { openIntakeWorkspace, poster, senderCount, startWorker } from './intake-workspace.ts';
-
-let workspace: Workspace;
-beforeEach(async () => {
-  workspace = await openIntakeWorkspace();
-});
-afterEach(() => workspace[Symbol.asyncDispose]());
 
 /** The resident memory of a process, in MB. */
 function residentMb(pid: number): number {
@@ -20,6 +13,7 @@ function residentMb(pid: number): number {
 }
 
 test('10,000 senders send at once: each is answered within a second, in bounded memory, and received once', async () => {
+  const workspace = await openIntakeWorkspace();
   const { worker, url } = await startWorker(workspace, ['checkpoint']);
   const post = poster(url, 100);
   await post(0, randomUUID(), JSON.stringify(eraseBody('first@canary.example')));

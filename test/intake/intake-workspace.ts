@@ -12,6 +12,7 @@ export const keyOf = (sender: number): string => `${'key-of-a-sender-'.repeat(2)
 /** A workspace whose worker takes requests of all these senders. The second one may learn how its requests end. */
 export async function openIntakeWorkspace(): Promise<Workspace> {
   const workspace = await openWorkspace({ persons: 60, recordings: 5 });
+  onTestFinished(() => workspace[Symbol.asyncDispose]());
   const senders = Array.from({ length: senderCount }, (_, at) => ({
     name: `sender-${at}`,
     keys: [digestOf(keyOf(at))],

@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { settingsWith } from '../config/settings-with.ts';
 import type { Sender } from '../../src/config/sender.ts';
 import type { Clock } from '../../src/core/clock.ts';
+import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
 import { startReceiver } from '../../src/intake/receiver.ts';
 import type { Listening } from '../../src/core/listening.ts';
 import { startIntakeServer } from '../../src/intake/server.ts';
@@ -73,6 +74,14 @@ export type IntakeWorld = {
   /** Ends the listener; a kill has left the mirror as it is. */
   stop: () => Promise<void>;
 };
+
+/** Runs one step as a command does. */
+export async function step(world: IntakeWorld, act: (job: JobContext) => unknown): Promise<void> {
+  await runEraseJob(world.context(), (job) => {
+    act(job);
+    return Promise.resolve({ outcome: 'done', counts: {} });
+  });
+}
 
 /** Opens one. The clock goes on by itself, from the beginning of 2026. */
 export async function openIntakeWorld(senders: readonly Sender[] = [senderOf()]): Promise<IntakeWorld> {

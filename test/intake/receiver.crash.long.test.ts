@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { verify } from '../../docs/verifier/verify.mjs';
-import { endLostRequests, runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
+import { endLostRequests } from '../../src/erasure/fence/restore-guard.ts';
 import { boxDetailsOf } from '../../src/erasure/request/box.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { anyOperation, type KillPoint } from '../kill/kill-point.ts';
 import { createKillSwitch } from '../kill/kill-switch.ts';
 import { sweep } from '../kill/sweep.ts';
-import { eraseBody, openIntakeWorld, type IntakeWorld } from './intake-world.ts';
+import { eraseBody, openIntakeWorld, step, type IntakeWorld } from './intake-world.ts';
 
 const ann = eraseBody('ann@canary.example');
 
@@ -19,14 +19,6 @@ function waitingOf(world: IntakeWorld) {
   return [...listRequests(db, 'open'), ...listRequests(db, 'open', 'access')].map(
     ({ id }) => boxDetailsOf(world.context(), id)?.given[0]?.value,
   );
-}
-
-/** Ends what can never go on, as the next `reconcile` does. */
-async function endLost(world: IntakeWorld): Promise<void> {
-  await runEraseJob(world.context(), (job) => {
-    endLostRequests(job);
-    return Promise.resolve({ outcome: 'done', counts: {} });
-  });
 }
 
 /** Kills a request at a point, and looks at what is left. Returns whether it came to the point. */
@@ -49,7 +41,8 @@ async function survives(
   expect(status).toBeOneOf([201, 503]);
   await world.restart();
   const promised = status === 201;
-  if (next === 'ended first') await endLost(world);
+  // What can never go on, the next `reconcile` ends.
+  if (next === 'ended first') await step(world, endLostRequests);
   if (promised) expect(waitingOf(world)).toEqual([...others, 'ann@canary.example']);
   const again = await world.post(body, key);
   expect(again.status).toBe(201);

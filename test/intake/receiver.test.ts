@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { verify } from '../../docs/verifier/verify.mjs';
 import { cancelRequest } from '../../src/erasure/receive.ts';
-import { runEraseJob } from '../../src/erasure/fence/restore-guard.ts';
 import { isAbout, Receipt } from '../../src/erasure/request/receipt.ts';
 import { boxDetailsOf } from '../../src/erasure/request/box.ts';
 import { runJob } from '../../src/job/run-job.ts';
@@ -13,7 +12,7 @@ import { databasePath } from '../../src/mirror/database.ts';
 import { startReceiver } from '../../src/intake/receiver.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { deskKey, digestOf, eraseBody, openIntakeWorld, senderOf } from './intake-world.ts';
+import { deskKey, digestOf, eraseBody, openIntakeWorld, senderOf, step } from './intake-world.ts';
 
 const ann = 'ann@canary.example';
 
@@ -80,10 +79,7 @@ it('a request that was cancelled is received anew when it is sent again', async 
     const { status, body } = await world.post(eraseBody(ann), key);
     expect(status).toBe(201);
     ids.add(body['request']);
-    await runEraseJob(world.context(), (job) => {
-      cancelRequest(job, String(body['request']));
-      return Promise.resolve({ outcome: 'done', counts: {} });
-    });
+    await step(world, (job) => cancelRequest(job, String(body['request'])));
   }
   expect(ids.size).toBe(8);
   expect(await world.post(eraseBody(ann), key)).toMatchObject({ status: 409, body: { title: 'used_up' } });

@@ -1,20 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { verify } from '../../docs/verifier/verify.mjs';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { valueIn } from '../cli/memory-limit.ts';
-import type { Workspace } from '../cli/workspace.ts';
 import { callIntake } from './intake-world.ts';
 import { keyOf, openIntakeWorkspace, poster, startWorker, type Timed } from './intake-workspace.ts';
 
-let workspace: Workspace;
-beforeEach(async () => {
-  workspace = await openIntakeWorkspace();
-});
-afterEach(() => workspace[Symbol.asyncDispose]());
-
 test('neither answers nor their times tell whom the project has, before a reconciliation, while it goes on, or after', async () => {
+  const workspace = await openIntakeWorkspace();
   const { worker, url } = await startWorker(workspace, ['full', 'recordings', 'checkpoint']);
   const db = (): unknown => valueIn(workspace.dataDir, 'SELECT count(*) FROM persons');
   await vi.waitFor(() => expect(db()).toBe(60), { timeout: 60_000, interval: 200 });

@@ -1,18 +1,12 @@
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { verify } from '../../docs/verifier/verify.mjs';
 import { readLedger } from '../../src/ledger/ledger.ts';
-import type { Workspace } from '../cli/workspace.ts';
 import { eraseBody } from './intake-world.ts';
 import { openIntakeWorkspace, poster, startWorker } from './intake-workspace.ts';
 
-let workspace: Workspace;
-beforeEach(async () => {
-  workspace = await openIntakeWorkspace();
-});
-afterEach(() => workspace[Symbol.asyncDispose]());
-
 test('a worker is killed while it answers, again and again: every receipt that was sent is honoured', async () => {
+  const workspace = await openIntakeWorkspace();
   const promised = new Map<string, { sender: number; text: string }>();
   let sent = 0;
   for (let round = 0; round < 3; round += 1) {
