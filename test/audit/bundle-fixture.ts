@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -7,6 +7,7 @@ import { bundleText } from '../../src/audit/bundle.ts';
 import { certificatePage } from '../../src/audit/certificate-page.ts';
 import { findCertificate } from '../../src/audit/issued-certificates.ts';
 import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
+import { anchor, policyText } from '../ledger/anchored-vectors.ts';
 import { issuing, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
 import { writeArchive } from './archive-fixture.ts';
 
@@ -32,7 +33,7 @@ export function bundleOf(dataDir: string, n: number): { text: string; page: stri
 
 /** Checks that a bundle does not verify after a change of each nth single byte. Returns how many there were. */
 export function checkBytes(
-  { text, keys, policy }: { text: string; keys: string; policy?: string },
+  { text, keys, policy }: { text: string; keys: string; policy?: string | undefined },
   nth: number,
 ): number {
   const task = { text, publicKey: keys, policy };
@@ -48,5 +49,17 @@ export function checkBytes(
     if (verifyBundle({ ...task, text: other.toString('utf8') }).ok) passed.push(at);
   }
   expect(passed).toEqual([]);
+  return checked;
+}
+
+/** Checks a new bundle so: a bare one, or one with anchors, by a policy that needs each of them. */
+export function checkNewBundle(kind: 'bare' | 'anchored', nth: number): number {
+  const { dataDir, keys } = bundleFolder();
+  const folder = join(dataDir, 'ledger');
+  if (kind === 'anchored') anchor(folder, { atMs: Date.UTC(2026, 10, 22) });
+  const policy = kind === 'anchored' ? policyText(folder, { max_age_seconds: 400 * 86_400 }) : undefined;
+  // Each byte of a time stamp is changed in a test of its own.
+  const checked = checkBytes({ ...bundleOf(dataDir, 1), keys, policy }, nth);
+  rmSync(dataDir, { recursive: true });
   return checked;
 }
