@@ -14,6 +14,8 @@ import { jobContext } from './job-context.ts';
 import { acquireLease } from './take-lease.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
+const done = (): Promise<JobResult> => Promise.resolve({ outcome: 'done', counts: {} });
+
 function setUp() {
   const { db, dataDir } = openTestMirror();
   const settings = settingsWith({ dataDir });
@@ -38,7 +40,7 @@ it('counts the requests of the run, and no earlier ones', async () => {
   const { db, run, sent } = setUp();
   await run(() => {
     sent.requests += 2;
-    return Promise.resolve({ outcome: 'done', counts: {} });
+    return done();
   });
   expect(listRuns(db, 9)).toMatchObject([{ requests: 2 }]);
 });
@@ -50,7 +52,7 @@ it('opens the ledger once a run, when the job first asks for it', async () => {
     await run(({ ledger, settings }) => {
       if (runs === 0) expect(existsSync(ledgerFolder(settings.dataDir))).toBe(false);
       ledgers.push(ledger(), ledger());
-      return Promise.resolve({ outcome: 'done', counts: {} });
+      return done();
     });
   expect(ledgers[0]).toBe(ledgers[1]);
   expect(ledgers[2]).toBe(ledgers[3]);
@@ -77,13 +79,11 @@ it.each([
 it('marks a run that died without a word as interrupted', async () => {
   const { db, run } = setUp();
   db.exec(`INSERT INTO runs (job, started_at) VALUES ('sync', '2025-12-31T00:00:00.000Z')`);
-  await run(() => Promise.resolve({ outcome: 'done', counts: {} }));
+  await run(done);
   expect(listRuns(db, 9)).toMatchObject([{ outcome: 'done' }, { outcome: 'interrupted', reason: 'died' }]);
 });
 
 const now = new Date(stillClock.now()).toISOString();
-
-const done = (): Promise<JobResult> => Promise.resolve({ outcome: 'done', counts: {} });
 
 it('gives way to those who wait, takes a turn before whoever comes later, and lets no second pass in', async () => {
   const { db, context, sent } = setUp();
@@ -159,7 +159,6 @@ it('as a guest, waits for a minute', async () => {
 it('a drill waits for its turn, as an erasure does; a pass is refused at once', async () => {
   const { db, context } = setUp();
   const lease = await acquireLease(db, 'drill', stillClock);
-  const done = (): Promise<JobResult> => Promise.resolve({ outcome: 'done', counts: {} });
   await expect(runJob(context, 'sync', done)).rejects.toMatchObject({ code: 'busy' });
   const waiting = ['drill', 'erase'].map((job) => runJob({ ...context, clock: systemClock }, job, done));
   await expect.poll(() => readQueue(db)).toHaveLength(2);
