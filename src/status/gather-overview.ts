@@ -48,7 +48,7 @@ type ProjectSource = { db: () => Database; settings: Pick<Settings, 'dataDir' | 
 /** The sources of an overview. `sourceOf` returns undefined for a project that has no mirror here that could be read. */
 export type OverviewParts = {
   version: string;
-  worker: () => Pick<WorkerState, 'startedAt' | 'projects'>;
+  worker: () => WorkerState;
   sourceOf: (project: string) => ProjectSource | undefined;
   nowMs: () => number;
   /** Whether the first rows of held plans are named. */

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { isHere } from '../job/worker-state.ts';
+import { isHere, type WorkerState } from '../job/worker-state.ts';
 import { readCertificateFile } from '../erasure/proof/certificate-file.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 import { findRequest } from '../mirror/erasure-requests.ts';
@@ -20,7 +20,7 @@ if (!port) throw new Error('no thread');
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 const tell = (message: FromPage): void => port.postMessage(message);
 
-let state: Extract<ToPage, { state: unknown }>['state'] = { startedAt: task.startedAt, projects: [] };
+let state: WorkerState = { startedAt: task.startedAt, projects: [] };
 const wanted: ((text: string) => void)[] = [];
 const readers = new Map<string, Database>();
 /** A project whose data folder is here, with a mirror, and could be opened by the worker. */

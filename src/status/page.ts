@@ -21,7 +21,7 @@ export type PageSetup = {
 export type PageTask = PageSetup & { beat: BigInt64Array };
 
 /** A message to the thread of the page. */
-export type ToPage = { state: Pick<WorkerState, 'startedAt' | 'projects'> } | { metrics: string } | { close: true };
+export type ToPage = { state: WorkerState } | { metrics: string } | { close: true };
 
 /** A message from the thread of the page. */
 export type FromPage =

@@ -52,9 +52,6 @@ export function statusRoutes(parts: RouteParts): Hono {
     return req.header('If-None-Match') === tagOf(state) ? body(null, 304) : html(pageOf(state));
   };
 
-  const isAdmitted = (hostHeader: string | undefined, authorization: string | undefined): boolean =>
-    isHostAllowed(hostHeader, access) && isAuthorized(authorization, access.token);
-
   // First, so that refusals and errors have the headers too.
   app.use(async (context, next) => {
     await next();
@@ -75,7 +72,8 @@ export function statusRoutes(parts: RouteParts): Hono {
   app.get('/readyz', async ({ req, text, json }) => {
     const readiness = readinessOf(await overview());
     const status = readiness.ready ? 200 : 503;
-    if (isAdmitted(req.header('Host'), req.header('Authorization'))) return json(readiness, status);
+    if (isHostAllowed(req.header('Host'), access) && isAuthorized(req.header('Authorization'), access.token))
+      return json(readiness, status);
     return text(readiness.ready ? 'ready\n' : 'not ready\n', status);
   });
 

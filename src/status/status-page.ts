@@ -41,7 +41,7 @@ const findMin = 12;
 export function statusPage(overview: Overview): string {
   const { at, version, startedAt, projects } = overview;
   const verdict = judge(overview);
-  const [only] = projects;
+  const only = projects.length === 1 ? projects[0] : undefined;
   const clock = `${at.slice(11, 19)} UTC`;
   return textOf(
     html`<!doctype html>
@@ -66,7 +66,7 @@ export function statusPage(overview: Overview): string {
           </header>
           <main class="wide" id="content" tabindex="-1">
             ${projects.length > findMin ? findField : ''} ${projects.length > 1 ? projectCards(projects, at) : ''}
-            ${projects.length === 1 && only ? projectSection(only, at) : ''}
+            ${only ? projectSection(only, at) : ''}
             ${projects.length === 0 ? html`<p>No project is configured. See <code>config/default.yaml</code>.</p>` : ''}
           </main>
           <footer class="wide">
@@ -93,8 +93,7 @@ export function tabIcon(name: string): string | undefined {
 }
 
 function answer(verdict: Verdict, projects: readonly ProjectOverview[], now: string): Markup {
-  const [only] = projects;
-  const isOne = projects.length === 1 && only;
+  const only = projects.length === 1 ? projects[0] : undefined;
   const rest = verdict.reasons.length - reasonsMax;
   return html`<div class="answer">
       <span id="sign" data-part>${icon(verdict.tone)}</span>
@@ -102,7 +101,7 @@ function answer(verdict: Verdict, projects: readonly ProjectOverview[], now: str
     </div>
     <p class="lead" id="lead" data-part>
       ${verdict.tone === 'new' && projects.length > 0 ? 'There is nothing to do: the worker goes on by itself.' : ''}
-      ${isOne ? html`${summaryOf(only, now)}<span class="place">${placeText(only)}</span>` : projectsText(projects, now)}
+      ${only ? html`${summaryOf(only, now)}<span class="place">${placeText(only)}</span>` : projectsText(projects, now)}
     </p>
     <ul class="todo" id="todo" data-part>
       ${verdict.reasons.slice(0, reasonsMax).map((reason) => html`<li>${reasonText(reason, verdict.sentence, projects)}</li>`)}

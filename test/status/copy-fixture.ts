@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { publishedDatasets } from '../../src/contract/datasets.ts';
+import { publishedDatasets, type PublishedDataset } from '../../src/contract/datasets.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { folderSource } from '../../src/status/copy-source.ts';
 import { verifyCopy } from '../../src/status/verify-copy.ts';
@@ -18,6 +18,8 @@ export async function openCopy() {
   const folder = temporaryFolder();
   const copy = join(folder, 'lake', 'mirror');
   const published = publishedFilesIn(dataDir);
+  const verify = (datasets: readonly PublishedDataset[] = publishedDatasets) =>
+    verifyCopy({ published, datasets, gone: () => [] }, folderSource(folder), signal);
   return {
     dataDir,
     folder,
@@ -27,12 +29,9 @@ export async function openCopy() {
     path: (name: string, id = snapshotId) => join(copy, 'distinct_ids', id, name),
     place: (name: string, id = snapshotId) => `distinct_ids/${id}/${name}`,
     snapshotId,
-    verify: (datasets: readonly (typeof publishedDatasets)[number][] = publishedDatasets) =>
-      verifyCopy({ published, datasets, gone: () => [] }, folderSource(folder), signal),
+    verify,
     /** What is wrong, but with files of tables. */
-    problems: async (datasets: readonly (typeof publishedDatasets)[number][] = publishedDatasets) =>
-      (await verifyCopy({ published, datasets, gone: () => [] }, folderSource(folder), signal)).problems.filter(
-        ({ file }) => !file.includes('/metadata/'),
-      ),
+    problems: async (datasets?: readonly PublishedDataset[]) =>
+      (await verify(datasets)).problems.filter(({ file }) => !file.includes('/metadata/')),
   };
 }
