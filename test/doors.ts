@@ -243,7 +243,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   mirror: 7_542,
   publish: 7_990,
   erasure: 10_706,
-  operate: 11_085,
+  operate: 11_049,
   anchor: 315,
   cluster: 3_040,
   sandbox: 4_161,

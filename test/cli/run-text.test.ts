@@ -4,7 +4,7 @@ import { worlds } from '../status/worlds.ts';
 
 test('a job whose time is past is due, and not next in the past', () => {
   const { startedAt, projects } = structuredClone(worlds.fresh);
-  const job = projects[0]?.jobs.find((each) => each.job === 'full');
+  const job = projects[0].jobs.find((each) => each.job === 'full');
   if (!job) throw new Error('a world without a full pass');
   job.nextAt = '2026-11-01T05:30:00.000Z';
   const worker = { state: () => ({ startedAt, projects }) };

@@ -169,7 +169,7 @@ test.each(['/', '/project/production'])('%s is sent again only when it shows som
 test('each of several projects has a page of its own', async () => {
   const { server } = await serve(() => worlds['two projects']);
   const [, second] = worlds['two projects'].projects;
-  const { status, body } = await ask(server, `/project/${encodeURIComponent(second?.name ?? '')}`);
+  const { status, body } = await ask(server, `/project/${encodeURIComponent(second.name)}`);
   expect(status).toBe(200);
   expect(body).toContain('he data are getting old');
   expect(body).not.toContain('id="p1"');

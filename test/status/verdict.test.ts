@@ -94,8 +94,8 @@ test('a request that is overdue is named, with what it waits for and the command
 
 test('a request that waits for the service is named as one that needs an operator', () => {
   const [project] = worlds.attention.projects;
-  const [request] = project?.content?.openRequests ?? [];
-  if (!project?.content || !request) throw new Error('a world without a request');
+  const [request] = project.content.openRequests;
+  if (!request) throw new Error('a world without a request');
   const waiting = { ...request, waitsFor: 'service_rejects' as const, reasons: ['service_rejects'] };
   const openRequests = [
     { ...waiting, state: 'received' as const },
