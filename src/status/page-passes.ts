@@ -73,22 +73,22 @@ function refusedText(count: number): string {
     : '';
 }
 
+/** What shows that a pass saw the whole list, or why nothing does. Commands and settings stand between backticks. */
+function proofOf({ dataset, verdict, reason, windows, seams }: PassReport): string {
+  if (verdict !== 'complete' && reason !== null) return reasonWords[reason] ?? codeText(reason);
+  if (verdict === 'running') return 'The pass is running.';
+  if (verdict !== 'complete')
+    return 'The pass was interrupted. The next pass over this list continues it, or begins again.';
+  if (datasets[dataset].list === null)
+    return `The pass asked for each of its ${countedText(windows, 'configured item')} by its id, and got an answer for all.`;
+  if (seams === 0) return 'The whole list came on one page, so no row can stand between two pages.';
+  return `Each page that counts shares rows with the one before it, at ${countedText(seams, 'seam')}, so the pass missed no row between them.${refusedText(windows - seams - 1)}`;
+}
+
 function evidence(pass: PassReport, now: string): Markup {
-  const { dataset, verdict, reason, windows, seams, stepBacks, restarts, rounds, countReported, rowsReceived } = pass;
-  const proof =
-    verdict === 'complete'
-      ? datasets[dataset].list === null
-        ? `The pass asked for each of its ${countedText(windows, 'configured item')} by its id, and got an answer for all.`
-        : seams === 0
-          ? 'The whole list came on one page, so no row can stand between two pages.'
-          : `Each page that counts shares rows with the one before it, at ${countedText(seams, 'seam')}, so the pass missed no row between them.${refusedText(windows - seams - 1)}`
-      : reason === null
-        ? verdict === 'running'
-          ? 'The pass is running.'
-          : 'The pass was interrupted. The next pass over this list continues it, or begins again.'
-        : (reasonWords[reason] ?? codeText(reason));
+  const { windows, seams, stepBacks, restarts, rounds, countReported, rowsReceived } = pass;
   return html`<div class="inside">
-    <p>${withCode(proof)}</p>
+    <p>${withCode(proofOf(pass))}</p>
     ${figures([
       ['rows received', countText(rowsReceived)],
       ['different rows', countText(pass.rowsDistinct)],
