@@ -14,8 +14,8 @@ const tell = (message: FromIntake): void => port.postMessage(message);
 
 const waiting = new Map<number, (told: Told) => void>();
 let calls = 0;
-/** So many calls wait for the ledger at most: those above are told so at once. */
-const waitingMax = 1_000;
+/** So many calls wait for the ledgers at most: those above are told so at once. The receiver of each project gives up its oldest before. */
+const waitingMax = 4_000;
 
 try {
   const server = await startIntakeServer({

@@ -89,8 +89,10 @@ function lookAt(draft: string): number {
 
 function removeUnfinished(to: string, beforeMs: number): void {
   // Another backup may end meanwhile, and take its draft away.
+  const changedMs = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   for (const draft of namesIn(to).flatMap((name) => (draftName.test(name) ? [join(to, name)] : [])))
-    if ((statSync(draft, { throwIfNoEntry: false })?.mtimeMs ?? beforeMs) < beforeMs)
+    // What is being written into a draft changes the file, and not the folder.
+    if (Math.max(changedMs(draft), changedMs(databasePath(draft))) < beforeMs)
       rmSync(draft, { recursive: true, force: true });
 }
 

@@ -41,6 +41,16 @@ test('so many copies stay as are to be kept, and what a kill has left goes', () 
   expect(readdirSync(to).toSorted()).toEqual(['20260101T000001Z', '20260101T000002Z', 'of somebody else']);
 });
 
+test('a copy that is still being written stays, however long ago it was begun', () => {
+  const { db, dataDir, to } = written();
+  const name = '20251231T000000Z.3f0e4bfe-3bb5-4d6c-a3b4-c6a1d1a2a0d1.unfinished';
+  mkdirSync(join(to, name), { recursive: true });
+  writeFileSync(join(to, name, 'mirror.db'), 'rows');
+  utimesSync(join(to, name), new Date(0), new Date(0));
+  backUp(db, { dataDir, to, keep: 2, clock: at(0) });
+  expect(readdirSync(to).toSorted()).toEqual([name, '20260101T000000Z']);
+});
+
 test('the copy just made stays, whatever a clock that was ahead has named the others', () => {
   const { db, dataDir, to } = written();
   for (const second of [20, 21, 1, 2]) backUp(db, { dataDir, to, keep: 2, clock: at(second) });

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { nobody } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
@@ -17,10 +18,12 @@ import type { ScanReport } from './scan-task.ts';
 export async function scanRequests(
   context: JobContext,
   given: readonly GivenIdentifier[],
-  extraPaths: readonly string[],
+  alsoAt: readonly string[],
 ): Promise<{ report: ScanReport; reopened: string[] }> {
   const { db, settings, signal } = context;
   const { dataDir } = settings;
+  // Places of the data folder are told relative to it, those elsewhere as a whole.
+  const extraPaths = alsoAt.map((path) => resolve(path));
   const fenced = await openSubjects(context, ({ fencedAt }) => fencedAt !== null);
   const { scopes } = await scopeSubjects(
     { ...context, service: null },
