@@ -5,7 +5,7 @@ import { deprecationHint, type Deprecation } from '../client/deprecation.ts';
 import { readPace } from '../client/pace.ts';
 import { memoryRequestTimes, type Kept, type RequestTimes } from '../client/request-times.ts';
 import { createService, type Service } from '../client/service.ts';
-import { answerTimeouts, openTransport } from '../client/transport.ts';
+import { openTransport } from '../client/transport.ts';
 import { sharedRequestTimes } from '../cluster/shared-request-times.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
@@ -48,7 +48,7 @@ export function projectService(parts: ProjectServiceParts): ProjectService {
   let close = (): Promise<void> => Promise.resolve();
   const open = (): Service => {
     const { origin, key, keyAdvice } = requireService(settings, parts);
-    const transport = openTransport(origin, key, settings.budget.concurrency, { ...answerTimeouts, ...reach });
+    const transport = openTransport(origin, key, settings.budget.concurrency, reach);
     close = () => transport.close();
     return createService({
       transport: {

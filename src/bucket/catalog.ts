@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Settings } from '../config/settings.ts';
-import { answerTimeouts, openTransport, type Transport, type TransportRequest } from '../client/transport.ts';
+import { openTransport, type Transport, type TransportRequest } from '../client/transport.ts';
 import { publishedDatasets } from '../contract/datasets.ts';
 import { AppError } from '../core/errors.ts';
 import { readJson } from '../core/exact-json.ts';
@@ -59,7 +59,7 @@ export async function visitCatalog(context: Context, purpose: 'tell' | 'look'): 
   try {
     const { uri } = where;
     const token = await retried(context, () => catalogToken({ ...where, uri }, context.signal));
-    transport = openTransport(new URL(uri).origin, token, 1, { ...answerTimeouts, ...context.settings.service });
+    transport = openTransport(new URL(uri).origin, token, 1, context.settings.service);
     const sign = await openSigner(context.settings.export, uri, { ...context, retry: context.settings.retry });
     const catalog = catalogBy(transport, uri, sign, context);
     const tables = await openNamespace(catalog, where);

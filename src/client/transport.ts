@@ -6,13 +6,10 @@ import { Late } from './budget.ts';
 import { openAgent, proxyRefusal } from './agent.ts';
 
 /** The longest wait for a connection, for the first byte of an answer, and between two bytes. */
-export const answerTimeouts = { connectTimeoutMs: 10_000, headersTimeoutMs: 60_000, bodyTimeoutMs: 60_000 } as const;
+const timeouts = { connect: { timeout: 10_000 }, headersTimeout: 60_000, bodyTimeout: 60_000 };
 
 /** How long and how much a call may take. */
 export type TransportLimits = {
-  connectTimeoutMs: number;
-  headersTimeoutMs: number;
-  bodyTimeoutMs: number;
   totalTimeoutMs: number;
   /** Of the decompressed body. */
   bodyBytesMax: number;
@@ -64,7 +61,7 @@ export function openTransport(
   limits: TransportLimits,
   pool?: Undici.Dispatcher,
 ): Transport {
-  const open = (): Undici.Dispatcher => (pool ??= openPool(connections, limits));
+  const open = (): Undici.Dispatcher => (pool ??= openAgent({ connections, ...timeouts }));
   return {
     send: async ({ method, path, body, headers: more, signal, isLate }) => {
       // The signal that Node makes for a time out is kept until that time, with all of the call: too much of fast calls.
@@ -119,15 +116,6 @@ function inTurn(pool: Undici.Dispatcher, isLate: () => boolean = () => false): U
     handler.onRequestStart = (controller, context) =>
       isLate() ? controller.abort(new Late()) : start?.(controller, context);
     return dispatch(options, handler);
-  });
-}
-
-function openPool(connections: number, limits: TransportLimits): Undici.Dispatcher {
-  return openAgent({
-    connections,
-    connect: { timeout: limits.connectTimeoutMs },
-    headersTimeout: limits.headersTimeoutMs,
-    bodyTimeout: limits.bodyTimeoutMs,
   });
 }
 

@@ -20,13 +20,7 @@ export type ChildOptions = {
 
 const { dataDir, origin, concurrency, windows, requestTimeoutMs } = JSON.parse(process.argv[2] ?? '') as ChildOptions;
 
-const transport = openTransport(origin, 'key', concurrency, {
-  connectTimeoutMs: requestTimeoutMs,
-  headersTimeoutMs: requestTimeoutMs,
-  bodyTimeoutMs: requestTimeoutMs,
-  totalTimeoutMs: requestTimeoutMs,
-  bodyBytesMax: 1000,
-});
+const transport = openTransport(origin, 'key', concurrency, { totalTimeoutMs: requestTimeoutMs, bodyBytesMax: 1000 });
 const budget = createBudget({ concurrency, windows, recordings: { windows: [] } }, systemClock, (clock, kept) =>
   openRequestTimes(openDatabase(dataDir, clock), clock, { ...kept, timeoutMs: requestTimeoutMs, readPace }),
 );

@@ -1,10 +1,4 @@
 import type { TransportLimits } from '../../src/client/transport.ts';
 
 /** How long a call of a child process may take: a test waits for it. */
-export const limits: TransportLimits = {
-  connectTimeoutMs: 5000,
-  headersTimeoutMs: 5000,
-  bodyTimeoutMs: 5000,
-  totalTimeoutMs: 9000,
-  bodyBytesMax: 1000,
-};
+export const limits: TransportLimits = { totalTimeoutMs: 9000, bodyBytesMax: 1000 };

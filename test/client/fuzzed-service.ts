@@ -16,13 +16,7 @@ import { canary } from './fuzzed-answers.ts';
 const limit = 5;
 
 /** The program's own limits, but that nothing is asked twice. */
-export const limits = {
-  connectTimeoutMs: 5000,
-  headersTimeoutMs: 2000,
-  bodyTimeoutMs: 2000,
-  totalTimeoutMs: 4000,
-  bodyBytesMax: 8_388_608,
-};
+export const limits = { totalTimeoutMs: 4000, bodyBytesMax: 8_388_608 };
 
 /** The service over a transport: one attempt, no budget. A pause that an answer asks for passes at once. */
 export function fuzzedService(transport: Transport): Service {

@@ -5,13 +5,7 @@ import { localServer, type Answerer } from './local-server.ts';
 
 /** The key that `transportTo` sends. */
 export const apiKey = 'phx_secret_key';
-const limits: TransportLimits = {
-  connectTimeoutMs: 5000,
-  headersTimeoutMs: 5000,
-  bodyTimeoutMs: 5000,
-  totalTimeoutMs: 20_000,
-  bodyBytesMax: 1_000_000,
-};
+const limits: TransportLimits = { totalTimeoutMs: 20_000, bodyBytesMax: 1_000_000 };
 
 /** A transport to a local server that answers as told, closed when the test has ended. */
 export async function transportTo(

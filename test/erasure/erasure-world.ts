@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createBudget } from '../../src/client/budget.ts';
 import { createService, type Service } from '../../src/client/service.ts';
-import { answerTimeouts, openTransport } from '../../src/client/transport.ts';
+import { openTransport } from '../../src/client/transport.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import type { Clock } from '../../src/core/clock.ts';
@@ -116,7 +116,7 @@ export async function openErasureWorld(
   ): Promise<boolean> => {
     nowMs += 60_000;
     const killSwitch = createKillSwitch(dataDir, kill ?? null);
-    const transport = openTransport(sandbox.url, sandbox.apiKey, 4, { ...answerTimeouts, ...settings.service });
+    const transport = openTransport(sandbox.url, sandbox.apiKey, 4, settings.service);
     const killable = killSwitch.transport({
       ...transport,
       send: (asked) => interceptor(asked, () => transport.send(asked)),

@@ -19,13 +19,7 @@ let sandbox: Sandbox;
 let transport: Transport;
 let service: Service;
 
-const limits = {
-  connectTimeoutMs: 1000,
-  headersTimeoutMs: 5000,
-  bodyTimeoutMs: 5000,
-  totalTimeoutMs: 10_000,
-  bodyBytesMax: 1e8,
-};
+const limits = { totalTimeoutMs: 10_000, bodyBytesMax: 1e8 };
 const retryLimits = { attemptsMax: 1, delayBaseMs: 1, delayMaxMs: 1, totalMs: 1000, retryAfterMaxMs: 60_000 };
 
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { createBudget } from '../../src/client/budget.ts';
 import { createService } from '../../src/client/service.ts';
-import { answerTimeouts, openTransport, type Transport } from '../../src/client/transport.ts';
+import { openTransport, type Transport } from '../../src/client/transport.ts';
 import { settingsWith } from '../config/settings-with.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { addRequests } from '../../src/erasure/receive.ts';
@@ -53,7 +53,7 @@ it('a month of the real jobs beside a service that changes: the mirror equals it
   const log = createLogger({ level: 'silent', isTerminal: false });
   const db = openDatabase(dataDir, clock);
   onTestFinished(() => void db.close());
-  const pool = openTransport(sandbox.url, sandbox.apiKey, 4, { ...answerTimeouts, ...settings.service });
+  const pool = openTransport(sandbox.url, sandbox.apiKey, 4, settings.service);
   onTestFinished(() => pool.close());
   const transport: Transport = {
     ...pool,
