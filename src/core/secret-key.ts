@@ -47,12 +47,10 @@ export function derivedKey(key: Buffer, purpose: Purpose): Buffer {
   return Buffer.from(hkdfSync('sha256', key, '', `analytics-mirror ${purpose}`, keyBytes));
 }
 
-/** Encrypts a text (AES-256-GCM, a key derived from a data folder's). `about` is bound in: it opens with the same one only. */
-export function encryptText(dataDir: string, name: string, about: string, text: string): Buffer {
-  return textEncryption(dataDir, name)(about, text);
-}
-
-/** Encrypts texts as `encryptText` does. The key is read once. */
+/**
+ * Prepares the encryption of texts (AES-256-GCM, a key derived from a data folder's, read once, made at its first use). `about` is bound
+ * in: a text opens with the same one only.
+ */
 export function textEncryption(dataDir: string, name: string): (about: string, text: string) => Buffer {
   const key = derivedKey(readOrMakeKey(dataDir, name), 'box encryption');
   return (about, text) => {
@@ -63,12 +61,10 @@ export function textEncryption(dataDir: string, name: string): (about: string, t
   };
 }
 
-/** Decrypts what `encryptText` returned. Throws where key, text and `about` do not belong together. */
-export function decryptText(dataDir: string, name: string, about: string, sealed: Buffer): string {
-  return textDecryption(dataDir, name)(about, sealed);
-}
-
-/** Decrypts texts as `decryptText` does. The key is read once, for the first of them. */
+/**
+ * Prepares the decryption of what `textEncryption` has encrypted. The key is read once, for the first text. Throws where key, text and
+ * `about` do not belong together.
+ */
 export function textDecryption(dataDir: string, name: string): (about: string, sealed: Buffer) => string {
   let derived: Buffer | undefined;
   const read = (): Buffer => {

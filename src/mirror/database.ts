@@ -4,7 +4,7 @@ import Sqlite, { type Database } from 'better-sqlite3';
 import { AppError, systemCode } from '../core/errors.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { isWritable, makeFolder, refuseOpenFolder, temporaryFolder } from '../core/folder.ts';
-import { encryptText, readKey, readOrMakeKey } from '../core/secret-key.ts';
+import { readKey, readOrMakeKey, textEncryption } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { addFenceMac, fenceMacUnder } from './fence-mac.ts';
 import { boxKeyName, fenceKeyName, refuseLostFenceKey } from './fence.ts';
@@ -51,7 +51,7 @@ export function openDatabase(dataDir: string, clock: Clock): Database & Disposab
     const mac = fenceMacUnder(() => readOrMakeKey(dataDir, fenceKeyName));
     addFenceMac(db, mac);
     db.function('encrypt_text', { directOnly: true }, (about, text) =>
-      encryptText(dataDir, boxKeyName, String(about), String(text)),
+      textEncryption(dataDir, boxKeyName)(String(about), String(text)),
     );
     migrate(db, isoTime(clock.now()));
     refuseLostFenceKey(db, dataDir);

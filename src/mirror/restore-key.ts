@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { createFile } from '../core/atomic-file.ts';
-import { decryptText, encryptText, keyPath, readOrMakeKey } from '../core/secret-key.ts';
+import { keyPath, readOrMakeKey, textDecryption, textEncryption } from '../core/secret-key.ts';
 import { fenceKeyName } from './fence.ts';
 
 /**
@@ -30,7 +30,7 @@ export function keepRestoreKey(db: Database, dataDir: string): void {
   if (stored || !existsSync(path)) return;
   const key = readOrMakeKey(dataDir, restoreKeyName).toString('hex');
   const add = db.prepare(/*sql*/ `INSERT INTO restore_key (encrypted) VALUES (?)`);
-  add.run(encryptText(dataDir, fenceKeyName, about, key));
+  add.run(textEncryption(dataDir, fenceKeyName)(about, key));
 }
 
 const about = 'restore key';
@@ -38,7 +38,7 @@ const about = 'restore key';
 /** Undefined where the fence's key is another one: the ledger tells that. */
 function openStored(dataDir: string, stored: Buffer): string | undefined {
   try {
-    return decryptText(dataDir, fenceKeyName, about, stored);
+    return textDecryption(dataDir, fenceKeyName)(about, stored);
   } catch {
     return undefined;
   }

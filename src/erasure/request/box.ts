@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { emailKey } from '../../contract/email.ts';
 import { AppError } from '../../core/errors.ts';
 import { pausing } from '../../core/pausing.ts';
-import { decryptText, textDecryption, textEncryption } from '../../core/secret-key.ts';
+import { textDecryption, textEncryption } from '../../core/secret-key.ts';
 import type { Database } from '../../mirror/database.ts';
 import { listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import {
@@ -246,7 +246,7 @@ function partName(requestId: string, part: number): string {
 export function holdersOf({ db, settings }: BoxContext, id: string): Map<string, string> {
   const sealed = readHolders(db, id);
   if (!sealed) return new Map();
-  const read = (): unknown => JSON.parse(decryptText(settings.dataDir, boxKeyName, id, sealed));
+  const read = (): unknown => JSON.parse(textDecryption(settings.dataDir, boxKeyName)(id, sealed));
   return new Map(Object.entries(readOpened(id, () => holderIds.parse(read()))));
 }
 
@@ -256,7 +256,7 @@ const holderIds = z.record(z.string(), z.string());
 export function listedIdentity(dataDir: string, db: Database, requestId: string): Identity | undefined {
   const sealed = readListedAgain(db, requestId);
   if (!sealed) return undefined;
-  return StoredBox.shape.identity.parse(JSON.parse(decryptText(dataDir, boxKeyName, requestId, sealed)));
+  return StoredBox.shape.identity.parse(JSON.parse(textDecryption(dataDir, boxKeyName)(requestId, sealed)));
 }
 
 /** What was decrypted of a request's box. Throws `storage` when key and box do not belong together. */

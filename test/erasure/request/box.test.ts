@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { decryptText, keyPath, reasonMac } from '../../../src/core/secret-key.ts';
+import { keyPath, reasonMac, textDecryption } from '../../../src/core/secret-key.ts';
 import { boxKeyName } from '../../../src/mirror/fence.ts';
 import {
   authorisationMac,
@@ -190,7 +190,7 @@ describe('test vectors', () => {
   it('of boxes', () => {
     const dataDir = plantedFolder();
     const about = '00000000-0000-4000-8000-000000000001';
-    const open = (sealed: string): string => decryptText(dataDir, boxKeyName, about, Buffer.from(sealed, 'hex'));
+    const open = (sealed: string): string => textDecryption(dataDir, boxKeyName)(about, Buffer.from(sealed, 'hex'));
     expect(open('000102030405060708090a0b16a3af73254fd382cc50a53da28f004a13994475f9')).toBe('a box');
     expect(() => open('000102030405060708090a0b16a3af73254fd382cc50a53da28f004a1399447500')).toThrow(
       /unable to authenticate/,
