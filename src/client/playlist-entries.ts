@@ -37,17 +37,16 @@ export async function askForEntries(
   playlist: unknown,
   options: { priority?: Priority; signal: AbortSignal },
 ): Promise<ToldEntries> {
-  const body = await service
-    .call('playlists.recordings', { params: { short_id: shortId }, ...options })
-    .then((reply) => reply.body)
-    .catch((error: unknown) => {
-      // A proxy may have no route for the call.
-      if (error instanceof AppError && error.status === 404 && !error.isForeign) return notFound;
-      if (error instanceof AppError && (error.status === 403 || error.code === 'rejected')) return refused;
-      throw error;
-    });
-  if (body === notFound) return { shown: null, reason: 'not_found' };
-  if (body === refused) return { shown: null, reason: 'refused' };
+  let body: unknown;
+  try {
+    ({ body } = await service.call('playlists.recordings', { params: { short_id: shortId }, ...options }));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    // A proxy may have no route for the call.
+    if (error.status === 404 && !error.isForeign) return { shown: null, reason: 'not_found' };
+    if (error.status === 403 || error.code === 'rejected') return { shown: null, reason: 'refused' };
+    throw error;
+  }
   const read = Entries.safeParse(body);
   if (!read.success) return { shown: null, reason: 'no_list' };
   const { results, next = null, has_next: hasNext = false, count } = read.data;
@@ -55,6 +54,3 @@ export async function askForEntries(
   const isCut = next !== null || hasNext === true || results.length < Math.max(count ?? 0, counted);
   return { shown: results, reason: isCut ? 'cut' : null };
 }
-
-const notFound = Symbol('not found');
-const refused = Symbol('refused');
