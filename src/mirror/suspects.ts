@@ -12,7 +12,6 @@ const Suspect = z.object({
   nominatedPass: z.int(),
   confirmations: z.int(),
   confirmedAt: z.string().nullable(),
-  plan: z.string().nullable(),
   isApproved: z.int().transform((value) => value === 1),
   key: z.string(),
   id: z.string().nullable(),
@@ -61,7 +60,7 @@ export function releaseSeenSuspects(db: Database, dataset: PagedDataset): number
 export function listSuspects(db: Database, dataset: PagedDataset): Suspect[] {
   const { key, sortTime, heldIds } = datasets[dataset];
   const sql = /*sql*/ `SELECT row_key AS rowKey, nominated_pass AS nominatedPass, confirmations,
-          confirmed_at AS confirmedAt, plan, approved_at IS NOT NULL AS isApproved, ${key} AS key, CAST(id AS TEXT) AS id,
+          confirmed_at AS confirmedAt, approved_at IS NOT NULL AS isApproved, ${key} AS key, CAST(id AS TEXT) AS id,
           ${heldIds ? heldOrLost : 'NULL'} AS distinctIds, ${sortTime} AS createdAt
         FROM suspects JOIN ${dataset} USING (row_key) LEFT JOIN deletion_plans USING (plan)
         WHERE suspects.dataset = ? AND NOT ${isSeenAgain(dataset)} ORDER BY ${key}`;

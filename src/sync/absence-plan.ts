@@ -1,18 +1,15 @@
+import type { Settings } from '../config/settings.ts';
 import { sha256 } from '../core/digest.ts';
 import type { Suspect } from '../mirror/suspects.ts';
 
-/** How absence is judged, from the settings. */
-export type AbsenceRules = {
-  /** Rows above this share of all, or above this count, are held, those that left lately included. */
-  maxShare: number;
-  maxCount: number;
-  /** How often the service has to say that it has no such row, and how far apart. */
-  confirmations: number;
-  confirmAfterSeconds: number;
-};
+/**
+ * How absence is judged: rows above a share of all, or above a count, are held, those that left lately included; the service is asked
+ * again only after a while.
+ */
+export type AbsenceRules = Pick<Settings['deletions'], 'maxShare' | 'maxCount' | 'confirmAfterSeconds'>;
 
 /** What is known of a row that a complete pass did not see. */
-export type AbsentRow = Pick<Suspect, 'key' | 'confirmations' | 'confirmedAt' | 'plan' | 'isApproved'>;
+export type AbsentRow = Pick<Suspect, 'key' | 'confirmedAt' | 'isApproved'>;
 
 /** What is to be done with the absent rows of a dataset now. */
 export type AbsencePlan<T extends AbsentRow> = {

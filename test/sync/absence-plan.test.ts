@@ -2,12 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { planAbsence, type AbsenceRules, type AbsentRow } from '../../src/sync/absence-plan.ts';
 
 const now = Date.parse('2026-01-01T01:00:00Z');
-const rules: AbsenceRules = { maxShare: 0.1, maxCount: 50, confirmations: 2, confirmAfterSeconds: 600 };
+const rules: AbsenceRules = { maxShare: 0.1, maxCount: 50, confirmAfterSeconds: 600 };
 const absent = (key: string, fields: Partial<AbsentRow> = {}): AbsentRow => ({
   key,
-  confirmations: 0,
   confirmedAt: null,
-  plan: null,
   isApproved: false,
   ...fields,
 });
@@ -42,8 +40,8 @@ describe('planAbsence', () => {
   });
 
   it('asks again only after the time between two confirmations', () => {
-    const early = absent('early', { confirmations: 1, confirmedAt: '2026-01-01T00:50:00.001Z' });
-    const due = absent('due', { confirmations: 1, confirmedAt: '2026-01-01T00:50:00.000Z' });
+    const early = absent('early', { confirmedAt: '2026-01-01T00:50:00.001Z' });
+    const due = absent('due', { confirmedAt: '2026-01-01T00:50:00.000Z' });
     const { ask, wait } = planAbsence(
       'persons',
       [early, due, absent('new')],

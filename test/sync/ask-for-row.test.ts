@@ -26,7 +26,6 @@ function suspectWith(distinctIds: number): Suspect {
     nominatedPass: 1,
     confirmations: 0,
     confirmedAt: null,
-    plan: null,
     isApproved: false,
     key,
     id: '9007199254740993',
