@@ -53,9 +53,9 @@ export function hasChange(db: Database, { seq, at }: ChangePosition): boolean {
 
 /** Removes each upsert before a time (ISO 8601 UTC) that a later change of its row replaces. Returns how many. */
 export function compactChanges(db: Database, before: string): number {
-  const replaced = db.prepare(/*sql*/ `DELETE FROM changes WHERE at < ? AND op = 'upsert'
-    AND seq NOT IN (SELECT max(seq) FROM changes GROUP BY dataset, key)`);
-  return transact(db, () => replaced.run(before).changes);
+  const sql = /*sql*/ `DELETE FROM changes WHERE at < ? AND op = 'upsert'
+    AND seq NOT IN (SELECT max(seq) FROM changes GROUP BY dataset, key)`;
+  return db.prepare(sql).run(before).changes;
 }
 
 /** What the feed of deletions holds for those who have copies. Times are ISO 8601 UTC. */

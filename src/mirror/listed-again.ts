@@ -1,10 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import { datasets, keyKind, type MirroredDataset } from '../contract/datasets.ts';
-import { identityOf, type Identity } from '../contract/identity.ts';
+import { nobody, type Identity } from '../contract/identity.ts';
 import { sightingOf } from '../contract/row-readers.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
 import type { Hit } from './fenced-identifier.ts';
-import { transact } from './transact.ts';
 
 /**
  * Why a row that was taken for deleted at the service stays out although it is listed: the service answers 404 for its id, or
@@ -16,11 +15,9 @@ export type StaysOut = 'not_found' | 'not_answered' | 'still_open';
 export function forgetUnlisted(db: Database): void {
   const lastPass = (dataset: string): string => /*sql*/ `(SELECT max(id) FROM passes
     WHERE dataset = '${dataset}' AND mode = 'full' AND verdict = 'complete')`;
-  transact(db, () =>
-    db.exec(/*sql*/ `UPDATE erasure_requests SET listed_again_pass = NULL, listed_again = NULL, stays_out = NULL
-      WHERE origin = 'upstream' AND listed_again_pass < iif(
-        EXISTS (SELECT 1 FROM fence WHERE request_id = id AND kind = 'person_uuid'), ${lastPass('persons')}, ${lastPass('recordings')})`),
-  );
+  db.exec(/*sql*/ `UPDATE erasure_requests SET listed_again_pass = NULL, listed_again = NULL, stays_out = NULL
+    WHERE origin = 'upstream' AND listed_again_pass < iif(
+      EXISTS (SELECT 1 FROM fence WHERE request_id = id AND kind = 'person_uuid'), ${lastPass('persons')}, ${lastPass('recordings')})`);
 }
 
 /** How many rows are listed again that were taken for deleted at the service, and why they stay out; null: not asked for yet. */
@@ -65,12 +62,12 @@ export function prepareNoteListedAgain(
 }
 
 function identityIn(dataset: MirroredDataset, row: Readonly<Columns>): Identity {
-  if (dataset !== 'persons')
-    return identityOf((kind) => (kind === keyKind(dataset) ? [String(row[datasets[dataset].key])] : []));
+  if (dataset !== 'persons') return { ...nobody, recording_id: [String(row[datasets[dataset].key])] };
   const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds } = sightingOf('persons', row);
-  return identityOf((kind) => {
-    if (kind === 'person_uuid') return uuid === null ? [] : [uuid];
-    if (kind === 'person_id') return id === null ? [] : [id];
-    return kind === 'distinct_id' ? distinctIds : [];
-  });
+  return {
+    ...nobody,
+    person_uuid: uuid === null ? [] : [uuid],
+    person_id: id === null ? [] : [id],
+    distinct_id: distinctIds,
+  };
 }

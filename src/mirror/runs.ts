@@ -56,12 +56,9 @@ export function finishRun(
   db: Database,
   run: { id: number; outcome: RunOutcome; reason: string | null; requests: number; counts: object; at: string },
 ): void {
-  transact(db, () =>
-    db
-      .prepare(/*sql*/ `UPDATE runs SET outcome = @outcome, reason = @reason, requests = @requests, counts = @counts, finished_at = @at
-      WHERE id = @id`)
-      .run({ ...run, counts: JSON.stringify(run.counts) }),
-  );
+  const sql = /*sql*/ `UPDATE runs SET outcome = @outcome, reason = @reason, requests = @requests, counts = @counts,
+    finished_at = @at WHERE id = @id`;
+  db.prepare(sql).run({ ...run, counts: JSON.stringify(run.counts) });
 }
 
 /** Whoever lives of those who have begun a run: the holder of the lease, and passes that have given way to it. */

@@ -27,7 +27,7 @@ export function noteServiceClock(db: Database, { earliestMs, aheadMs }: Present,
   const sql = /*sql*/ `INSERT INTO service_clock (only_row, looked_at, ahead_ms, agreed_at)
     VALUES (1, @lookedAt, @aheadMs, @agreedAt)
     ON CONFLICT DO UPDATE SET looked_at = @lookedAt, ahead_ms = @aheadMs, agreed_at = coalesce(@agreedAt, agreed_at)`;
-  transact(db, () => db.prepare(sql).run({ lookedAt, aheadMs: Math.round(aheadMs), agreedAt }));
+  db.prepare(sql).run({ lookedAt, aheadMs: Math.round(aheadMs), agreedAt });
 }
 
 /**
