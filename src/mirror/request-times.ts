@@ -111,14 +111,13 @@ export function readPaceText(db: Database): string | undefined {
   return prepared<[], { pace: string }>(db, /*sql*/ `SELECT pace FROM request_pace`).get()?.pace;
 }
 
-/** How many requests count against a window of `perSeconds` seconds that ends at `nowMs`: those of one lane, or of all. */
-export function countRequestsWithin(db: Database, lane: Lane | undefined, perSeconds: number, nowMs: number): number {
+/** How many requests count against a lane's window of `perSeconds` seconds that ends at `nowMs`; against a general one, those of all lanes. */
+export function countRequestsWithin(db: Database, lane: Lane, perSeconds: number, nowMs: number): number {
+  const sql = /*sql*/ `SELECT count(*) FROM request_times WHERE ended_at_ms > ? AND ? IN ('general', lane)`;
   return (
     db
-      .prepare<[number, string | null, string | null], number>(
-        /*sql*/ `SELECT count(*) FROM request_times WHERE ended_at_ms > ? AND (? IS NULL OR lane = ?)`,
-      )
+      .prepare<[number, Lane], number>(sql)
       .pluck()
-      .get(nowMs - perSeconds * 1000, lane ?? null, lane ?? null) ?? 0
+      .get(nowMs - perSeconds * 1000, lane) ?? 0
   );
 }

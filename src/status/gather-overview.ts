@@ -227,10 +227,9 @@ function gatherWindows(
 ): BudgetWindow[] {
   const gather = (lane: BudgetWindow['lane'], windows: Settings['budget']['windows']): BudgetWindow[] =>
     windows.map(({ requests: configured, perSeconds }) => {
-      const counted = lane === 'general' ? undefined : lane;
       const isLearnt = lane === 'general' && learnt?.perSeconds === perSeconds;
       const requests = isLearnt ? learnt.requests : configured;
-      return { lane, requests, perSeconds, used: countRequestsWithin(db, counted, perSeconds, atMs) };
+      return { lane, requests, perSeconds, used: countRequestsWithin(db, lane, perSeconds, atMs) };
     });
   return [...gather('general', budget.windows), ...gather('recordings list', budget.recordings.windows)];
 }
