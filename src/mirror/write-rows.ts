@@ -151,6 +151,13 @@ export function unchangedPage(received: number): PageOutcome {
 /** What became of a row, its surrogate key, and the row as it stands now. */
 type WrittenRow = { rowKey: number; change: 'added' | 'changed' | 'none'; row: Readonly<Columns> };
 
+/** What is asked before a row is written: the fence, who holds distinct ids, and what answers for an index that is absent. */
+type RowParts = {
+  admit: Admit<Readonly<Columns>>;
+  settle?: DistinctIdOwners['settle'] | undefined;
+  firstPass?: FirstPass | undefined;
+};
+
 /** Writes one row; undefined for one that is kept out. Call it inside a transaction. */
 type WriteRow = (row: Readonly<Columns>, passId: number, at: string) => WrittenRow | undefined;
 
@@ -163,15 +170,7 @@ type WriteRow = (row: Readonly<Columns>, passId: number, at: string) => WrittenR
 export function prepareWriteRow(
   db: Database,
   dataset: MirroredDataset,
-  {
-    admit,
-    settle,
-    firstPass,
-  }: {
-    admit?: Admit<Readonly<Columns>> | undefined;
-    settle?: DistinctIdOwners['settle'] | undefined;
-    firstPass?: FirstPass | undefined;
-  },
+  { admit, settle, firstPass }: RowParts,
 ): WriteRow {
   const { key: keyColumn, fields, heldIds } = datasets[dataset];
   const written = fields.filter(({ name }) => name !== keyColumn);
@@ -203,14 +202,13 @@ export function prepareWriteRow(
     let row = shown;
     let { values, rowKey, isEqual } = compare(row);
     const tryInstead = (other: Readonly<Columns>): void => {
-      if (isEqual || other === row) return;
       row = other;
       ({ values, rowKey, isEqual } = compare(row));
     };
-    if (!isEqual && admit) {
+    if (!isEqual) {
       const admitted = admit(row, at);
       if (!admitted) return undefined;
-      tryInstead(admitted);
+      if (admitted !== row) tryInstead(admitted);
     }
     if (!isEqual && rowKey !== undefined && heldIds && settle) {
       const distinctIds = textListOf(row[heldIds.name]) ?? [];
