@@ -13,16 +13,15 @@ const watch = `const { ppid, pid } = process;
   setInterval(() => process.ppid === ppid || process.kill(pid, 'SIGKILL'), 500);`;
 new Worker(watch, { eval: true }).unref();
 
-const nothing: QueryResult = { columns: [], rows: [], isCut: false };
-
-function resultOf(task: ProcessTask): QueryResult {
+/** What the process answers: the rows of a statement, or whether it is done. */
+function resultOf(task: ProcessTask): QueryResult | boolean {
   const { dataDir } = task;
   const isUsers = 'sql' in task && task.rowsMax !== null;
   using db = isUsers ? openDatabaseReadOnly(dataDir, 'user') : openDatabase(dataDir, systemClock);
-  if ('overwrites' in task) return { ...nothing, rows: overwriteDeleted(db) ? [[]] : [] };
+  if ('overwrites' in task) return overwriteDeleted(db);
   if (task.rowsMax !== null) return queryMirror(db, task.sql, task.rowsMax);
   db.exec(task.sql);
-  return nothing;
+  return true;
 }
 
 const task = (await json(process.stdin)) as ProcessTask;

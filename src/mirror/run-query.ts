@@ -15,7 +15,7 @@ const bytesMin = 100_000_000;
 /** A statement, the folder of its mirror, and how many rows are shown. Null: one of the program itself, as a writer. */
 export type QueryTask = { dataDir: string; sql: string; rowsMax: number | null };
 
-/** What the process of a statement does: a statement, or `overwriteDeleted`, which answers a row if it is done. */
+/** What the process of a statement does: a statement, or `overwriteDeleted`. */
 export type ProcessTask = QueryTask | { dataDir: string; overwrites: true };
 
 /** What ends a statement: its time, the bytes that it writes for itself, a disk that is left with less room, a signal. */
@@ -34,7 +34,7 @@ export async function runQuery(task: QueryTask, { signal, ...limits }: QueryLimi
   const beganAtMs = performance.now();
   const freeBytes = freeBytesAt(task.dataDir);
   const bytesMax = Math.min(limits.temporaryBytesMax, Math.max(bytesMin, freeBytes - limits.diskFreeBytesMin));
-  return await runTask(task, signal, (pid) => {
+  return await runTask<QueryResult>(task, signal, (pid) => {
     if ((performance.now() - beganAtMs) / 1000 > limits.secondsMax)
       return tooMuch(`it ran longer than ${countedText(limits.secondsMax, 'second')}`, 'query.secondsMax');
     if (writtenBytes(pid) > bytesMax)
@@ -54,14 +54,14 @@ export function isLarge(db: Database): boolean {
 /** What SQLite says of the structure of the whole file: `ok`, or what is wrong first. */
 export async function checkStructure(db: Database, signal: AbortSignal): Promise<unknown> {
   if (!isLarge(db)) return db.pragma('quick_check(1)', { simple: true });
-  const { rows } = await runTask({ dataDir: dirname(db.name), sql: 'PRAGMA quick_check(1)', rowsMax: 1 }, signal);
+  const task = { dataDir: dirname(db.name), sql: 'PRAGMA quick_check(1)', rowsMax: 1 };
+  const { rows } = await runTask<QueryResult>(task, signal);
   return rows[0]?.[0];
 }
 
 /** Runs `overwriteDeleted` as a process. An abort leaves a file that is as good, with what was deleted. */
 export async function overwriteApart(db: Database, signal: AbortSignal): Promise<boolean> {
-  const { rows } = await runTask({ dataDir: dirname(db.name), overwrites: true }, signal);
-  return rows.length > 0;
+  return await runTask<boolean>({ dataDir: dirname(db.name), overwrites: true }, signal);
 }
 
 /** Writes a copy of the whole file, without what was deleted, to a path where nothing stands. An abort may leave a part of it. */
@@ -79,16 +79,16 @@ export async function copyLogBack(db: Database, signal: AbortSignal): Promise<vo
 }
 
 async function writeApart(db: Database, sql: string, signal: AbortSignal): Promise<void> {
-  await runTask({ dataDir: dirname(db.name), sql, rowsMax: null }, signal);
+  await runTask<boolean>({ dataDir: dirname(db.name), sql, rowsMax: null }, signal);
 }
 
-async function runTask(
+async function runTask<Result extends QueryResult | boolean>(
   task: ProcessTask,
   signal: AbortSignal,
   overLimit?: (pid: number) => AppError | undefined,
-): Promise<QueryResult> {
+): Promise<Result> {
   const apart = { signal, what: 'the process of the query', overLimit };
-  return (await runApart(queryProcess, [JSON.stringify(task)], apart)) as QueryResult;
+  return (await runApart(queryProcess, [JSON.stringify(task)], apart)) as Result;
 }
 
 function tooMuch(why: string, setting: string): AppError {
