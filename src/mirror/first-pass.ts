@@ -31,13 +31,12 @@ export function beginFirstPass(db: Database, dataset: PagedDataset, { isFull }: 
   const isEmpty = (table: string): boolean => db.prepare(/*sql*/ `SELECT 1 FROM ${table} LIMIT 1`).get() === undefined;
   const { heldIds } = datasets[dataset];
   const tables = [dataset, ...(heldIds ? ['distinct_id_owners', 'distinct_ids_lost'] : [])];
-  let rows: TextMap | undefined;
-  let owners: TextMap | undefined;
+  let maps: { rows: TextMap; owners: TextMap } | undefined;
   if (isFull && tables.every(isEmpty)) {
     transact(db, () => {
       for (const { name } of indexesOf(dataset)) db.exec(/*sql*/ `DROP INDEX ${name}`);
     });
-    [rows, owners] = [new TextMap(), new TextMap()];
+    maps = { rows: new TextMap(), owners: new TextMap() };
   }
   const findKey = prepareFindKey(db, dataset);
   const findIndexed = prepareFindRowKey(db, dataset);
@@ -46,22 +45,21 @@ export function beginFirstPass(db: Database, dataset: PagedDataset, { isFull }: 
   );
   const findOwner = prepareFindOwner(db);
   const end = (): void => {
-    if (!rows) return;
+    if (!maps) return;
     makeMissingIndexes(db);
-    rows = undefined;
-    owners = undefined;
+    maps = undefined;
   };
   return {
-    findRowKey: (key) => (rows ? rows.find(key, (rowKey) => findKey(rowKey) === key) : findIndexed(key)),
+    findRowKey: (key) => (maps ? maps.rows.find(key, (rowKey) => findKey(rowKey) === key) : findIndexed(key)),
     note: (key, rowKey) => {
-      rows?.add(key, rowKey);
-      if (rows && rows.size >= rowsMax) end();
+      maps?.rows.add(key, rowKey);
+      if (maps && maps.rows.size >= rowsMax) end();
     },
     ownerOf: (distinctId) =>
-      owners
-        ? owners.find(distinctId, (rowKey) => isOwner.get(rowKey, distinctId) !== undefined)
+      maps
+        ? maps.owners.find(distinctId, (rowKey) => isOwner.get(rowKey, distinctId) !== undefined)
         : findOwner(distinctId),
-    noteOwner: (distinctId, rowKey) => owners?.add(distinctId, rowKey),
+    noteOwner: (distinctId, rowKey) => maps?.owners.add(distinctId, rowKey),
     end,
   };
 }
