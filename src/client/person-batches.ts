@@ -31,7 +31,7 @@ export type PersonBatches = {
   byDistinctIds(distinctIds: readonly string[]): Promise<Told>;
 };
 
-type BatchName = 'persons.batch_by_uuids' | 'persons.batch_by_distinct_ids';
+type BatchName = keyof typeof bodyField;
 
 /** A person that the list has just shown. */
 type Control = { uuid: string; distinctId: string };
@@ -130,7 +130,7 @@ async function hasBatches(service: Service, signal: AbortSignal): Promise<boolea
   const before = known.get(service);
   if (before !== undefined) return before;
   try {
-    for (const name of ['persons.batch_by_uuids', 'persons.batch_by_distinct_ids'] as const)
+    for (const name of Object.keys(bodyField) as BatchName[])
       await service.call(name, { body: { [bodyField[name]]: [] }, priority: 'deletion', signal });
     known.set(service, true);
     return true;

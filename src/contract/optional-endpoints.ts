@@ -24,6 +24,15 @@ export const DeletionStatus = z.object({
   ),
 });
 
+/** Both batches answer `{"results": {…}}`, a person by what it was asked for; one that is not there is left out. */
+const personBatch = {
+  ...plain,
+  method: 'POST',
+  scope: 'person:read',
+  isRead: true,
+  response: z.object({ results: z.unknown() }),
+} as const;
+
 /** Endpoints that live services have and the document has not: a caller finds out whether they are there. */
 export const optionalEndpoints = {
   'persons.bulk_delete': {
@@ -40,25 +49,16 @@ export const optionalEndpoints = {
     status: 202,
     summary: 'Delete up to 1,000 persons by uuid',
   },
-  // Both answer `{"results": {…}}`, a person by what it was asked for; one that is not there is left out.
   'persons.batch_by_uuids': {
-    ...plain,
-    method: 'POST',
+    ...personBatch,
     path: '/persons/batch_by_uuids',
-    scope: 'person:read',
     body: z.object({ uuids: z.array(z.guid()) }),
-    isRead: true,
-    response: z.object({ results: z.unknown() }),
     summary: 'Read up to 200 persons by uuid',
   },
   'persons.batch_by_distinct_ids': {
-    ...plain,
-    method: 'POST',
+    ...personBatch,
     path: '/persons/batch_by_distinct_ids',
-    scope: 'person:read',
     body: z.object({ distinct_ids: z.array(z.string()) }),
-    isRead: true,
-    response: z.object({ results: z.unknown() }),
     summary: 'Read the persons of up to 200 distinct ids',
   },
   'persons.deletion_status': {
