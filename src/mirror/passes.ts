@@ -68,11 +68,11 @@ export type PageCounts = {
   added: number;
   changed: number;
   quarantined: number;
-  /** Kept out by the fence. */
+  /** Of people who were erased: kept out by the fence. */
   fenced: number;
   /** Of these, those whose person holds a fenced distinct id and came after the erasure. */
   cameAfter: number;
-  /** Let in without what is fenced of it. */
+  /** Of people who were known before an erasure and hold a distinct id of it: let in without that. */
   trimmed: number;
 };
 
@@ -91,15 +91,13 @@ const PassRow = z.object({
   startedAt: z.string(),
   finishedAt: z.string().nullable(),
   ...PassEvidence.shape,
+  /** The sums of `PageCounts`. */
   rowsReceived: z.int(),
   rowsAdded: z.int(),
   rowsChanged: z.int(),
   rowsQuarantined: z.int(),
-  /** Of people who were erased: kept out. */
   rowsFenced: z.int(),
-  /** Of these, those whose person holds a fenced distinct id and came after the erasure. */
   rowsCameAfter: z.int(),
-  /** Of people who were known before an erasure and hold a distinct id of it: let in without that. */
   rowsTrimmed: z.int(),
   isOrdered: flag,
   /** Whether the service may have shown only its own default of days. */

@@ -8,7 +8,7 @@ import { readProjects } from '../contract/projects.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError, usageError } from '../core/errors.ts';
 import { countedText, secondText } from '../core/words.ts';
-import { untoldText } from '../sync/pass-report.ts';
+import { untoldWords } from '../sync/pass-report.ts';
 import type { Attempt, Check, Found } from './check.ts';
 import { askToChangePlaylists, askToDelete } from './scope-check.ts';
 
@@ -106,7 +106,7 @@ async function checkPlaylist(service: Service, shortId: string, signal: AbortSig
     return 'answers, with its recordings; the key may read playlists (session_recording_playlist:read)';
   return {
     state: 'warning',
-    detail: `answers, but its recordings cannot all be read: ${untoldText(reason)}; certificates will call them not verifiable`,
+    detail: `answers, but its recordings cannot all be read: ${untoldWords[reason]}; certificates will call them not verifiable`,
     ...playlistFixes[reason],
   };
 }

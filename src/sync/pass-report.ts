@@ -36,17 +36,13 @@ export function reportPass(pass: Pass): PassReport {
   };
 }
 
-const untoldWords: Readonly<Record<UntoldEntries['reason'], string>> = {
+/** Why the recordings of a playlist are not known, in words. */
+export const untoldWords: Readonly<Record<UntoldEntries['reason'], string>> = {
   cut: 'the service has more than it shows',
   refused: 'the service refuses it to this key',
   no_list: 'the service answers without a list',
   not_found: 'the service does not know it',
 };
-
-/** Why the recordings of a playlist are not known, in words. */
-export function untoldText(reason: UntoldEntries['reason']): string {
-  return untoldWords[reason];
-}
 
 /** Something to be said beside passes. `fix`: the setting that helps, where one does. */
 type Remark = { detail: string; fix?: string };
@@ -81,7 +77,7 @@ function holderRemarks({ dataset, rowsCameAfter, rowsTrimmed }: PassReport): Rem
 /** Which playlists were not told with all recordings when they were last asked for, and why. */
 function untoldRemarks({ dataset, untold }: PassReport): Remark[] {
   if (dataset !== 'playlists' || untold.length === 0) return [];
-  const named = untold.map(({ shortId, reason }) => `${shortId} (${untoldText(reason)})`).join(', ');
+  const named = untold.map(({ shortId, reason }) => `${shortId} (${untoldWords[reason]})`).join(', ');
   return [{ detail: `not all recordings were told of ${named}; an erasure cannot verify what it was not told` }];
 }
 
