@@ -1,4 +1,5 @@
 import { isLoopback } from '../config/addresses.ts';
+import type { ConfiguredKey } from '../config/projects.ts';
 import type { Settings } from '../config/settings.ts';
 import { usageError } from '../core/errors.ts';
 
@@ -21,7 +22,7 @@ export function mirroredProject(settings: Settings, apiKey: string | null): Conf
  */
 export function requireService(
   settings: Settings,
-  { apiKey, keyFrom }: { apiKey: string | null; keyFrom: string },
+  { apiKey, keyFrom }: ConfiguredKey,
 ): { origin: string; key: string; keyAdvice: string } {
   const { baseUrl } = settings.service;
   const { origin, key } =

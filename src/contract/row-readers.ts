@@ -42,6 +42,7 @@ function personUuidOf(recording: unknown): string | null {
   return known.success ? known.data.person.uuid.toLowerCase() : null;
 }
 
+/** What a row shows of its person and of itself, whether it is of the mirror or of a published file. */
 export function sightingOf(dataset: PublishedDataset, row: Row): Sighting {
   return { ...shownPerson(dataset, row), ...ownOf(dataset, row) };
 }

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isoTime } from '../core/clock.ts';
 import { type AppError, usageError, withHint } from '../core/errors.ts';
+import { pausing } from '../core/pausing.ts';
 import { isAgreed, presentOf } from '../core/present.ts';
 import { countedText, countText, secondText } from '../core/words.ts';
 import { pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
@@ -223,11 +223,11 @@ async function expireRecordings({ db, settings, clock, service, signal }: Absenc
   const { earliestMs, aheadMs } = presentOf({ clock, service });
   if (retentionDays === null || !isAgreed(aheadMs)) return 0;
   const removeRow = prepareRemoveRow(db, 'recordings');
+  const pause = pausing(signal);
   const rowKeys = listExpiredRecordings(db, isoTime(earliestMs - retentionDays * 86_400_000));
   for (let first = 0; first < rowKeys.length; first += rowsPerTransaction) {
     // Between two transactions the signal can stop the run, and the lease is renewed.
-    await nextTurn();
-    signal.throwIfAborted();
+    await pause();
     const at = isoTime(clock.now());
     transact(db, () => {
       for (const rowKey of rowKeys.slice(first, first + rowsPerTransaction)) removeRow(rowKey, 'expired', at);
