@@ -1,4 +1,4 @@
-import { judgePage, beginWalk, type WalkStep } from '../../src/sync/walk-plan.ts';
+import { judgePage, beginWalk } from '../../src/sync/walk-plan.ts';
 import { windowsAhead, type WalkPlan } from '../../src/sync/walk-windows.ts';
 import { placeUntimed, type PageView } from '../../src/sync/seam.ts';
 import type { WalkState, Window } from '../../src/sync/walk-state.ts';
@@ -28,7 +28,7 @@ export type SmallWorld = {
 /** What the service says beside its rows, and whether what it says of the end follows the offset asked for or its own. */
 export type Serving = 'count and next' | 'next' | 'has_next';
 
-export type Judge = (plan: WalkPlan, state: WalkState, page: PageView, newRows: number) => WalkStep;
+export type Judge = typeof judgePage;
 
 /** What all walks of a world came to. `missing` is the first walk that says complete and has missed a row. */
 export type EveryWalk = {
@@ -40,6 +40,9 @@ export type EveryWalk = {
   missing: string | undefined;
   requestsMost: number;
 };
+
+/** A request, and its answer once it has come. */
+type Flight = { window: Window; view: PageView | null };
 
 type Row = { key: string; time: bigint };
 type Change =
@@ -89,7 +92,7 @@ export function everyWalk({
   const step = (
     state: WalkState,
     world: World,
-    flights: readonly { window: Window; view: PageView | null }[],
+    flights: readonly Flight[],
     seen: ReadonlySet<string>,
     changesLeft: number,
     requests: number,
@@ -119,7 +122,7 @@ export function everyWalk({
   const answer = (
     state: WalkState,
     world: World,
-    flights: readonly { window: Window; view: PageView | null }[],
+    flights: readonly Flight[],
     index: number,
     seen: ReadonlySet<string>,
     changesLeft: number,
@@ -177,7 +180,7 @@ export function everyWalk({
   const take = (
     state: WalkState,
     world: World,
-    flights: readonly { window: Window; view: PageView | null }[],
+    flights: readonly Flight[],
     view: PageView,
     seen: ReadonlySet<string>,
     changesLeft: number,

@@ -21,7 +21,7 @@ const changing = drift.filter(({ kind }) => kind !== 'lose');
 /** Walks a tied world, with pages that overlap as they do by default. */
 export function walkTied(
   { size, pageSize, moments, cap, changes, seed }: TiedWorld,
-  judge: Judge = (plan, state, page, _isKnown, newRows) => judgePage(plan, state, page, newRows),
+  judge: Judge = judgePage,
 ): Outcome {
   const serving: Serving = { ...plainServing, cap, moments };
   const drifts = fc.sample(changing, { numRuns: changes, seed });

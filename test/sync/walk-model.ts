@@ -27,7 +27,7 @@ export type Run = {
  * How a walk ended: why it is not complete, the stable rows that it has not seen, and what it took. The reason is `trusted` where it
  * is complete by trust that the service keeps the order of rows of a moment or without a time, and this service does not.
  */
-export type Outcome = { reason: string | null; missed: string[]; requests: number };
+export type Outcome = { reason: string | null; missed: string[]; evidence: PassEvidence; requests: number };
 
 const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 /** Any change of a list. */
@@ -126,11 +126,11 @@ export async function walkDrifting(run: Run): Promise<Outcome> {
     beginWalk(planOf(run)),
   ).finally(() => over.abort());
   const [reason] = await Promise.all([walked, serve()]);
-  return { reason: reasonOf(run, reason, evidence), missed: missedOf(list, seen), requests };
+  return { ...outcomeOf(run, list, seen, reason, evidence), requests };
 }
 
-/** Takes a step as `judgePage` does; mutants take it wrongly. `isKnown`: whether any row of the page was seen before, `newRows`: how many were not. */
-export type Judge = (plan: WalkPlan, state: WalkState, page: PageView, isKnown: boolean, newRows: number) => WalkStep;
+/** Takes a step as `judgePage` does; mutants take it wrongly. `newRows`: how many rows of the page were not seen before, `isKnown`: whether any was. */
+export type Judge = (plan: WalkPlan, state: WalkState, page: PageView, newRows: number, isKnown: boolean) => WalkStep;
 
 /** Walks one window after the other by the given judgement. */
 export function walkBy(run: Run, judge: Judge): Outcome {
@@ -143,28 +143,27 @@ export function walkBy(run: Run, judge: Judge): Outcome {
     if (event) list.apply(event.drift);
     const view = list.page(state.window);
     const isKnown = view.keys.some((key) => seen.has(key));
-    const step = judge(planOf(run), state, view, isKnown, takeNew(view, seen));
+    const step = judge(planOf(run), state, view, takeNew(view, seen), isKnown);
     state = step.state;
-    if (step.next === 'end')
-      return { reason: reasonOf(run, step.reason, state.evidence), missed: missedOf(list, seen), requests };
+    if (step.next === 'end') return { ...outcomeOf(run, list, seen, step.reason, state.evidence), requests };
   }
 }
 
 /** Wrong walks, each a mistake that real connectors make. */
 export const mutants: Record<string, Judge> = {
-  'without an overlap': (plan, state, page, _isKnown, newRows) => {
+  'without an overlap': (plan, state, page, newRows) => {
     const step = judgePage({ ...plan, overlap: 0 }, state, page, newRows);
     return step.next === 'end' ? { ...step, reason: null } : step;
   },
-  'stopping on a short page': (plan, state, page, _isKnown, newRows) =>
+  'stopping on a short page': (plan, state, page, newRows) =>
     judgePage(plan, state, { ...page, isLast: page.isLast || page.keys.length < state.window.limit }, newRows),
-  'advancing by the rows received': (plan, state, page, _isKnown, newRows) => {
+  'advancing by the rows received': (plan, state, page, newRows) => {
     const step = judgePage({ ...plan, overlap: 0 }, state, page, newRows);
     if (step.next === 'end') return { ...step, reason: null };
     const offset = state.window.offset + page.keys.length;
     return { ...step, state: { ...step.state, window: { ...step.state.window, offset } } };
   },
-  'joining by any row already seen': (plan, state, page, isKnown, newRows) => {
+  'joining by any row already seen': (plan, state, page, newRows, isKnown) => {
     const { previous } = state;
     if (!isKnown || !previous || previous.isLast) return judgePage(plan, state, page, newRows);
     // Whatever the page begins with is taken for a row of the page before, which ended further down.
@@ -175,7 +174,7 @@ export const mutants: Record<string, Judge> = {
 };
 
 /** A walk that believes in an order within a moment: it joins pages inside one, where another window would show it whole. */
-export const believing: Judge = (plan, state, page, _isKnown, newRows) => {
+export const believing: Judge = (plan, state, page, newRows) => {
   const believed = state.previous && { ...state.previous, isWithinMoment: true };
   const step = judgePage(plan, { ...state, previous: believed, strays: 0 }, page, newRows);
   const { previous, apart } = step.state;
@@ -186,14 +185,14 @@ export const believing: Judge = (plan, state, page, _isKnown, newRows) => {
 
 /** Walks that ask too much or too little of rows of one moment: they never prove a list that has many of them. */
 export const mutantsOfMoments: Record<string, Judge> = {
-  'wants the rows of a moment in the same order': (plan, state, page, _isKnown, newRows) => {
+  'wants the rows of a moment in the same order': (plan, state, page, newRows) => {
     const { previous } = state;
     const places = new Map(previous?.rows.map(({ key }, place) => [key, place]));
     const shared = page.keys.flatMap((key) => places.get(key) ?? []);
     const isInOrder = shared.every((place, index) => index === 0 || place > (shared[index - 1] ?? place));
     return judgePage(plan, state, isInOrder ? page : { ...page, keys: page.keys.map((key) => `${key}?`) }, newRows);
   },
-  'keeps a hundred rows of a page': (plan, state, page, _isKnown, newRows) => {
+  'keeps a hundred rows of a page': (plan, state, page, newRows) => {
     const step = judgePage(plan, state, page, newRows);
     const { previous } = step.state;
     if (step.next === 'end' || !previous) return step;
@@ -206,12 +205,15 @@ export function isTrusting({ serving }: Run, { momentRows, isOrdered }: PassEvid
   return serving.moments.order === 'by answer' && (momentRows > 0 || (serving.timeless.rows > 0 && !isOrdered));
 }
 
-function reasonOf(run: Run, reason: string | null, evidence: PassEvidence): string | null {
-  return reason === null && isTrusting(run, evidence) ? 'trusted' : reason;
-}
-
-function missedOf({ stable }: DriftingList, seen: ReadonlySet<string>): string[] {
-  return [...stable].filter((key) => !seen.has(key));
+function outcomeOf(
+  run: Run,
+  { stable }: DriftingList,
+  seen: ReadonlySet<string>,
+  reason: string | null,
+  evidence: PassEvidence,
+): Omit<Outcome, 'requests'> {
+  const missed = [...stable].filter((key) => !seen.has(key));
+  return { reason: reason === null && isTrusting(run, evidence) ? 'trusted' : reason, missed, evidence };
 }
 
 /** Notes the rows of a page as seen, and returns how many were new. */
