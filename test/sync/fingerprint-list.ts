@@ -80,7 +80,7 @@ export class FingerprintList {
   /** The keys that the list shows, as identifiers of it are fenced by them. */
   keyAt(at: number): string {
     const row = this.rows[at % Math.max(1, this.rows.length)];
-    return row ? keyOf(row) : keyOf({ n: 0 });
+    return uuidOf(row?.n ?? 0);
   }
 
   /** The answer to a window. */
@@ -112,7 +112,7 @@ export class FingerprintList {
       `2025-01-01T00:${String(Math.floor(second / 60)).padStart(2, '0')}:${String(second % 60).padStart(2, '0')}.000001Z`;
     // Two neighbours are of the same moment.
     const time = JSON.stringify(fault === 'time' ? 'never' : at(Math.floor(n / 2)));
-    const key = fault === 'key' ? '5' : JSON.stringify(keyOf({ n }));
+    const key = fault === 'key' ? '5' : JSON.stringify(uuidOf(n));
     const list = fault === 'ids' ? '{"not":"a list"}' : JSON.stringify(ids);
     const size = big ? '12345678901234567890' : '1';
     const properties = `{"note":"ünï ${note}","size":${size}${fault === 'deep' ? ',"deep":[[[[[1]]]]]' : ''}}`;
@@ -125,10 +125,6 @@ export class FingerprintList {
 }
 
 /** The key of a row of the list, and of every person that it embeds. */
-function keyOf({ n }: { n: number }): string {
-  return uuidOf(n);
-}
-
 function uuidOf(n: number): string {
   return `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 }

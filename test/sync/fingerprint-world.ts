@@ -196,15 +196,8 @@ class Mirror {
 
   /** As the program writes a row that it has asked for alone. */
   private showAlone(key: string, note: string): void {
-    const text =
-      (new FingerprintList(this.dataset, 0),
-      JSON.stringify({
-        id: this.dataset === 'persons' ? 7 : key,
-        uuid: key,
-        distinct_ids: ['other'],
-        properties: { note },
-      }));
-    const read = rowReaders[this.dataset](JSON.parse(text));
+    const id = this.dataset === 'persons' ? 7 : key;
+    const read = rowReaders[this.dataset]({ id, uuid: key, distinct_ids: ['other'], properties: { note } });
     if (!read.ok) throw new Error(read.reason);
     prepareWriteRows(this.db, this.dataset)({ rows: [read.columns], quarantined: [], at: this.at() }, 1);
   }
