@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import fs, {
-  chmodSync,
   closeSync,
   lstatSync,
   mkdirSync,
@@ -44,29 +43,15 @@ test('an old file is replaced, whoever could read it before', () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test('what stands in the place of the file or of a draft is neither followed nor written', () => {
-  const folder = temporaryFolder();
-  const path = join(folder, 'file.json');
+test('a link in the place of the file is neither followed nor written', () => {
+  const path = join(temporaryFolder(), 'file.json');
   const other = join(temporaryFolder(), 'other');
   writeFileSync(other, 'kept', { mode: 0o666 });
-  for (const planted of [path, `${path}.draft-${process.pid}`]) symlinkSync(other, planted);
+  symlinkSync(other, path);
   replaceFile(path, 'secret');
   expect(readFileSync(other, 'utf8')).toBe('kept');
   expect(lstatSync(path).isSymbolicLink()).toBe(false);
   expect(readFileSync(path, 'utf8')).toBe('secret');
-});
-
-test('a draft that another user has prepared is not used', () => {
-  const folder = temporaryFolder();
-  const path = join(folder, 'file.json');
-  const planted = `${path}.draft-${process.pid}`;
-  writeFileSync(planted, '');
-  chmodSync(planted, 0o666);
-  const { ino } = statSync(planted);
-  replaceFile(path, 'secret');
-  expect(statSync(path).ino).not.toBe(ino);
-  expect(statSync(path).mode & 0o777).toBe(0o600);
-  expect(readFileSync(planted, 'utf8')).toBe('');
 });
 
 const failing = (call: 'fsyncSync' | 'mkdirSync' | 'rmSync', code: string): void =>
