@@ -166,6 +166,8 @@ test('a wait that is too long is not obeyed, and told with its end', () => {
   expect(years).toContain('the service asks to wait for more than 100 years');
 });
 
+const otherAddress = 'set service.baseUrl and service.pathPrefix to the address that the service really answers on';
+
 test.for([
   [
     'https://us.example.com/api/projects/5/persons/',
@@ -178,9 +180,9 @@ test.for([
     '/api/environments/…/persons/',
     'set service.baseUrl to the host that the service really answers on',
   ],
-  ['https://sso.example.com/login/Ann%20Smith?next=x', '/login/…', other()],
-  ['https://', undefined, other()],
-  [undefined, undefined, other()],
+  ['https://sso.example.com/login/Ann%20Smith?next=x', '/login/…', otherAddress],
+  ['https://', undefined, otherAddress],
+  [undefined, undefined, otherAddress],
 ] as const)('a redirect to %s is told by its path, and what to set', ([location, path, hint]) => {
   const redirected = {
     ...limits,
@@ -225,7 +227,3 @@ test('a quota that is used up is told as the account’s own, and not as a wrong
   expect(error.message).toBe('the account at the service has used up its quota (GET /session_recordings answered 402)');
   expect(error.hint).toMatch(/quota/);
 });
-
-function other(): string {
-  return 'set service.baseUrl and service.pathPrefix to the address that the service really answers on';
-}

@@ -35,6 +35,32 @@ function judged(from: WalkState, view: PageView, by = plan, newRows = view.keys.
   return step.state;
 }
 
+/** Walks a list of that many rows, each request of which gets as many of them as `served` says. */
+function walkWhole(
+  by: WalkPlan,
+  count: number,
+  isNextTold: boolean,
+  served = (limit: number, _request: number) => limit,
+) {
+  let step: WalkStep = { next: 'window', state: beginWalk(by) };
+  let requests = 0;
+  for (; step.next === 'window'; requests += 1) {
+    const { offset, limit } = step.state.window;
+    const end = Math.min(count, offset + served(limit, requests));
+    const places = Array.from({ length: Math.max(0, end - offset) }, (_row, index) => offset + index);
+    const isLast = end === count;
+    step = judgePage(by, step.state, {
+      keys: places.map(String),
+      times: places.map((place) => BigInt(-place)),
+      received: places.length,
+      isLast,
+      nextOffset: isNextTold && !isLast ? end : null,
+      count: null,
+    });
+  }
+  return { step, requests };
+}
+
 describe('overlapOf', () => {
   it.each([
     ['auto', 1000, 20],
@@ -98,22 +124,9 @@ describe('judgePage', () => {
     'walks a list whose lengths alone tell what is served, when its first page is %s',
     (_what, firstRows, cap, requestsMax) => {
       const large = { ...plan, pageSize: 1000, widestRows: 16_000, overlap: 'auto' as const, windowsMax: 1000 };
-      let step: WalkStep = { next: 'window', state: beginWalk(large) };
-      let requests = 0;
-      for (; step.next === 'window'; requests += 1) {
-        const { offset, limit } = step.state.window;
-        const end = Math.min(30_000, offset + Math.min(limit, requests === 0 ? firstRows : cap));
-        const places = Array.from({ length: Math.max(0, end - offset) }, (_row, index) => offset + index);
-        const view: PageView = {
-          keys: places.map(String),
-          times: places.map((place) => BigInt(-place)),
-          received: places.length,
-          isLast: end === 30_000,
-          nextOffset: null,
-          count: null,
-        };
-        step = judgePage(large, step.state, view);
-      }
+      const { step, requests } = walkWhole(large, 30_000, false, (limit, request) =>
+        Math.min(limit, request === 0 ? firstRows : cap),
+      );
       expect(step).toMatchObject({ next: 'end', reason: null });
       expect(requests).toBeLessThanOrEqual(requestsMax);
     },
@@ -124,24 +137,7 @@ describe('judgePage', () => {
     [1000, 300],
   ] as const)('confirms the end of a list with pages of %i rows and an overlap of %s', (pageSize, overlap) => {
     const large = { ...plan, pageSize, widestRows: 16 * pageSize, overlap, windowsMax: 1000 };
-    let step: WalkStep = { next: 'window', state: beginWalk(large) };
-    while (step.next === 'window') {
-      const { offset, limit } = step.state.window;
-      const end = Math.min(25_000, offset + limit);
-      const places = Array.from({ length: Math.max(0, end - offset) }, (_row, index) => offset + index);
-      const times = places.map((place) => BigInt(-place));
-      const isLast = end === 25_000;
-      const nextOffset = isLast ? null : end;
-      step = judgePage(large, step.state, {
-        keys: places.map(String),
-        times,
-        received: places.length,
-        isLast,
-        nextOffset,
-        count: null,
-      });
-    }
-    expect(step).toMatchObject({ next: 'end', reason: null });
+    expect(walkWhole(large, 25_000, true).step).toMatchObject({ next: 'end', reason: null });
   });
 
   it('joins a page that shares two rows in order', () => {
