@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 import { AppError } from '../core/errors.ts';
 import { sha256 } from '../core/digest.ts';
+import { transact } from './transact.ts';
 
 type Migration = { version: number; name: string; sql: string; digest: string };
 
@@ -46,7 +47,7 @@ export function schemaVersion(): number {
 /** Brings a database to this program's schema, in one transaction. Throws what `pendingMigrations` throws. */
 export function migrate(db: Database, at: string): void {
   if (pendingMigrations(db).length === 0) return;
-  db.transaction(() => {
+  transact(db, () => {
     db.exec(/*sql*/ `CREATE TABLE IF NOT EXISTS schema_migrations
       (version INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT`);
     db.pragma(`application_id = ${applicationId}`);
@@ -57,7 +58,7 @@ export function migrate(db: Database, at: string): void {
       db.exec(sql);
       record.run(version, name, digest, at);
     }
-  }).immediate();
+  });
 }
 
 let migrations: readonly Migration[] | undefined;

@@ -3,6 +3,7 @@ import { clockStepMs, type Clock } from '../core/clock.ts';
 import { systemCode } from '../core/errors.ts';
 import type { Lane } from '../contract/datasets.ts';
 import { prepared } from './prepared.ts';
+import { transact } from './transact.ts';
 
 /**
  * How the times in a mirror are kept. `ms`, `requests`: what can still count; `timeoutMs`: when a request ends at the latest;
@@ -98,11 +99,9 @@ export function openRequestTimes<Pace>(
     read: () => Promise.resolve(readAt(clock.now())),
     /** In one transaction, while no other process writes. */
     tryToBegin: async (...given: Parameters<typeof tryToBegin>): Promise<(() => Promise<void>) | number> =>
-      Promise.resolve(unlessLocked(() => db.transaction(tryToBegin).immediate(...given))),
+      Promise.resolve(unlessLocked(() => transact(db, () => tryToBegin(...given)))),
     changePace: (change: (reading: ReturnType<typeof readAt>) => Pace): Promise<void> =>
-      onceUnlocked(() =>
-        db.transaction(() => void setPace.run(JSON.stringify(change(readAt(clock.now()))))).immediate(),
-      ),
+      onceUnlocked(() => transact(db, () => void setPace.run(JSON.stringify(change(readAt(clock.now())))))),
   };
 }
 
