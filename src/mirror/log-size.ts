@@ -10,13 +10,8 @@ export function readLogBytes(dataDir: string): number {
   return statSync(`${databasePath(dataDir)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Whether a write-ahead log of so many bytes grows because of a reader. It would fill the disk in the end. */
-export function isLogKeptByReader(logBytes: number): boolean {
-  return logBytes > logBytesMax;
-}
-
-/** What is wrong with a write-ahead log of so many bytes, in words; null where nothing is. */
+/** What is wrong with a write-ahead log of so many bytes, in words; null where nothing is. Kept by a reader, it would fill the disk in the end. */
 export function keptLogText(logBytes: number): string | null {
-  if (!isLogKeptByReader(logBytes)) return null;
+  if (logBytes <= logBytesMax) return null;
   return `mirror.db-wal has grown to ${bytesText(logBytes)}, because a reader keeps it from being written back`;
 }

@@ -5,7 +5,7 @@ import { isoTime } from '../../core/clock.ts';
 import { bytesText, countedText, countText, printableLines, secondText } from '../../core/words.ts';
 import type { JobState } from '../../job/worker-state.ts';
 import { stateCounts } from '../../ledger/vocabulary-words.ts';
-import { isLogKeptByReader } from '../../mirror/log-size.ts';
+import { keptLogText } from '../../mirror/log-size.ts';
 import { listedAgainTexts } from '../../status/listed-again.ts';
 import type { ErasureReport, ProjectContent, RunReport, SnapshotReport } from '../../status/overview.ts';
 import { holderText, type ElsewhereReport } from '../../cluster/roster.ts';
@@ -75,7 +75,7 @@ export function define(command: Command, context: CommandContext): CommandAction
             dataDir,
             ...content,
             alerts,
-            log: { bytes: condition.logBytes, isHeld: isLogKeptByReader(condition.logBytes) },
+            log: { bytes: condition.logBytes, isHeld: keptLogText(condition.logBytes) !== null },
             clock: condition.clock,
             schedule: jobs.map(({ job, cron, nextAt, lastAt, lastOutcome }) => ({
               job,
