@@ -76,8 +76,8 @@ type Derived = {
  */
 export const seqField: DatasetField = { name: '_seq', kind: 'integer', role: undefined, column: '_seq' };
 
-/** What the datasets have in common that only the mirror makes: the service knows nothing of them. */
-const made = {
+/** What most datasets have in common; each row of the table says what is its own. The service knows nothing of those that say no more. */
+const plain = {
   keyRepeats: false,
   sortTime: null,
   list: null,
@@ -93,23 +93,20 @@ export const datasets = {
   persons: dataset({
     resource: Person,
     key: 'uuid',
-    keyRepeats: false,
+    ...plain,
     sortTime: 'created_at',
     list: 'persons.list',
     showsAll: true,
     retrieve: 'persons.retrieve',
-    lane: 'general',
     fullJob: 'full',
-    embeddedPerson: null,
     published: { pass: 'persons', names: { uuid: 'person_uuid', id: 'person_id' } },
   }),
   recordings: dataset({
     resource: Recording,
     key: 'id',
-    keyRepeats: false,
+    ...plain,
     sortTime: 'start_time',
     list: 'recordings.list',
-    showsAll: false,
     retrieve: 'recordings.retrieve',
     lane: 'recordings list',
     fullJob: 'recordings',
@@ -119,20 +116,15 @@ export const datasets = {
   playlists: dataset({
     resource: Playlist,
     key: 'short_id',
-    keyRepeats: false,
-    sortTime: null,
-    list: null,
-    showsAll: false,
+    ...plain,
     retrieve: 'playlists.retrieve',
-    lane: 'general',
     fullJob: 'playlists',
-    embeddedPerson: null,
     published: { pass: 'playlists', names: {} },
   }),
   distinct_ids: dataset({
     resource: DistinctIdOwner,
     key: 'distinct_id',
-    ...made,
+    ...plain,
     // An erasure writes every file that holds a row of the person again: so a person's rows stand together.
     sortedBy: ['person_uuid', 'distinct_id'],
     published: { pass: 'persons', names: {} },
@@ -140,7 +132,7 @@ export const datasets = {
   playlist_recordings: dataset({
     resource: PlaylistRecording,
     key: 'recording_id',
-    ...made,
+    ...plain,
     keyRepeats: true,
     sortedBy: ['recording_id', 'short_id'],
     published: { pass: 'playlists', names: {} },
@@ -148,7 +140,7 @@ export const datasets = {
   deletions: dataset({
     resource: Deletion,
     key: 'key',
-    ...made,
+    ...plain,
     // A recording may have the id of a person.
     keyRepeats: true,
     sortedBy: ['key', 'dataset'],
@@ -157,10 +149,10 @@ export const datasets = {
   passes: dataset({
     resource: EndedPass,
     key: 'id',
-    ...made,
+    ...plain,
     published: { pass: 'persons', names: { id: 'pass_id', started_at: 'as_of', rows_distinct: 'rows_seen' } },
   }),
-  fence: dataset({ resource: FencedEntry, key: 'entry', ...made, published: { pass: 'persons', names: {} } }),
+  fence: dataset({ resource: FencedEntry, key: 'entry', ...plain, published: { pass: 'persons', names: {} } }),
 };
 
 type DatasetWith<P extends keyof Definition> = {
