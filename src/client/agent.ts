@@ -2,6 +2,9 @@ import { createRequire } from 'node:module';
 import type * as Undici from 'undici';
 import { usageError } from '../core/errors.ts';
 
+/** The longest wait for a connection, for the first byte of an answer, and between two bytes. */
+export const answerTimeouts = { connect: { timeout: 10_000 }, headersTimeout: 60_000, bodyTimeout: 60_000 };
+
 /**
  * What connects to addresses outside. An `https` address is reached through the proxy that HTTPS_PROXY names, but for the hosts of
  * NO_PROXY, by a tunnel: the proxy sees the host's name, and neither key nor answer. An `http` address, which is on this machine, is

@@ -1,10 +1,8 @@
 import { request } from 'undici';
 import { measureStream, type Measured } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
-import { openAgent } from './agent.ts';
+import { answerTimeouts, openAgent } from './agent.ts';
 
-const connectTimeoutMs = 10_000;
-const silenceMs = 60_000;
 /** A server that sends more slowly than this, on the whole, does not answer. */
 const bytesPerMs = 20;
 
@@ -19,14 +17,10 @@ type Measuring = AsyncDisposable & {
 
 /** Opens no connection yet. */
 export function openMeasuring(): Measuring {
-  const dispatcher = openAgent({
-    connect: { timeout: connectTimeoutMs },
-    headersTimeout: silenceMs,
-    bodyTimeout: silenceMs,
-  });
+  const dispatcher = openAgent(answerTimeouts);
   return {
     measure: async (url, bytesMax, signal) => {
-      const deadline = AbortSignal.timeout(Math.ceil(silenceMs + bytesMax / bytesPerMs));
+      const deadline = AbortSignal.timeout(Math.ceil(answerTimeouts.bodyTimeout + bytesMax / bytesPerMs));
       try {
         const { statusCode: status, body } = await request(url, {
           dispatcher,

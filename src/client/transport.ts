@@ -3,10 +3,7 @@ import { pipeline, type Readable } from 'node:stream';
 import type * as Undici from 'undici';
 import { AppError, systemCode } from '../core/errors.ts';
 import { Late } from './budget.ts';
-import { openAgent, proxyRefusal } from './agent.ts';
-
-/** The longest wait for a connection, for the first byte of an answer, and between two bytes. */
-const timeouts = { connect: { timeout: 10_000 }, headersTimeout: 60_000, bodyTimeout: 60_000 };
+import { answerTimeouts, openAgent, proxyRefusal } from './agent.ts';
 
 /** How long and how much a call may take. */
 export type TransportLimits = {
@@ -61,7 +58,7 @@ export function openTransport(
   limits: TransportLimits,
   pool?: Undici.Dispatcher,
 ): Transport {
-  const open = (): Undici.Dispatcher => (pool ??= openAgent({ connections, ...timeouts }));
+  const open = (): Undici.Dispatcher => (pool ??= openAgent({ connections, ...answerTimeouts }));
   return {
     send: async ({ method, path, body, headers: more, signal, isLate }) => {
       // The signal that Node makes for a time out is kept until that time, with all of the call: too much of fast calls.
