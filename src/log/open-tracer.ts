@@ -1,7 +1,8 @@
-import type { Environment } from '../config/environment.ts';
 import { usageError } from '../core/errors.ts';
 import type { OtlpSettings, TracerParts } from './otlp-tracer.ts';
 import { silentTracer, type Tracer } from './tracer.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A tracer for the collector in OpenTelemetry's variables; else a silent one. Throws as `readOtlpSettings` does. */
 export function openTracer(environment: Environment, parts: Pick<TracerParts, 'version' | 'now' | 'onLost'>): Tracer {

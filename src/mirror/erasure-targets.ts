@@ -49,7 +49,7 @@ type TargetRow = Omit<ErasureTarget, 'target'> & { target: string };
 function selectTargets(db: Database, where: string, ...values: string[]): ErasureTarget[] {
   const sql = /*sql*/ `SELECT ${columns} FROM erasure_targets WHERE ${where}`;
   const rows = prepared<string[], TargetRow>(db, sql).all(...values);
-  return rows.map((row) => ({ ...row, target: readTarget(row.target) }));
+  return rows.map((row) => Object.assign(row, { target: readTarget(row.target) }));
 }
 
 /** The targets of one request, by name. */
