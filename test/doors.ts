@@ -237,10 +237,10 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_264,
-  service: 2_011,
+  kernel: 5_253,
+  service: 1_990,
   ledger: 2_899,
-  mirror: 7_542,
+  mirror: 7_511,
   publish: 7_990,
   erasure: 10_706,
   operate: 11_049,
