@@ -79,18 +79,14 @@ function textIn(row: Row, field: string): string {
   return value;
 }
 
+/** Whether one row comes before another by UTF-8 bytes, as in SQLite and Parquet. JavaScript's `<` compares UTF-16. */
 function areInOrder(one: SortValues, other: SortValues): boolean {
   const at = one.findIndex((value, place) => value !== other[place]);
-  return isBefore(one[at] ?? '', other[at] ?? '');
-}
-
-/** Whether text `a` comes before `b` by UTF-8 bytes, as in SQLite and Parquet. JavaScript's `<` compares UTF-16. */
-export function isBefore(a: string, b: string): boolean {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
+  return Buffer.compare(Buffer.from(one[at] ?? ''), Buffer.from(other[at] ?? '')) < 0;
 }
 
 /** How a column type is written: DuckDB's type, and the value; undefined when the type cannot hold the value. */
-export type ValueWriter = {
+type ValueWriter = {
   readonly type: () => DuckDBType;
   readonly valueOf: (value: NonNullable<ColumnValue>) => DuckDBValue | undefined;
 };
