@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import { sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
+import { entriesBelow, isDraft, pathBelow } from '../core/folder.ts';
 import { publishedDatasets } from '../contract/datasets.ts';
 import { sqlPaths } from './duckdb.ts';
 import { type SnapshotName, manifestName } from './file-names.ts';
-import { foreignFiles } from './foreign-files.ts';
 import { readHint, strayTableFiles } from './iceberg/publish-table.ts';
 import { hintName, metadataName, problemOfFile, readTable, tableFolder } from './iceberg/table-files.ts';
 import { type Manifest, type ManifestFile, type TableEntry, currentIds } from './manifest.ts';
@@ -95,6 +95,21 @@ export async function verifySnapshotsTwice(published: PublishedFiles, signal?: A
   const seen = new Set(first.problems.map(problemSentence));
   const second = await verifySnapshots(published, signal);
   return { ...second, problems: second.problems.filter((problem) => seen.has(problemSentence(problem))) };
+}
+
+/** The paths of files that a manifest or CURRENT names, or should. */
+const own = new RegExp(
+  `^(?:CURRENT\\.json|(?:${publishedDatasets.join('|')})/(?:\\d{8}T\\d{6}\\.\\d{3}Z/(?:manifest\\.json|part-\\d{5,}\\.parquet)|metadata/[^/]+))$`,
+);
+
+/** The places of files, and of links to any, that by their names this program has not put there; none whose name begins with a dot. */
+function foreignFiles({ localFolder }: PublishedFiles): string[] {
+  return entriesBelow(localFolder)
+    .filter(({ name }) => !name.startsWith('.') && !isDraft(name))
+    .map((entry) => pathBelow(localFolder, entry))
+    .filter((path) => !own.test(path))
+    .map((path) => `${basename(localFolder)}/${path}`)
+    .toSorted((a, b) => (a < b ? -1 : 1));
 }
 
 function tableProblems(published: PublishedFiles, dataset: string, entry: TableEntry | undefined): SnapshotProblem[] {
