@@ -1,7 +1,7 @@
 import { join, dirname } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { measureFile } from '../core/digest.ts';
-import { addedColumns, type DatasetShape, type Row, type Column } from '../snapshot/columns.ts';
+import { addedColumns, type Row, type Column } from '../snapshot/columns.ts';
 import { partName, nextSnapshotId } from '../snapshot/file-names.ts';
 import {
   type ManifestFile,
@@ -10,46 +10,36 @@ import {
   currentIds,
   snapshotOf,
 } from '../snapshot/manifest.ts';
-import { writeParquetFile } from '../snapshot/parquet-file.ts';
+import { type ParquetFile, writeParquetFile } from '../snapshot/parquet-file.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { PublishedDataset } from '../contract/datasets.ts';
 import { RowText } from '../contract/row-text.ts';
+import type { SnapshotSource } from '../mirror/snapshot-source.ts';
 import { withDuckDb } from '../snapshot/duckdb.ts';
 import { type PreparedTable, prepareTable } from '../snapshot/iceberg/prepare-table.ts';
 import { readTable } from '../snapshot/iceberg/table-files.ts';
 import type { FinishedSnapshot } from '../snapshot/publish.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
+import type { WrittenRows } from '../snapshot/row-batches.ts';
 import { type PublicationSettings, publicationOf } from './promote-and-mask.ts';
 import { clearUnpublished } from './retire-snapshots.ts';
 
-/** How a dataset is exported. */
-type ExportSettings = PublicationSettings & { partRows: number };
-
-/** Numbers columns; the same column has the same number each time. */
-export type Numbering = (columns: readonly Column[]) => PublishedColumn[];
-
 /** One export of one dataset. No other export or rewrite of this dataset may run meanwhile. */
-export type ExportRequest = {
+export type ExportRequest = Pick<
+  SnapshotSource,
+  'unfinishedPass' | 'newestPass' | 'erasureEpoch' | 'changes' | 'seq'
+> & {
   published: PublishedFiles;
   dataset: PublishedDataset;
   /** Mirror rows in ascending byte order of the dataset's key. The export closes them at its end, also after an error. */
   rows: Iterable<Row | RowText>;
-  settings: ExportSettings;
-  /** Numbers the columns that are published. */
-  numbering: Numbering;
-  /** The newest pass with a verdict, null when there was none; and a later one that has not ended yet. */
+  settings: PublicationSettings & { partRows: number };
+  /** Numbers the columns that are published: the same column has the same number each time. */
+  numbering: (columns: readonly Column[]) => PublishedColumn[];
   pass: Manifest['pass'];
-  unfinishedPass: number | undefined;
-  /** Of `passes`: the newest of them. */
-  newestPass: Manifest['newest_pass'];
   /** Of `fence`: the SHA-256 of its entries. */
   fence?: Manifest['fence'];
-  erasureEpoch: number;
-  /** The newest change of the mirror that the rows show. */
-  changes: Manifest['changes'];
-  /** The number of the newest change of the mirror that the rows show. */
-  seq: number;
   /**
    * For a delta: the snapshot since which the rows were added or changed, which is the newest one; and the snapshot of
    * `deletions` that says which rows have left.
@@ -66,16 +56,8 @@ export type ExportRequest = {
 /** The memory that DuckDB may use for the metadata of a table. */
 const memoryMaxMb = 256;
 
-/** What an export published. */
-export type ExportResult = {
-  snapshotId: string;
-  kind: Manifest['kind'];
-  rows: number;
-  files: number;
-  bytes: number;
-  /** Values published as null since their column's type cannot hold them. */
-  unrepresentable: number;
-};
+/** What an export published, and in how many files and bytes. */
+export type ExportResult = WrittenRows & { snapshotId: string; kind: Manifest['kind']; files: number; bytes: number };
 
 /** A snapshot that is written and not published: what to publish, and what was made. */
 export type StagedSnapshot = { finished: FinishedSnapshot; result: ExportResult };
@@ -113,7 +95,7 @@ export async function stageDataset(request: ExportRequest): Promise<StagedSnapsh
       ...(request.fence && { fence: request.fence }),
       erasure_epoch: request.erasureEpoch,
       seq,
-      changes: request.changes ?? null,
+      changes: request.changes,
       ...(continues ? { based_on: continues.basedOn, deletions: continues.deletions } : {}),
       rows: sums.rows,
       files,
@@ -135,12 +117,12 @@ export async function stageDataset(request: ExportRequest): Promise<StagedSnapsh
   }
 }
 
-function prepareExportedTable(
+async function prepareExportedTable(
   { published, dataset, table, signal }: ExportRequest,
   manifest: Manifest,
   draft: string,
 ): Promise<PreparedTable | undefined> {
-  if (!table) return Promise.resolve(undefined);
+  if (!table) return undefined;
   const isDelta = manifest.kind === 'delta';
   const before = isDelta ? currentIds(published.readCurrent(), dataset) : [];
   const chain = [...before.map((snapshotId) => published.readManifest({ dataset, snapshotId })), manifest];
@@ -168,30 +150,18 @@ function clearQuietly(published: PublishedFiles, dataset: string): void {
 }
 
 /** The parts of a snapshot that is not published yet, and their sums. */
-export type WrittenParts = {
-  files: ManifestFile[];
-  rows: number;
-  bytes: number;
-  /** Values written as null since their column's type cannot hold them. */
-  unrepresentable: number;
-};
+type WrittenParts = WrittenRows & { files: ManifestFile[]; bytes: number };
 
-/** How parts are written. */
-export type WriteOptions = {
+/** How parts are written. `onProgress` is called with the number of rows written so far, over all parts. */
+type WriteOptions = Required<Pick<ParquetFile, 'shape' | 'columns' | 'added' | 'signal'>> & {
   folder: string;
-  shape: DatasetShape;
-  columns: readonly PublishedColumn[];
-  /** The values of columns after those of the shape. */
-  added?: Readonly<Record<string, number>>;
-  signal: AbortSignal;
-  /** Called with the number of rows written so far, over all parts. */
   onProgress: (rows: number) => void;
 };
 
 /** Writes one file for each part. Throws as `writeParquetFile` does, or the system's error; then the folder stays. */
 export async function writeParts(
   parts: Iterable<Iterable<Row | RowText>>,
-  { folder, shape, columns, added = {}, signal, onProgress }: WriteOptions,
+  { folder, shape, columns, added, signal, onProgress }: WriteOptions,
 ): Promise<WrittenParts> {
   const sums: WrittenParts = { files: [], rows: 0, bytes: 0, unrepresentable: 0 };
   for (const rows of parts) {

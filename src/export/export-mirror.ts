@@ -123,18 +123,12 @@ function stageFromMirror(
   const reading = { since: base?.changes ?? null, textsOfPart: publishTexts ? settings.export.partRows : null, fence };
   return withSnapshotSource(connection, dataset, reading, (source) =>
     stageDataset({
+      ...source,
       published,
       dataset,
-      rows: source.rows,
       settings: exporting,
       numbering: (columns) => numberColumns(context, dataset, columns),
-      pass: source.pass,
-      unfinishedPass: source.unfinishedPass,
-      newestPass: source.newestPass,
       fence: fence && fenceDigest(fence),
-      erasureEpoch: source.erasureEpoch,
-      changes: source.changes,
-      seq: source.seq,
       table: location === null ? null : { location, gone: source.gone },
       continues:
         source.kind === 'delta' && base && deletions !== undefined

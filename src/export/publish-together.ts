@@ -3,11 +3,11 @@ import { currentIds, snapshotOf } from '../snapshot/manifest.ts';
 import { publishSnapshots } from '../snapshot/publish.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { readIfSound } from '../snapshot/published-parts.ts';
-import type { ExportResult, StagedSnapshot } from './export-dataset.ts';
+import type { StagedSnapshot } from './export-dataset.ts';
 import { hidesAll, removeExpired, showsAll, withdrawSnapshots } from './retire-snapshots.ts';
 
 /** What was published of a dataset, and the ids of its snapshots that were removed. */
-export type PublishedExport = StagedSnapshot & { result: ExportResult; removed: string[] };
+type PublishedExport = StagedSnapshot & { removed: string[] };
 
 /** How staged snapshots are published. */
 type Publishing = {

@@ -4,7 +4,6 @@ import type { Clock } from '../../src/core/clock.ts';
 import {
   type ExportRequest,
   type ExportResult,
-  type Numbering,
   type StagedSnapshot,
   stageDataset,
 } from '../../src/export/export-dataset.ts';
@@ -21,7 +20,7 @@ export const stoppedClock: Clock = {
   sleep: () => Promise.resolve(),
 };
 
-const numbering: Numbering = (columns) =>
+const numbering: ExportRequest['numbering'] = (columns) =>
   columns.map(({ name, type }, at) => {
     const element = type === 'list<string>' ? { element_id: at + 101 } : {};
     return { name, type, id: at + 1, ...element };

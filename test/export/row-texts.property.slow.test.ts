@@ -82,7 +82,7 @@ async function published(db: Database, dataset: PagedDataset | 'distinct_ids', p
           if (row instanceof RowText) texts += row.rows;
           return row;
         }),
-        { folder, shape, columns: [], signal: new AbortController().signal, onProgress: () => undefined },
+        { folder, shape, columns: [], added: {}, signal: new AbortController().signal, onProgress: () => undefined },
       ),
   );
   const rows: unknown[] = [];
