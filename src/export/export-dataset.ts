@@ -153,7 +153,7 @@ function clearQuietly(published: PublishedFiles, dataset: string): void {
 type WrittenParts = WrittenRows & { files: ManifestFile[]; bytes: number };
 
 /** How parts are written. `onProgress` is called with the number of rows written so far, over all parts. */
-type WriteOptions = Required<Pick<ParquetFile, 'shape' | 'columns' | 'added' | 'signal'>> & {
+type WriteOptions = Pick<ParquetFile, 'shape' | 'columns' | 'added' | 'signal'> & {
   folder: string;
   onProgress: (rows: number) => void;
 };

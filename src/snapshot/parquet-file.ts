@@ -12,15 +12,15 @@ export type ParquetFile = {
   /** Where the file is written. An existing file is overwritten. */
   path: string;
   shape: DatasetShape;
-  /** The columns with their numbers, where they have any. */
-  columns?: readonly PublishedColumn[];
+  /** The columns with their numbers. */
+  columns: readonly PublishedColumn[];
   /** Columns after those of the shape, of integers: every row has this value in them. */
-  added?: Readonly<Record<string, number>>;
+  added: Readonly<Record<string, number>>;
   /** In ascending byte order of the key, each key once. */
   rows: Iterable<Row | RowText>;
-  signal?: AbortSignal | undefined;
+  signal: AbortSignal;
   /** Called every few thousand rows with the number of rows taken so far. */
-  onRows?: ((rows: number) => void) | undefined;
+  onRows: (rows: number) => void;
 };
 
 const memoryMaxMb = 256;
@@ -35,7 +35,7 @@ export function copyOptions(columns: readonly PublishedColumn[]): string {
     return `${sqlText(name)}: ${number}`;
   });
   return `(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE ${rowGroupRowsMax},
-  ROW_GROUP_SIZE_BYTES ${rowGroupBytesMax}, USE_TMP_FILE false${ids.length > 0 ? `, FIELD_IDS {${ids.join(', ')}}` : ''})`;
+  ROW_GROUP_SIZE_BYTES ${rowGroupBytesMax}, USE_TMP_FILE false, FIELD_IDS {${ids.join(', ')}})`;
 }
 
 /**
@@ -49,8 +49,8 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
   let failure: { reason: unknown } | undefined;
   const feed = feedFunction(file.shape, () => {
     try {
-      file.signal?.throwIfAborted();
-      file.onRows?.(written.rows);
+      file.signal.throwIfAborted();
+      file.onRows(written.rows);
       const next = batches.next();
       return next.done ? undefined : next.value;
     } catch (error) {
@@ -63,7 +63,7 @@ export async function writeParquetFile(file: ParquetFile): Promise<WrittenRows> 
     using database = await openDuckDb({ folders: [dirname(file.path)], memoryMaxMb, threads: 1 });
     database.connection.registerTableFunction(feed);
     await database.connection.run(
-      `COPY (${readFeed(file.shape, file.added)}) TO ${sqlText(file.path)} ${copyOptions(file.columns ?? [])}`,
+      `COPY (${readFeed(file.shape, file.added)}) TO ${sqlText(file.path)} ${copyOptions(file.columns)}`,
     );
   } catch (error) {
     // DuckDB would wrap our own error and keep only its words.
@@ -78,7 +78,7 @@ function feedColumn(index: number): string {
 }
 
 /** SQL: every row of the feed. A text becomes as many rows as it holds, in its order; any other row stays as it is. */
-function readFeed({ columns }: DatasetShape, added: Readonly<Record<string, number>> = {}): string {
+function readFeed({ columns }: DatasetShape, added: ParquetFile['added']): string {
   const values = columns.map(({ name, type }, index) => {
     const field = `nullif(fields[${index + 1}], ${sqlText(rowMarks.none)})`;
     return `CASE WHEN row_text IS NULL THEN ${feedColumn(index)} ELSE ${fromText[type](field)} END AS ${sqlName(name)}`;

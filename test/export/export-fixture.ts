@@ -20,7 +20,8 @@ export const stoppedClock: Clock = {
   sleep: () => Promise.resolve(),
 };
 
-const numbering: ExportRequest['numbering'] = (columns) =>
+/** Numbers columns in their order, and the elements of lists from 101. */
+export const numbering: ExportRequest['numbering'] = (columns) =>
   columns.map(({ name, type }, at) => {
     const element = type === 'list<string>' ? { element_id: at + 101 } : {};
     return { name, type, id: at + 1, ...element };

@@ -12,6 +12,7 @@ import { publishedShapes } from '../../src/snapshot/columns.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 import { readWithDuckDb, type ReadRow } from '../snapshot/parquet-readers.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+import { numbering } from './export-fixture.ts';
 
 /** Texts, control characters and lone surrogates among them, and the marks that stand between rows and fields. */
 const text = fc.oneof(
@@ -82,7 +83,14 @@ async function published(db: Database, dataset: PagedDataset | 'distinct_ids', p
           if (row instanceof RowText) texts += row.rows;
           return row;
         }),
-        { folder, shape, columns: [], added: {}, signal: new AbortController().signal, onProgress: () => undefined },
+        {
+          folder,
+          shape,
+          columns: numbering(shape.columns),
+          added: {},
+          signal: new AbortController().signal,
+          onProgress: () => undefined,
+        },
       ),
   );
   const rows: unknown[] = [];

@@ -14,6 +14,7 @@ import {
   readWithHyparquet,
   readWithParquetjs,
 } from './parquet-readers.ts';
+import { plainFile } from './plain-file.ts';
 import { distinctIdRows, personRow, recordingRow } from './rows.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -42,7 +43,7 @@ async function write(
 ): Promise<{ path: string; written: WrittenRows }> {
   const folder = temporaryFolder();
   const path = join(folder, "it's a part.parquet");
-  const written = await writeParquetFile({ path, shape, rows, ...options });
+  const written = await writeParquetFile({ ...plainFile(path, shape, rows), ...options });
   return { path, written };
 }
 
@@ -193,11 +194,7 @@ test('timers run while a file is written', async () => {
 
 test('a path that cannot be written is a storage error without SQL or rows in it', async () => {
   const folder = temporaryFolder();
-  const writing = writeParquetFile({
-    path: join(folder, 'missing', 'part.parquet'),
-    shape: distinctIds,
-    rows: distinctIdRows(10),
-  });
+  const writing = writeParquetFile(plainFile(join(folder, 'missing', 'part.parquet'), distinctIds, distinctIdRows(10)));
   await expect(writing).rejects.toMatchObject({
     name: 'AppError',
     code: 'storage',
@@ -206,7 +203,7 @@ test('a path that cannot be written is a storage error without SQL or rows in it
 });
 
 test.runIf(existsSync('/dev/full'))('a full disk is a storage error whose hint says so', async () => {
-  const writing = writeParquetFile({ path: '/dev/full', shape: distinctIds, rows: distinctIdRows(100_000) });
+  const writing = writeParquetFile(plainFile('/dev/full', distinctIds, distinctIdRows(100_000)));
   await expect(writing).rejects.toMatchObject({
     code: 'storage',
     message: 'cannot write a Parquet file: the disk is full',
