@@ -62,9 +62,8 @@ export async function visitCatalog(context: Context, purpose: 'tell' | 'look'): 
     transport = openTransport(new URL(uri).origin, token, 1, context.settings.service);
     const sign = await openSigner(context.settings.export, uri, { ...context, retry: context.settings.retry });
     const catalog = catalogBy(transport, uri, sign, context);
-    const tables = await openNamespace(catalog, where);
-    for (const dataset of publishedDatasets)
-      if (await tables.lead(context, dataset, purpose)) report.told.push(dataset);
+    const lead = await openNamespace(catalog, where);
+    for (const dataset of publishedDatasets) if (await lead(context, dataset, purpose)) report.told.push(dataset);
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof AppError)) throw error;
@@ -112,6 +111,7 @@ function catalogBy(transport: Transport, uri: string, sign: SignRequest, context
   return { uri, ask: (...call) => retried(context, () => ask(...call)) };
 }
 
+/** What makes the catalog lead to a table as it is published now. It returns whether the catalog did not lead there before. */
 async function openNamespace(catalog: Catalog, { warehouse, namespace }: Settings['export']['catalog']) {
   const { uri, ask } = catalog;
   const wrong = (what: string, hint: string): AppError =>
@@ -127,8 +127,7 @@ async function openNamespace(catalog: Catalog, { warehouse, namespace }: Setting
   // The specification separates the names of a namespace by this character.
   const folder = `${root}/${encodeURIComponent(names.join('\u001F'))}`;
 
-  /** Makes the catalog lead to a table as it is published now. Returns whether it did not lead there before. */
-  const lead = async ({ published }: Context, dataset: string, purpose: 'tell' | 'look'): Promise<boolean> => {
+  return async ({ published }: Context, dataset: string, purpose: 'tell' | 'look'): Promise<boolean> => {
     const version = published.readCurrent().tables?.[dataset]?.version;
     const metadata = version === undefined ? undefined : readMetadata(published, dataset, metadataName(version));
     if (version === undefined || !metadata) return false;
@@ -173,5 +172,4 @@ async function openNamespace(catalog: Catalog, { warehouse, namespace }: Setting
       );
     return true;
   };
-  return { lead };
 }

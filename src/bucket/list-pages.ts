@@ -6,10 +6,8 @@ const textsMax = 12 << 20;
 const pagesMax = 1_000;
 
 /** Where a page of a list begins, and where the next one does. */
-type Markers = { KeyMarker?: string; VersionIdMarker?: string; UploadIdMarker?: string };
-type Page = { IsTruncated?: boolean | undefined } & {
-  [key in keyof Markers as `Next${key}`]?: string | undefined;
-};
+type Markers = { [key in 'KeyMarker' | 'VersionIdMarker' | 'UploadIdMarker']?: string | undefined };
+type Page = { IsTruncated?: boolean | undefined } & { [key in keyof Markers as `Next${key}`]: Markers[key] };
 
 /** The items of all pages of a list of the store. Throws `oversize` where there are too many of them, `service` where it has no end. */
 export async function collectPages<P extends Page, T>(
@@ -40,11 +38,7 @@ export async function collectPages<P extends Page, T>(
       );
     const { NextKeyMarker, NextVersionIdMarker, NextUploadIdMarker } = page;
     from = page.IsTruncated
-      ? {
-          ...(NextKeyMarker === undefined ? {} : { KeyMarker: NextKeyMarker }),
-          ...(NextVersionIdMarker === undefined ? {} : { VersionIdMarker: NextVersionIdMarker }),
-          ...(NextUploadIdMarker === undefined ? {} : { UploadIdMarker: NextUploadIdMarker }),
-        }
+      ? { KeyMarker: NextKeyMarker, VersionIdMarker: NextVersionIdMarker, UploadIdMarker: NextUploadIdMarker }
       : undefined;
   }
   return found;

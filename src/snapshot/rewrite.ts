@@ -111,15 +111,15 @@ function withoutRowsBefore(micros: bigint, through: number): RowChange {
 async function filesToChange(
   published: PublishedFiles,
   manifest: Manifest,
-  { prepare, mark }: RowChange,
+  { mark }: RowChange,
   signal: AbortSignal,
 ): Promise<ManifestFile[]> {
   const limits = { folders: [published.localFolder], memoryMaxMb, threads: 1, signal };
   return withDuckDb(limits, async (connection) => {
-    prepare(connection);
-    const paths = manifest.files.map(({ name }) => published.localPath(snapshotOf(manifest), name));
-    if (paths.length === 0) return [];
-    await mark(connection, paths);
+    await mark(
+      connection,
+      manifest.files.map(({ name }) => published.localPath(snapshotOf(manifest), name)),
+    );
     return (await markedParts(connection)).flatMap((number) => manifest.files[number] ?? []);
   });
 }

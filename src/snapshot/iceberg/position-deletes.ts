@@ -2,8 +2,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { loadTexts, parquetRows, sqlName, sqlText } from '../duckdb.ts';
 
 /**
- * A part of a table: its path here, as readers see it, and as the table has named it until now. `isNew`: it comes with this
- * snapshot.
+ * A part of a table: its path here, as readers see it, and as the table has named it until now. `isNew`: it is of the
+ * newest of the published snapshots.
  */
 export type TablePart = { local: string; path: string; oldPath: string; isNew: boolean };
 
@@ -22,7 +22,7 @@ export type DeletesTask = {
 
 /** Prepares the connection's record of the rows that a rewrite removes. */
 export async function prepareRemovedRows(connection: DuckDBConnection): Promise<void> {
-  await connection.run(`CREATE TEMP TABLE IF NOT EXISTS removed_rows (local VARCHAR, row BIGINT)`);
+  await connection.run(`CREATE TEMP TABLE removed_rows (local VARCHAR, row BIGINT)`);
 }
 
 /** Notes the rows that were removed from a part, by their places. `local`: where the part without them is. */
@@ -57,7 +57,6 @@ export async function writePositionDeletes(
     ordered.map(({ local, oldPath }, place) => [String(place), local, oldPath]),
   );
   await connection.run(`CREATE OR REPLACE TEMP TABLE passed_over (file INTEGER, place INTEGER, pos BIGINT)`);
-  await prepareRemovedRows(connection);
   if (old.length > 0) await connection.run(superseded ? knownSql(old) : movedSql(old));
   if (superseded) await markSuperseded(connection, parts, superseded, old.length > 0);
   const counted = await connection.runAndReadAll(

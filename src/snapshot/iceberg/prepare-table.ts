@@ -80,7 +80,7 @@ function partsOf({ location, chain, written, pathOf, change }: TableTask): Part[
         local: pathOf(manifest, file),
         path: place(file.name),
         oldPath: place(oldName ?? file.name),
-        isNew: change.is !== 'delta' || layer === chain.length - 1,
+        isNew: layer === chain.length - 1,
         file,
         layer,
       };
