@@ -5,7 +5,7 @@ import { sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { inBatches } from '../core/batches.ts';
 import { checkPartSize, listPublishedParts } from '../snapshot/published-parts.ts';
-import { placeOf, type PublishedFiles } from '../snapshot/published-files.ts';
+import type { PublishedFiles } from '../snapshot/published-files.ts';
 import type { Bucket, Lock, NewObject, ObjectFacts, ObjectVersion } from './bucket.ts';
 import { judgePointer, spellPublisher, type Publisher } from './publisher.ts';
 import { compare, inOrder, isOurs, type Comparison, type LocalFile } from './follow-plan.ts';
@@ -112,17 +112,15 @@ async function listLocalFiles({ published, signal }: FollowContext): Promise<Loc
   const digests = new Map<string, string>();
   for (const part of listPublishedParts(published)) {
     checkPartSize(published, part);
-    digests.set(placeOf({ ...part, name: part.file.name }), part.file.sha256);
+    digests.set(`${part.dataset}/${part.snapshotId}/${part.name}`, part.sha256);
   }
   // A part that no manifest names is what a kill has left.
   const paths = published
     .listPaths()
-    .filter(({ path, place }) => isOurs(path) && (digests.has(place) || !partOfSnapshot.test(path)));
-  return inBatches(paths, { atOnce, signal }, async ({ path, place, from, bytes }) => ({
-    path,
-    from,
-    bytes,
-    sha256: digests.get(place) ?? (await sha256File(from)),
+    .filter(({ path }) => isOurs(path) && (digests.has(path) || !partOfSnapshot.test(path)));
+  return inBatches(paths, { atOnce, signal }, async (file) => ({
+    ...file,
+    sha256: digests.get(file.path) ?? (await sha256File(file.from)),
   }));
 }
 

@@ -36,7 +36,7 @@ export type Twin = EncodedPart & { copyTo: (path: string) => void };
 /** Throws `storage` where a part differs from what was published. */
 export async function checkParts(connection: DuckDBConnection, parts: readonly PublishedPart[]): Promise<void> {
   for (const part of parts)
-    if ((await sha256File(part.path)) !== part.file.sha256)
+    if ((await sha256File(part.path)) !== part.sha256)
       throw damagedPart(part, 'is damaged (its SHA-256 is not that of its manifest)');
   await checkPartRows(connection, parts);
 }
@@ -54,7 +54,7 @@ export async function encodePart(
   subjects: number,
   twin?: Twin,
 ): Promise<EncodedPart> {
-  if (twin && twin.file.rows + twin.removed.length === part.file.rows) {
+  if (twin && twin.file.rows + twin.removed.length === part.rows) {
     twin.copyTo(to.path);
     const copy = { ...twin.file, name: to.name, ...(await measureFile(to.path)) };
     if (copy.sha256 === twin.file.sha256) return { ...twin, file: copy };
@@ -74,7 +74,7 @@ export async function encodePart(
   const { print: before } = await printRows(connection, left, compared);
   await connection.run(`COPY (SELECT ${kept} FROM ${left}) TO ${sqlText(to.path)} ${copyOptions(columns)}`);
   const { print: after, rows } = await printRows(connection, parquetRows([to.path]), compared);
-  if (rows !== part.file.rows - removed.length || before !== after)
+  if (rows !== part.rows - removed.length || before !== after)
     throw refused(part, 'would not hold exactly the rows that should stay');
   const file: ManifestFile = { name: to.name, rows, ...(await measureFile(to.path)) };
   return { file, removed, removedOf, isTrimmed: trimmed > 0 };
@@ -105,8 +105,8 @@ function trimSql(column: string, own: string): string {
   return `CASE WHEN file_row_number IN (SELECT row FROM trimmed WHERE ${own}) THEN ${trimFunction}(${name}) ELSE ${name} END AS ${name}`;
 }
 
-function refused({ dataset, snapshotId, file }: PublishedPart, what: string): AppError {
-  return new AppError(`the published file ${dataset}/${snapshotId}/${file.name}, encoded again, ${what}`, {
+function refused({ dataset, snapshotId, name }: PublishedPart, what: string): AppError {
+  return new AppError(`the published file ${dataset}/${snapshotId}/${name}, encoded again, ${what}`, {
     code: 'storage',
     hint: 'nothing was changed; this is an error of this program: report it',
   });

@@ -92,11 +92,8 @@ type PublishedChanges = {
   removeDrafts(dataset: string): void;
 };
 
-/**
- * A file by its path below the folder of snapshots, with slashes; its place relative to the data folder; where it can be read
- * from; and its bytes.
- */
-type PublishedPath = { path: string; place: string; from: string; bytes: number };
+/** A file by its path below the folder of snapshots, with slashes; where it can be read from; and its bytes. */
+type PublishedPath = { path: string; from: string; bytes: number };
 
 /** A file of a snapshot. */
 export type PublishedFile = SnapshotName & { readonly name: string };
@@ -160,7 +157,7 @@ function readsOf({ root, currentPath, datasetFolder, folderOf }: Layout): Publis
         .map((entry) => {
           const path = pathBelow(root, entry);
           const from = join(root, path);
-          return { path, place: `snapshots/${path}`, from, bytes: statSync(from).size };
+          return { path, from, bytes: statSync(from).size };
         })
         .toSorted((a, b) => (a.path < b.path ? -1 : 1)),
     hasCurrent: () => existsSync(currentPath),

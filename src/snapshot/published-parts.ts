@@ -37,23 +37,21 @@ export function readIfSound(published: PublishedFiles, snapshot: SnapshotName): 
 }
 
 /** One part of a published snapshot, as its manifest has it, and its local path. */
-export type PublishedPart = { dataset: PublishedDataset; snapshotId: string; file: ManifestFile; path: string };
+export type PublishedPart = ManifestFile & { dataset: PublishedDataset; snapshotId: string; path: string };
 
 /** Every part of every generation of every dataset. Throws as `listPublishedSnapshots` does. */
 export function listPublishedParts(published: PublishedFiles): PublishedPart[] {
   return listPublishedSnapshots(published).flatMap(({ dataset, snapshotId, manifest }) =>
-    manifest.files.map((file) => ({
-      dataset,
-      snapshotId,
-      file,
-      path: published.localPath({ dataset, snapshotId }, file.name),
-    })),
+    manifest.files.map((file) => {
+      const path = published.localPath({ dataset, snapshotId }, file.name);
+      return { ...file, dataset, snapshotId, path };
+    }),
   );
 }
 
 /** The error for a part that cannot be read, or differs from what was published: it could hold any person. */
-export function damagedPart({ dataset, snapshotId, file }: PublishedPart, what: string): AppError {
-  return new AppError(`the published file ${dataset}/${snapshotId}/${file.name} ${what}`, {
+export function damagedPart({ dataset, snapshotId, name }: PublishedPart, what: string): AppError {
+  return new AppError(`the published file ${dataset}/${snapshotId}/${name} ${what}`, {
     code: 'storage',
     hint: `restore it from a backup, or export ${dataset} again until this snapshot is retired (export.keep)`,
   });
@@ -68,9 +66,9 @@ export function unreadablePart(part: PublishedPart, cause: unknown): AppError {
 
 /** Throws `storage` when a part is not there, or is not as long as published. */
 export function checkPartSize(published: PublishedFiles, part: PublishedPart): void {
-  const size = published.sizeOf(part, part.file.name);
+  const size = published.sizeOf(part, part.name);
   if (size === undefined) throw damagedPart(part, 'is missing');
-  if (size !== part.file.bytes) throw damagedPart(part, `has ${size} bytes, published were ${part.file.bytes}`);
+  if (size !== part.bytes) throw damagedPart(part, `has ${size} bytes, published were ${part.bytes}`);
 }
 
 /** Throws `storage` when a part's own footer counts other rows than were published. */
@@ -80,6 +78,6 @@ export async function checkPartRows(connection: DuckDBConnection, parts: readonl
   const rowsOf = new Map(footers.getRows().map(([path, rows]) => [String(path), Number(rows)]));
   for (const part of parts) {
     const rows = rowsOf.get(part.path);
-    if (rows !== part.file.rows) throw damagedPart(part, `has ${rows} rows, published were ${part.file.rows}`);
+    if (rows !== part.rows) throw damagedPart(part, `has ${rows} rows, published were ${part.rows}`);
   }
 }

@@ -156,7 +156,7 @@ async function rewriteParts(
       await prepareRemovedRows(connection);
       const marked = files.map((file, at) => {
         const path = published.localPath(snapshot, file.name);
-        return { dataset, snapshotId, file, path, number: at };
+        return { ...file, dataset, snapshotId, path, number: at };
       });
       await checkParts(connection, marked);
       await mark(
@@ -167,7 +167,7 @@ async function rewriteParts(
       const trimmed: { part: PublishedPart; path: string }[] = [];
       for (const part of marked) {
         signal.throwIfAborted();
-        const { name, sha256, rows: rowsBefore } = part.file;
+        const { name, sha256, rows: rowsBefore } = part;
         const newName = partName((number += 1));
         const to = { name: newName, path: join(draft, newName) };
         const encoded = await encodePart(connection, part, columns, to, subjects, twins.get(sha256));

@@ -6,12 +6,15 @@ import { listPublishedParts, type PublishedPart } from './published-parts.ts';
 import { searchParts } from './search-parts.ts';
 
 /** A part that holds a subject. `rows`: all its rows. */
-export type FoundPart = { dataset: PublishedDataset; snapshotId: string; name: string; rows: number };
+export type FoundPart = Pick<PublishedPart, 'dataset' | 'snapshotId' | 'name' | 'rows'>;
 
 /** How much was searched. */
 type Searched = { files: number; rows: number; bytes: number };
 
-/** How published files are searched. `onRow` takes each row that is the subject's, or names it; parts by dataset and age. */
+/**
+ * How published files are searched. `onRow` takes each row that is the subject's, or names it, by dataset and age; rows of one part come
+ * with the same object.
+ */
 type SearchOptions = { signal: AbortSignal; onRow: (part: FoundPart, row: Sighting) => void };
 
 /**
@@ -24,7 +27,6 @@ export async function searchIdentity(
   { signal, onRow }: SearchOptions,
 ): Promise<Searched> {
   const parts = listPublishedParts(published).filter(({ dataset }) => isPersonal(dataset));
-  const found = new Map(parts.map((part) => [part, foundPart(part)]));
   const search = searchParts(
     published,
     parts,
@@ -36,13 +38,9 @@ export async function searchIdentity(
     },
     signal,
   );
-  for await (const { part, rows } of search) for (const row of rows) onRow(found.get(part) ?? foundPart(part), row);
-  const sum = (count: (part: PublishedPart) => number): number => parts.reduce((all, part) => all + count(part), 0);
-  return { files: parts.length, rows: sum(({ file }) => file.rows), bytes: sum(({ file }) => file.bytes) };
-}
-
-function foundPart({ dataset, snapshotId, file: { name, rows } }: PublishedPart): FoundPart {
-  return { dataset, snapshotId, name, rows };
+  for await (const { part, rows } of search) for (const row of rows) onRow(part, row);
+  const sum = (count: 'rows' | 'bytes'): number => parts.reduce((all, part) => all + part[count], 0);
+  return { files: parts.length, rows: sum('rows'), bytes: sum('bytes') };
 }
 
 /** As `searchIdentity`, for the rows that are one subject's own, with these in memory. */
@@ -51,14 +49,15 @@ export async function locateIdentity(
   identity: Identity,
   { signal }: { signal: AbortSignal },
 ): Promise<{ searched: Searched; parts: (FoundPart & { found: Sighting[] })[] }> {
-  const parts = new Map<FoundPart, Sighting[]>();
+  const parts = new Map<FoundPart, FoundPart & { found: Sighting[] }>();
   const onRow = (part: FoundPart, row: Sighting): void => {
-    const found = parts.get(part) ?? [];
-    parts.set(part, found);
-    found.push(row);
+    const { dataset, snapshotId, name, rows } = part;
+    const located = parts.get(part) ?? { dataset, snapshotId, name, rows, found: [] };
+    parts.set(part, located);
+    located.found.push(row);
   };
   const searched = await searchIdentity(published, withoutReusableId(identity), { signal, onRow });
-  return { searched, parts: [...parts].map(([part, found]) => Object.assign({ found }, part)) };
+  return { searched, parts: [...parts.values()] };
 }
 
 /** Whether rows of a dataset are about persons, so that an erasure removes them. Rows of the feed of deletions stay. */

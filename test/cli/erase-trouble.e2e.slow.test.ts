@@ -126,9 +126,7 @@ describe('a published file', () => {
     damage(part.path);
     const ended = await workspace.run(['reconcile']);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
-    expect(ended.stdout).toContain(
-      `mended: snapshots/${part.dataset}/${part.snapshotId}/${part.file.name} ${sentence}`,
-    );
+    expect(ended.stdout).toContain(`mended: snapshots/${part.dataset}/${part.snapshotId}/${part.name} ${sentence}`);
     expect(existsSync(dirname(part.path))).toBe(false);
     await assertErased(workspace, prepared.subjects);
     expect(deletionsIn(workspace)).toBe(prepared.subjects.length);

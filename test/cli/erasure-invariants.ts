@@ -162,7 +162,7 @@ export function assertIntended(
   expect(effects.filter((effect) => !intents.has(effect))).toEqual([]);
   const replaced = listPublishedParts(publishedFilesIn(base))
     .filter(({ path: old }) => !existsSync(join(dataDir, old.slice(base.length))))
-    .map(({ dataset, snapshotId, file }) => `snapshot:${dataset}/${snapshotId}/${file.name}`);
+    .map(({ dataset, snapshotId, name }) => `snapshot:${dataset}/${snapshotId}/${name}`);
   expect(replaced.filter((target) => !names.has(target))).toEqual([]);
 }
 

@@ -1,9 +1,9 @@
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { nobody } from '../../src/contract/identity.ts';
-import { sha256, sha256File } from '../../src/core/digest.ts';
+import { measureFile, sha256, sha256File } from '../../src/core/digest.ts';
 import { publishedShapes } from '../../src/snapshot/columns.ts';
 import { parquetRows, sqlText, withDuckDb } from '../../src/snapshot/duckdb.ts';
 import { type EncodedPart, encodePart, refuseMarked, type Twin } from '../../src/snapshot/encode-part.ts';
@@ -34,13 +34,8 @@ function encode(
       ['ann', 'bob'] AS distinct_ids, '{}' AS properties, NULL::TIMESTAMPTZ AS created_at, NULL::VARCHAR AS extra,
       NULL::TIMESTAMPTZ AS changed_at) TO ${sqlText(path)} (FORMAT parquet)`);
     registerTrim(connection, 'persons', { ...nobody, distinct_id: ['ann'] });
-    const file = {
-      name: 'part-00001.parquet',
-      rows: keys.length,
-      bytes: statSync(path).size,
-      sha256: await sha256File(path),
-    };
-    const part = { dataset: 'persons', snapshotId: '20261120T125500.123Z', file, path, number: 0 } as const;
+    const file = { name: 'part-00001.parquet', rows: keys.length, ...(await measureFile(path)) };
+    const part = { dataset: 'persons', snapshotId: '20261120T125500.123Z', ...file, path, number: 0 } as const;
     await mark(connection, [path]);
     const encoded = await encodePart(connection, part, columns, to, 1, twin);
     await refuseMarked(connection, mark, encoded.isTrimmed ? [{ part, path: to.path }] : []);

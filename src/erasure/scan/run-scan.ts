@@ -97,5 +97,5 @@ export async function scanForSubjects<S extends { id: string }>(
 function listPersonalFiles(published: PublishedFiles): string[] {
   return listPublishedParts(published)
     .filter(({ dataset }) => isPersonal(dataset))
-    .map(({ dataset, snapshotId, file }) => placeOf({ dataset, snapshotId, name: file.name }));
+    .map(placeOf);
 }

@@ -28,10 +28,10 @@ type Fields = Record<string, unknown>;
 /** Every row of persons, recordings and distinct ids in the mirror, the quarantine and all published files. */
 export async function readKeptRows(dataDir: string): Promise<KeptRow[]> {
   const rows = rowsOfMirror(dataDir);
-  for (const { dataset, snapshotId, file, path } of listPublishedParts(publishedFilesIn(dataDir))) {
+  for (const { dataset, snapshotId, name, path } of listPublishedParts(publishedFilesIn(dataDir))) {
     if (!['persons', 'recordings', 'distinct_ids'].includes(dataset)) continue;
     const place = `${dataset}/${snapshotId}`;
-    for (const row of await readWithHyparquet(path)) rows.push({ ...keptRow(place, row), part: file.name });
+    for (const row of await readWithHyparquet(path)) rows.push({ ...keptRow(place, row), part: name });
   }
   return rows;
 }
