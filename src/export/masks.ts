@@ -4,7 +4,7 @@ import { keyCheck, readOrMakeKey } from '../core/secret-key.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
 
 /** A mask as a manifest names it: a property that is left out, or one that is hashed under the key with this check value. */
-export type DecidedMask = NonNullable<Manifest['publication']>['mask'][number];
+export type DecidedMask = Manifest['publication']['mask'][number];
 
 /** What is published of a property in place of its value, which is never null. */
 type Masking = (value: unknown) => string | null;

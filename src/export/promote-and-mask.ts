@@ -44,7 +44,7 @@ type Publication = {
   publishTexts: ((rows: RowText) => RowText) | null;
   replaced: Readonly<Record<string, number>>;
   misfits: Readonly<Record<string, number>>;
-  decided: Omit<NonNullable<Manifest['publication']>, 'part_rows'>;
+  decided: Omit<Manifest['publication'], 'part_rows'>;
 };
 
 /**

@@ -52,7 +52,7 @@ export async function openPostgres(
   try {
     await explained(session, () => client.connect());
     // Where a policy hides rows, a statement fails. With every name in quotes, no type would be known.
-    await run(session, `SET row_security = off; SET quote_all_identifiers = off; SET lock_timeout = ${lockMs}`);
+    await query(session, `SET row_security = off; SET quote_all_identifiers = off; SET lock_timeout = ${lockMs}`);
     const [[encoding = ''] = []] = await query(session, `SELECT current_setting('server_encoding')`);
     if (encoding !== 'UTF8')
       throw usageError(
@@ -87,18 +87,18 @@ function nameIn(schema: string, table: string): string {
 async function inTransaction(session: Session, work: () => Promise<void>): Promise<void> {
   const { schema } = session;
   // What an earlier load has left has to be seen once its lock is had.
-  await run(session, 'BEGIN ISOLATION LEVEL READ COMMITTED');
+  await query(session, 'BEGIN ISOLATION LEVEL READ COMMITTED');
   try {
-    await run(
+    await query(
       session,
       /*sql*/ `SELECT pg_advisory_xact_lock(hashtextextended(${sqlText(`analytics-mirror load ${schema}`)}, 0))`,
     );
     // A user that may not make schemas can use one that is there.
     const isThere = await query(session, /*sql*/ `SELECT nspname FROM pg_namespace WHERE nspname = ${sqlText(schema)}`);
-    if (isThere.length === 0) await run(session, `CREATE SCHEMA ${sqlName(schema)}`);
-    await run(session, `SET LOCAL work_mem = '128MB'`);
+    if (isThere.length === 0) await query(session, `CREATE SCHEMA ${sqlName(schema)}`);
+    await query(session, `SET LOCAL work_mem = '128MB'`);
     await work();
-    await run(session, 'COMMIT');
+    await query(session, 'COMMIT');
   } catch (error) {
     await session.client.query('ROLLBACK').catch(() => undefined);
     throw error;
@@ -110,30 +110,30 @@ async function apply(session: Session, { table, plan, comment, present }: Change
   const { dataset, key, columns } = table;
   const name = nameIn(session.schema, dataset);
   if (present) await evolve(session, name, present, columns);
-  else await run(session, `CREATE TABLE ${name} (${columns.map(definition).join(', ')})`);
+  else await query(session, `CREATE TABLE ${name} (${columns.map(definition).join(', ')})`);
   if (!present) await copy(session, name, columns, allRows(table));
   else if (plan.is === 'full') {
     const staged = await stage(session, `staged_${dataset}`, columns, allRows(table));
     const [own, other] = ['own', 'other'].map((of) => columns.map((one) => `${of}.${sqlName(one.name)}`).join(', '));
     const isSame = `own.${sqlName(key)} = other.${sqlName(key)} AND (${own}) IS NOT DISTINCT FROM (${other})`;
     const without = (of: string): string => `NOT EXISTS (SELECT FROM ${of} AS other WHERE ${isSame})`;
-    await run(session, `DELETE FROM ${name} AS own WHERE ${without(staged)}`);
+    await query(session, `DELETE FROM ${name} AS own WHERE ${without(staged)}`);
     await add(session, name, columns, `${staged} AS own WHERE ${without(name)}`);
   } else {
     const isKeyIn = (of: string): string => `${sqlName(key)} IN (SELECT ${sqlName(key)} FROM ${of})`;
     const left = goneAfter(table, plan.after);
     if (left !== null) {
       const gone = await stage(session, `gone_${dataset}`, [{ name: key, type: 'string' }], left);
-      await run(session, `DELETE FROM ${name} WHERE ${isKeyIn(gone)}`);
+      await query(session, `DELETE FROM ${name} WHERE ${isKeyIn(gone)}`);
     }
     const newer = rowsAfter(table, plan.after);
     if (newer !== null) {
       const staged = await stage(session, `staged_${dataset}`, columns, newer);
-      await run(session, `DELETE FROM ${name} WHERE ${isKeyIn(staged)}`);
+      await query(session, `DELETE FROM ${name} WHERE ${isKeyIn(staged)}`);
       await add(session, name, columns, staged);
     }
   }
-  await run(session, `COMMENT ON TABLE ${name} IS ${sqlText(comment)}`);
+  await query(session, `COMMENT ON TABLE ${name} IS ${sqlText(comment)}`);
 }
 
 function definition({ name, type }: LoadedColumn): string {
@@ -160,16 +160,16 @@ async function evolve(
     ...old.map(([column]) => `DROP COLUMN ${sqlName(column)}`),
     ...missing.map((column) => `ADD COLUMN ${definition(column)}`),
   ];
-  if (changes.length > 0) await run(session, `ALTER TABLE ${name} ${changes.join(', ')}`);
+  if (changes.length > 0) await query(session, `ALTER TABLE ${name} ${changes.join(', ')}`);
 }
 
 /** Copies rows into a table that the end of the transaction drops, and returns its name. */
 async function stage(session: Session, name: string, columns: readonly LoadedColumn[], rows: string): Promise<string> {
   const staged = `pg_temp.${sqlName(name)}`;
-  await run(session, `CREATE TEMP TABLE ${sqlName(name)} (${columns.map(definition).join(', ')}) ON COMMIT DROP`);
+  await query(session, `CREATE TEMP TABLE ${sqlName(name)} (${columns.map(definition).join(', ')}) ON COMMIT DROP`);
   await copy(session, staged, columns, rows);
   // Without statistics, Postgres takes a table for small, and may compare each row with each.
-  await run(session, `ANALYZE ${staged}`);
+  await query(session, `ANALYZE ${staged}`);
   return staged;
 }
 
@@ -186,11 +186,7 @@ async function copy(session: Session, name: string, columns: readonly LoadedColu
 
 async function add(session: Session, name: string, columns: readonly LoadedColumn[], from: string): Promise<void> {
   const list = columns.map((column) => sqlName(column.name)).join(', ');
-  await run(session, `INSERT INTO ${name} (${list}) SELECT ${list} FROM ${from}`);
-}
-
-async function run(session: Session, sql: string): Promise<void> {
-  await query(session, sql);
+  await query(session, `INSERT INTO ${name} (${list}) SELECT ${list} FROM ${from}`);
 }
 
 async function query(session: Session, sql: string): Promise<string[][]> {
