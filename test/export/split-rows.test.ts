@@ -9,23 +9,6 @@ function split(rows: readonly number[], partRows: number): number[][] {
   );
 }
 
-test.for([
-  [[], 2, [[]]],
-  [[1], 2, [[10]]],
-  [[1, 2], 2, [[10, 20]]],
-  [[1, 2, 3], 2, [[10, 20], [30]]],
-  [
-    [1, 2, 3, 4],
-    2,
-    [
-      [10, 20],
-      [30, 40],
-    ],
-  ],
-] as const)('%j in parts of %d: %j', ([rows, partRows, parts]) => {
-  expect(split(rows, partRows)).toEqual(parts);
-});
-
 test('every row is in one part, in order; every part but the last is full', () => {
   fc.assert(
     fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 9 }), (rows, partRows) => {

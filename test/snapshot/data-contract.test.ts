@@ -3,17 +3,17 @@ import { parse } from 'yaml';
 import { publishedDatasets } from '../../src/contract/datasets.ts';
 import { addedColumns, column, publishedShapes, type Column } from '../../src/snapshot/columns.ts';
 import { dataContract } from '../../src/snapshot/data-contract.ts';
+import { numbering } from '../export/export-fixture.ts';
 
 type Property = { name: string; classification: string; required?: boolean; primaryKeyPosition?: number };
 type Contract = { schema: { name: string; properties: Property[]; quality?: unknown[] }[]; slaProperties?: unknown[] };
 
-const numbered = (columns: readonly Column[]) => columns.map(({ name, type }, at) => ({ name, type, id: at + 1 }));
 const contractOf = (...promoted: Column[]): Contract =>
   parse(
     dataContract(
       publishedDatasets.map((dataset) => ({
         dataset,
-        columns: numbered([...publishedShapes[dataset].columns, ...addedColumns(dataset), ...promoted]),
+        columns: numbering([...publishedShapes[dataset].columns, ...addedColumns(dataset), ...promoted]),
       })),
     ),
   ) as Contract;
@@ -56,6 +56,6 @@ test('the tables are those that are loaded, with their keys, and the newest pass
   ]);
   expect(schema.flatMap(({ name, quality = [] }) => quality.map(() => name))).toEqual(['passes']);
   expect(slaProperties).toHaveLength(1);
-  const alone = dataContract([{ dataset: 'persons', columns: numbered(publishedShapes.persons.columns) }]);
+  const alone = dataContract([{ dataset: 'persons', columns: numbering(publishedShapes.persons.columns) }]);
   expect(alone).not.toContain('slaProperties');
 });

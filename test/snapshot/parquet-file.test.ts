@@ -68,11 +68,6 @@ test.for([
   expect(await readWithParquetjs(readablePath, shape)).toEqual(expectedOfParquetjs(shape, readable));
 });
 
-test('reports the rows', async () => {
-  const { written } = await write(persons, awkwardPersons);
-  expect(written).toEqual({ rows: awkwardPersons.length, unrepresentable: 0 });
-});
-
 test('a value that its column cannot hold is null and counted', async () => {
   const rows = [
     personRow('a', { created_at: '+010000-01-01T00:00:00Z' }),
@@ -80,7 +75,7 @@ test('a value that its column cannot hold is null and counted', async () => {
     personRow('c', { id: 1.5 }),
   ];
   const { path, written } = await write(persons, rows);
-  expect(written.unrepresentable).toBe(3);
+  expect(written).toEqual({ rows: 3, unrepresentable: 3 });
   const [a, b, c] = await readWithHyparquet(path);
   expect([a?.['created_at'], b?.['distinct_ids'], c?.['person_id']]).toEqual([null, null, null]);
 });

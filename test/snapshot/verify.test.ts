@@ -118,17 +118,12 @@ test.for(damages)('finds %s', async ([, problem, file, damage]) => {
   expect(problems).toEqual([{ dataset, snapshotId, file, problem }]);
 });
 
-test.for([
-  ['an older generation', 'sha256'],
-  ['the current one', 'sha256'],
-] as const)('looks at every generation: %s', async ([which, problem]) => {
-  const { dataDir, snapshotId: older } = await publish();
-  const { snapshotId: current } = await exportDataset(exportRequest(dataDir));
-  const snapshotId = which === 'the current one' ? current : older;
-  const path = join(snapshotFolder(dataDir, dataset, snapshotId), part);
-  writeFileSync(path, Buffer.alloc(readFileSync(path).length));
+test('looks at every generation', async () => {
+  const { dataDir, folder, snapshotId } = await publish();
+  await exportDataset(exportRequest(dataDir));
+  writeFileSync(join(folder, part), Buffer.alloc(readFileSync(join(folder, part)).length));
   const { files, problems } = await verifySnapshots(publishedFilesIn(dataDir));
-  expect([files, problems]).toEqual([13, [{ dataset, snapshotId, file: part, problem }]]);
+  expect([files, problems]).toEqual([13, [{ dataset, snapshotId, file: part, problem: 'sha256' }]]);
 });
 
 test('a part that no manifest names is told, in a published snapshot and in one that never was', async () => {
