@@ -15,29 +15,29 @@ const followed: BucketReport = {
   error: null,
 };
 
-test.each([
-  { knowsOverwrite: true, prefix: undefined },
-  { knowsOverwrite: false, prefix: 'main' },
-])('a catalog leads to the table that is published, after each publication: %o', async (kind) => {
-  const catalog = await startCatalog({
-    knowsOverwrite: kind.knowsOverwrite,
-    ...(kind.prefix ? { prefix: kind.prefix } : {}),
-  });
-  const dataDir = await folderWith('a', 'b');
-  for (const ids of [['a'], ['a', 'c']]) {
-    await publishDistinct(dataDir, ids);
-    expect(await tell(dataDir, catalog)).toEqual({ uri: catalog.uri, told: ['distinct_ids'], error: null });
-    expect(catalog.tables.get('distinct_ids')?.['metadata-location']).toBe(published(dataDir));
-  }
-  catalog.asked.length = 0;
-  expect(await tell(dataDir, catalog)).toMatchObject({ told: [], error: null });
-  expect(catalog.asked.filter((asked) => !asked.startsWith('GET'))).toEqual([]);
-  expect([...catalog.namespaces]).toEqual(['analytics']);
-});
+/** A catalog, and a folder with a published table that it does not know. */
+async function openScene(options: Parameters<typeof startCatalog>[0] = {}) {
+  return { catalog: await startCatalog(options), dataDir: await folderWith('a') };
+}
+
+test.each([{ knowsOverwrite: true }, { knowsOverwrite: false, prefix: 'main' }])(
+  'a catalog leads to the table that is published, after each publication: %o',
+  async (kind) => {
+    const { catalog, dataDir } = await openScene(kind);
+    for (const ids of [['a'], ['a', 'c']]) {
+      await publishDistinct(dataDir, ids);
+      expect(await tell(dataDir, catalog)).toEqual({ uri: catalog.uri, told: ['distinct_ids'], error: null });
+      expect(catalog.tables.get('distinct_ids')?.['metadata-location']).toBe(published(dataDir));
+    }
+    catalog.asked.length = 0;
+    expect(await tell(dataDir, catalog)).toMatchObject({ told: [], error: null });
+    expect(catalog.asked.filter((asked) => !asked.startsWith('GET'))).toEqual([]);
+    expect([...catalog.namespaces]).toEqual(['analytics']);
+  },
+);
 
 test('a namespace of two names, a warehouse and a token are sent as the specification says', async () => {
-  const catalog = await startCatalog();
-  const dataDir = await folderWith('a');
+  const { catalog, dataDir } = await openScene();
   const tokenFile = join(dataDir, 'token');
   writeFileSync(tokenFile, 'token-of-test\n', { mode: 0o600 });
   const set = {
@@ -65,8 +65,7 @@ test('a table of another folder is left as it is', async () => {
 });
 
 test('what another program has committed through the catalog is replaced by what is published', async () => {
-  const catalog = await startCatalog();
-  const dataDir = await folderWith('a');
+  const { catalog, dataDir } = await openScene();
   await tell(dataDir, catalog);
   const entry = catalog.tables.get('distinct_ids');
   if (entry) entry['metadata-location'] = `${entry.metadata.location}/metadata/00007-of-another.metadata.json`;
@@ -75,8 +74,7 @@ test('what another program has committed through the catalog is replaced by what
 });
 
 test('an entry whose metadata an erasure has removed is replaced, and one that leads elsewhere is left', async () => {
-  const catalog = await startCatalog({ knowsOverwrite: false });
-  const dataDir = await folderWith('a');
+  const { catalog, dataDir } = await openScene({ knowsOverwrite: false });
   await tell(dataDir, catalog);
   const before = published(dataDir);
   await publishDistinct(dataDir, ['b']);
@@ -94,8 +92,7 @@ test('an entry whose metadata an erasure has removed is replaced, and one that l
 });
 
 test('a catalog is not told of files that the bucket does not have yet', async () => {
-  const catalog = await startCatalog();
-  const dataDir = await folderWith('a');
+  const { catalog, dataDir } = await openScene();
   const set = { 'export.destination': 's3://bucket/mirror' };
   for (const bucket of [null, { ...followed, followed: null }])
     expect(await tell(dataDir, catalog, set, bucket)).toBeNull();
@@ -108,8 +105,7 @@ test.each([
   [401, 'refused', 'answers GET with 401'],
   [500, 'service', 'answers GET with 500'],
 ] as const)('a catalog that fails is reported, and told the next time: %s', async (fault, code, says) => {
-  const catalog = await startCatalog();
-  const dataDir = await folderWith('a');
+  const { catalog, dataDir } = await openScene();
   catalog.fault = (asked) => (asked.includes('/tables/') ? fault : undefined);
   const report = await tell(dataDir, catalog);
   expect(report).toMatchObject({ told: [], error: { code, message: `the catalog at ${catalog.uri} ${says}` } });
@@ -120,8 +116,7 @@ test.each([
 
 test('a failure at any request, as a kill is, leaves nothing that the next run does not mend', async () => {
   for (let at = 0; ; at += 1) {
-    const catalog = await startCatalog({ knowsOverwrite: false });
-    const dataDir = await folderWith('a');
+    const { catalog, dataDir } = await openScene({ knowsOverwrite: false });
     await tell(dataDir, catalog);
     await publishDistinct(dataDir, ['b']);
     catalog.asked.length = 0;
@@ -135,8 +130,7 @@ test('a failure at any request, as a kill is, leaves nothing that the next run d
 });
 
 test('doctor tells of a catalog that leads to older tables, and changes nothing there', async () => {
-  const catalog = await startCatalog();
-  const dataDir = await folderWith('a');
+  const { catalog, dataDir } = await openScene();
   const { settings } = loadSettings(
     {},
     {

@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
-import {
-  expectEqual,
-  expectReadable,
-  follow,
-  folderWith,
-  freshModel,
-  modelBucket,
-  publishDistinct,
-} from './follow-world.ts';
+import { expectEqual, expectReadable, follow, freshScene, publishDistinct } from './follow-world.ts';
 
 const faults = [
   'cut before',
@@ -26,9 +18,7 @@ const requestsMax = 400;
  * since, and retired the snapshot before.
  */
 async function openScene(isVersioned: boolean) {
-  const model = await freshModel({ isVersioned });
-  const dataDir = await folderWith('a', 'b', 'c');
-  const bucket = await modelBucket(model);
+  const { model, dataDir, bucket } = await freshScene(['a', 'b', 'c'], { isVersioned });
   await follow(dataDir, bucket);
   const published = publishedFilesIn(dataDir);
   const [first] = published.listSnapshots('distinct_ids');

@@ -8,9 +8,10 @@ import type { Current, Manifest } from '../../src/snapshot/manifest.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { publishRows } from '../snapshot/publish-rows.ts';
-import type { S3Model } from './s3-model.ts';
+import { localServer, type Answerer } from '../client/local-server.ts';
+import { freshModel, type S3Model } from './s3-model.ts';
 
-export { freshModel } from './s3-model.ts';
+export { freshModel };
 
 /** Keys that the model takes; the official chain finds them in the environment. */
 export function setCredentials(): void {
@@ -29,11 +30,11 @@ export function setCredentials(): void {
 }
 
 /** A bucket of the model, below a prefix, that tries each request once. */
-export async function modelBucket(model: S3Model, attemptsMax = 1): Promise<Bucket> {
+export async function modelBucket({ endpoint }: Pick<S3Model, 'endpoint'>, attemptsMax = 1): Promise<Bucket> {
   setCredentials();
   const clock = { now: () => Date.now(), sleep: () => Promise.resolve() };
   const bucket = await openBucket(
-    { location: 's3://bucket/mirror', endpoint: model.endpoint, region: null, forcePathStyle: true },
+    { location: 's3://bucket/mirror', endpoint, region: null, forcePathStyle: true },
     {
       clock,
       retry: { attemptsMax, totalMs: 1e6, delayBaseMs: 1, delayMaxMs: 1, retryAfterMaxMs: 1 },
@@ -42,6 +43,18 @@ export async function modelBucket(model: S3Model, attemptsMax = 1): Promise<Buck
   );
   onTestFinished(() => bucket[Symbol.dispose]());
   return bucket;
+}
+
+/** A bucket at a store that answers each request in this way. */
+export async function bucketAt(answer: Answerer): Promise<Bucket> {
+  const { origin: endpoint } = await localServer(answer);
+  return modelBucket({ endpoint });
+}
+
+/** An empty bucket of a model, and a folder with a published snapshot of these distinct ids. */
+export async function freshScene(distinctIds: readonly string[], options: Parameters<typeof freshModel>[0] = {}) {
+  const model = await freshModel(options);
+  return { model, bucket: await modelBucket(model), dataDir: await folderWith(...distinctIds) };
 }
 
 /** Lets a bucket follow a folder. */

@@ -10,8 +10,7 @@ import {
   filesOf,
   folderWith,
   follow,
-  freshModel,
-  modelBucket,
+  freshScene,
   publishDistinct,
 } from './follow-world.ts';
 
@@ -19,9 +18,7 @@ const year = 365 * 86_400_000;
 
 describe('following a folder', () => {
   it('puts parts first and the pointer last, each once, and then finds nothing to do', async () => {
-    const model = await freshModel();
-    const dataDir = await folderWith('a', 'b', 'c');
-    const bucket = await modelBucket(model);
+    const { model, dataDir, bucket } = await freshScene(['a', 'b', 'c']);
     const followed = await follow(dataDir, bucket);
     expect(followed).toMatchObject({ removed: 0, foreign: [], locked: [] });
     expectEqual(model, dataDir);
@@ -42,9 +39,7 @@ describe('following a folder', () => {
   });
 
   it('asks for no object again that stands as it was last seen, and for one that was written since', async () => {
-    const model = await freshModel();
-    const dataDir = await folderWith('a', 'b', 'c');
-    const bucket = await modelBucket(model);
+    const { model, dataDir, bucket } = await freshScene(['a', 'b', 'c']);
     const seen: Seen = new Map();
     const again = (): Promise<FollowResult> => follow(dataDir, bucket, undefined, undefined, seen);
     const { files } = await again();
@@ -66,9 +61,7 @@ describe('following a folder', () => {
   it.each([{ isVersioned: true }, { isVersioned: false }])(
     'removes what the folder has retired, with every version, marker and upload: $isVersioned',
     async (options) => {
-      const model = await freshModel(options);
-      const dataDir = await folderWith('a', 'b', 'c');
-      const bucket = await modelBucket(model);
+      const { model, dataDir, bucket } = await freshScene(['a', 'b', 'c'], options);
       await follow(dataDir, bucket);
       const retired = [...filesOf(dataDir).keys()].find((key) => key.endsWith('part-00001.parquet')) ?? '';
       model.put(retired, 'older bytes of a person');
@@ -84,15 +77,14 @@ describe('following a folder', () => {
   );
 
   it('removes stray parts of its own naming, and neither touches nor hides what it does not know', async () => {
-    const model = await freshModel();
-    const dataDir = await folderWith('a');
+    const { model, dataDir, bucket } = await freshScene(['a']);
     const stray = 'mirror/persons/20200101T000000.000Z/part-00001.parquet';
     model.put(stray, 'a part that a lost folder left');
     model.put('mirror/notes.txt', 'not ours');
     model.put('mirror/persons/20200101T000000.000Z/notes.txt', 'not ours');
     model.put('mirror-2/CURRENT.json', 'outside the prefix');
     model.uploads.push({ key: 'mirror/other.bin', id: 'not ours' });
-    const { foreign } = await follow(dataDir, await modelBucket(model));
+    const { foreign } = await follow(dataDir, bucket);
     expect(foreign).toEqual(['notes.txt', 'persons/20200101T000000.000Z/notes.txt']);
     expect(model.versions.has(stray)).toBe(false);
     expect([...model.versions.keys()]).toEqual(
@@ -106,10 +98,8 @@ describe('following a folder', () => {
   });
 
   it('puts an object again whose bytes are not those of the file, also where the store keeps no checksum', async () => {
-    const model = await freshModel();
+    const { model, dataDir, bucket } = await freshScene(['a', 'b']);
     model.vices = { keepsNoChecksum: true };
-    const dataDir = await folderWith('a', 'b');
-    const bucket = await modelBucket(model);
     await follow(dataDir, bucket);
     const [key = '', bytes = Buffer.alloc(0)] = [...filesOf(dataDir)].find(([name]) => name.endsWith('.parquet')) ?? [];
     model.put(key, Buffer.alloc(bytes.length, 1));
@@ -118,9 +108,7 @@ describe('following a folder', () => {
   });
 
   it('empties the bucket with the folder, the pointer first', async () => {
-    const model = await freshModel();
-    const dataDir = await folderWith('a');
-    const bucket = await modelBucket(model);
+    const { model, dataDir, bucket } = await freshScene(['a']);
     await follow(dataDir, bucket);
     rmSync(join(dataDir, 'snapshots'), { recursive: true });
     await follow(dataDir, bucket);
@@ -129,9 +117,7 @@ describe('following a folder', () => {
   });
 
   it('changes nothing where the folder has lost a part that its manifest names', async () => {
-    const model = await freshModel();
-    const dataDir = await folderWith('a', 'b', 'c');
-    const bucket = await modelBucket(model);
+    const { model, dataDir, bucket } = await freshScene(['a', 'b', 'c']);
     await follow(dataDir, bucket);
     const before = model.current();
     const part = publishedFilesIn(dataDir)
@@ -145,22 +131,19 @@ describe('following a folder', () => {
   });
 
   it('does not publish a part that is not the one of its manifest', async () => {
-    const model = await freshModel();
-    const dataDir = await folderWith('a');
+    const { model, dataDir, bucket } = await freshScene(['a']);
     const part = publishedFilesIn(dataDir)
       .listPaths()
       .find(({ path }) => path.endsWith('.parquet'));
     writeFileSync(part?.from ?? '', Buffer.alloc(part?.bytes ?? 0, 1));
-    await expect(follow(dataDir, await modelBucket(model))).rejects.toMatchObject({ code: 'storage' });
+    await expect(follow(dataDir, bucket)).rejects.toMatchObject({ code: 'storage' });
     expect(model.current().size).toBe(0);
   });
 });
 
 describe('two publishers', () => {
   it('refuse each other’s prefix, and change nothing there', async () => {
-    const model = await freshModel();
-    const bucket = await modelBucket(model);
-    const dataDir = await folderWith('a');
+    const { model, dataDir, bucket } = await freshScene(['a']);
     await follow(dataDir, bucket);
     const before = JSON.stringify([...model.versions]);
     await expect(follow(await folderWith('b'), bucket, 'mirror/2')).rejects.toMatchObject({
@@ -173,13 +156,11 @@ describe('two publishers', () => {
   it.each([{ isVersioned: true }, { isVersioned: false }])(
     'of which one is an older copy of the other: it is refused, and nothing changes: %o',
     async (options) => {
-      const model = await freshModel(options);
-      const bucket = await modelBucket(model);
+      const { model, dataDir, bucket } = await freshScene(['a', 'b', 'c'], options);
       const heads = new Map([
         [4, 'a'.repeat(64)],
         [9, 'b'.repeat(64)],
       ]);
-      const dataDir = await folderWith('a', 'b', 'c');
       // Before the first publication, without a head.
       await follow(dataDir, bucket);
       await follow(dataDir, bucket, 'mirror/1', heads);
@@ -199,9 +180,7 @@ describe('two publishers', () => {
   );
 
   it('race for a fresh prefix: one wins, the other takes back what it had put', async () => {
-    const model = await freshModel();
-    const bucket = await modelBucket(model);
-    const winner = await folderWith('a', 'b');
+    const { model, dataDir: winner, bucket } = await freshScene(['a', 'b']);
     const loser = await folderWith('c', 'd');
     let other: Promise<unknown> | undefined;
     model.fault = (_index, asked) => {
@@ -218,9 +197,7 @@ describe('two publishers', () => {
   });
 
   it('lose by the condition of the pointer', async () => {
-    const model = await freshModel();
-    const bucket = await modelBucket(model);
-    const loser = await folderWith('c', 'd');
+    const { model, dataDir: loser, bucket } = await freshScene(['c', 'd']);
     const theirs = '{"format_version":1,"snapshots":{}}';
     model.fault = (_index, asked) => {
       if (/^PUT .*CURRENT/.test(asked) && !model.versions.has('mirror/CURRENT.json'))
@@ -234,9 +211,7 @@ describe('two publishers', () => {
 
 describe('what cannot be removed', () => {
   it('is told with the end of its lock, the last of several, and goes when that is over', async () => {
-    const model = await freshModel();
-    const dataDir = await folderWith('a', 'b', 'c');
-    const bucket = await modelBucket(model);
+    const { model, dataDir, bucket } = await freshScene(['a', 'b', 'c']);
     model.locksUntil = Date.now() + year;
     await follow(dataDir, bucket);
     await publishDistinct(dataDir, ['b']);
@@ -252,9 +227,7 @@ describe('what cannot be removed', () => {
   });
 
   it('has no end known under a legal hold', async () => {
-    const model = await freshModel();
-    const dataDir = await folderWith('a');
-    const bucket = await modelBucket(model);
+    const { model, dataDir, bucket } = await freshScene(['a']);
     await follow(dataDir, bucket);
     model.put('mirror/persons/20200101T000000.000Z/part-00001.parquet', 'held');
     for (const version of model.versions.get('mirror/persons/20200101T000000.000Z/part-00001.parquet') ?? [])
@@ -264,9 +237,7 @@ describe('what cannot be removed', () => {
   });
 
   it('is an error where the right is missing, after all else was tried', async () => {
-    const model = await freshModel();
-    const dataDir = await folderWith('a');
-    const bucket = await modelBucket(model);
+    const { model, dataDir, bucket } = await freshScene(['a']);
     model.put('mirror/persons/20200101T000000.000Z/part-00001.parquet', 'stray');
     model.fault = (_index, asked) => (asked.startsWith('DELETE') ? [403, 'AccessDenied'] : undefined);
     const error = await follow(dataDir, bucket).catch((thrown: unknown) => thrown as AppError);

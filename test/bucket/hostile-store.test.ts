@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { collectPages } from '../../src/bucket/list-pages.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { bucketAt } from './bucket-at.ts';
+import { bucketAt } from './follow-world.ts';
 
 const pageOf = (marker: string): string =>
   `<?xml version="1.0"?><ListVersionsResult><IsTruncated>true</IsTruncated><NextKeyMarker>${marker}</NextKeyMarker></ListVersionsResult>`;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Bucket } from '../../src/bucket/bucket.ts';
 import type { Answerer } from '../client/local-server.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
-import { bucketAt } from './bucket-at.ts';
+import { bucketAt } from './follow-world.ts';
 
 /** Sends a little now and then: never silent for so long that the connection ends. */
 function drip(
