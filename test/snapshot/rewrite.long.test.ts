@@ -23,6 +23,17 @@ const first = '20261120T125500.123Z';
 const second = '20261120T125500.124Z';
 const part = 'part-00001.parquet';
 
+/** Rewrites parts of persons without subjects: of the first snapshot, unless told. */
+function rewrite(
+  dataDir: string,
+  parts: readonly string[],
+  subjects: readonly Identity[],
+  { snapshotId = first, ...more }: Partial<typeof options> & { snapshotId?: string; twins?: Twins } = {},
+): ReturnType<typeof rewriteSnapshot> {
+  const published = publishedFilesIn(dataDir);
+  return rewriteSnapshot(published, 'persons', snapshotId, parts, subjects, { ...options, ...more });
+}
+
 const keysOf = (rows: readonly Record<string, unknown>[]): unknown[] => rows.map(({ person_uuid: key }) => key);
 
 test('the named parts are replaced in their places, under names that were never used', async () => {
@@ -36,14 +47,7 @@ test('the named parts are replaced in their places, under names that were never 
   const before = publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: first });
   const current = publishedFilesIn(dataDir).readCurrent();
   const subject = { ...nobody, person_uuid: ['a', 'd'] };
-  const rewritten = await rewriteSnapshot(
-    publishedFilesIn(dataDir),
-    'persons',
-    first,
-    [part, 'part-00002.parquet', 'part-00077.parquet'],
-    [subject],
-    options,
-  );
+  const rewritten = await rewrite(dataDir, [part, 'part-00002.parquet', 'part-00077.parquet'], [subject]);
   expect(rewritten).toEqual(
     [
       { name: part, newName: 'part-00004.parquet', rowsBefore: 2, rowsRemoved: 1 },
@@ -71,8 +75,8 @@ test('the named parts are replaced in their places, under names that were never 
   ]);
   expect(listAll(join(dataDir, 'tmp'))).toEqual([]);
   expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
-  expect(await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], [subject], options)).toEqual([]);
-  expect(await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', second, [part], [subject], options)).toEqual([]);
+  expect(await rewrite(dataDir, [part], [subject])).toEqual([]);
+  expect(await rewrite(dataDir, [part], [subject], { snapshotId: second })).toEqual([]);
 });
 
 test('a part that becomes empty stays, with its schema, and can be rewritten again', async () => {
@@ -83,15 +87,14 @@ test('a part that becomes empty stays, with its schema, and can be rewritten aga
     return (await parquetMetadataAsync(file)).schema;
   };
   const schema = await schemaOf(part);
-  const rewrite = (name: string) =>
-    rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [name], [{ ...nobody, person_id: ['7'] }], options);
-  expect(await rewrite(part)).toMatchObject([{ rowsBefore: 1, rowsRemoved: 1 }]);
+  const subject = { ...nobody, person_id: ['7'] };
+  expect(await rewrite(dataDir, [part], [subject])).toMatchObject([{ rowsBefore: 1, rowsRemoved: 1 }]);
   expect(await schemaOf('part-00002.parquet')).toEqual(schema);
   expect(publishedFilesIn(dataDir).readManifest({ dataset: 'persons', snapshotId: first })).toMatchObject({
     rows: 0,
     files: [{ name: 'part-00002.parquet', rows: 0 }],
   });
-  expect(await rewrite('part-00002.parquet')).toMatchObject([{ rowsBefore: 0, rowsRemoved: 0 }]);
+  expect(await rewrite(dataDir, ['part-00002.parquet'], [subject])).toMatchObject([{ rowsBefore: 0, rowsRemoved: 0 }]);
   expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
 });
 
@@ -105,7 +108,7 @@ test('of each identity its own rows are counted, and a row of two counts for bot
     { ...nobody, person_uuid: ['nowhere'] },
     { ...nobody, person_uuid: ['\ud800', 'd'] },
   ];
-  const [rewritten] = await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], identities, options);
+  const [rewritten] = await rewrite(dataDir, [part], identities);
   expect(rewritten).toMatchObject({ rowsBefore: 4, rowsRemoved: 3, rowsRemovedOf: [2, 1, 0, 1] });
 });
 
@@ -115,7 +118,7 @@ test('somebody with another uuid stays, who has the integer id of the subject: a
   const subject = { ...nobody, person_uuid: ['a'], person_id: ['4'] };
   const located = await locateIdentity(publishedFilesIn(dataDir), subject, { signal });
   expect(located.parts.flatMap(({ found }) => found.map((row) => row.person_uuid))).toEqual(['a']);
-  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], [subject], options);
+  await rewrite(dataDir, [part], [subject]);
   expect((await rowsOfSnapshot(dataDir, 'persons', first)).parts.map(keysOf)).toEqual([['b']]);
 });
 
@@ -133,7 +136,7 @@ test('each of several subjects is known by itself: of two with one integer id, a
     { ...nobody, person_uuid: ['b'], person_id: ['4'] },
     { ...nobody, person_id: ['5'] },
   ];
-  const [rewritten] = await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], subjects, options);
+  const [rewritten] = await rewrite(dataDir, [part], subjects);
   expect(rewritten).toMatchObject({ rowsRemoved: 3, rowsRemovedOf: [1, 1, 1] });
   expect((await rowsOfSnapshot(dataDir, 'persons', first)).parts.map(keysOf)).toEqual([['d']]);
 });
@@ -141,24 +144,18 @@ test('each of several subjects is known by itself: of two with one integer id, a
 test.each([
   ['each generation is rewritten on its own', {}],
   ['of parts with the same bytes in two generations, one is encoded', { twins: new Map() }],
-])('%s', async (_what, { twins }: { twins?: Twins }) => {
+])('%s', async (_what, more: { twins?: Twins }) => {
   const dataDir = temporaryFolder();
   const [ann, bob] = [personRow('a', { id: 1 }), personRow('b', { id: 2 })];
   await publishRows(dataDir, 'persons', [ann, bob]);
   await publishRows(dataDir, 'persons', [ann, bob]);
   const newPart = (id: string): string => join(snapshotFolder(dataDir, 'persons', id), 'part-00002.parquet');
   const subject = { ...nobody, person_id: ['1'] };
-  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], [subject], {
-    ...options,
-    ...(twins && { twins }),
-  });
+  await rewrite(dataDir, [part], [subject], more);
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', first)).parts.flat())).toEqual(['b']);
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', second)).parts.flat())).toEqual(['a', 'b']);
-  if (twins) expect(twins.size).toBe(1);
-  await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', second, [part], [subject], {
-    ...options,
-    ...(twins && { twins }),
-  });
+  if (more.twins) expect(more.twins.size).toBe(1);
+  await rewrite(dataDir, [part], [subject], { snapshotId: second, ...more });
   expect(keysOf((await rowsOfSnapshot(dataDir, 'persons', second)).parts.flat())).toEqual(['b']);
   expect(await sha256File(newPart(second))).toBe(await sha256File(newPart(first)));
   expect((await verifySnapshots(publishedFilesIn(dataDir))).problems).toEqual([]);
@@ -177,7 +174,7 @@ test('over many row groups, order and every other value stay, wherever lists are
   await publishRows(dataDir, 'persons', rows, { partRows: 60_000 });
   const gone = rows.filter((_, index) => index % 5 === 4).map(({ id }) => String(id));
   const subject = { ...nobody, person_id: gone, distinct_id: ['shared'] };
-  const [rewritten] = await rewriteSnapshot(publishedFilesIn(dataDir), 'persons', first, [part], [subject], options);
+  const [rewritten] = await rewrite(dataDir, [part], [subject]);
   const left = rows
     .filter((_, index) => index % 5 !== 4)
     .map((row) =>
@@ -234,14 +231,7 @@ test.for([
   const before = textsOf(folder);
   expect(traces.length).toBeGreaterThan(5);
   expect(traces.filter((trace) => !before.includes(trace))).toEqual([]);
-  await rewriteSnapshot(
-    publishedFilesIn(dataDir),
-    'persons',
-    first,
-    [part],
-    [{ ...nobody, person_uuid: [key] }],
-    options,
-  );
+  await rewrite(dataDir, [part], [{ ...nobody, person_uuid: [key] }]);
   const after = textsOf(folder);
   expect(after.toLowerCase()).not.toContain('canary');
   const expected = publishedRows('persons', others);
@@ -279,14 +269,7 @@ test('a part that is not what was published is not rewritten, and nothing change
   writeFileSync(path, bytes);
   const before = [listAll(dataDir), await sha256File(join(folder, 'manifest.json'))];
   await expect(
-    rewriteSnapshot(
-      publishedFilesIn(dataDir),
-      'persons',
-      first,
-      [part, 'part-00002.parquet'],
-      [{ ...nobody, person_uuid: ['a'] }],
-      options,
-    ),
+    rewrite(dataDir, [part, 'part-00002.parquet'], [{ ...nobody, person_uuid: ['a'] }]),
   ).rejects.toMatchObject({
     code: 'storage',
     message: expect.stringContaining('part-00002.parquet is damaged') as string,
@@ -301,14 +284,7 @@ test('an abort changes nothing', async () => {
   const before = listAll(dataDir);
   const controller = new AbortController();
   const reason = new Error('stop');
-  const rewriting = rewriteSnapshot(
-    publishedFilesIn(dataDir),
-    'persons',
-    first,
-    [part],
-    [{ ...nobody, person_id: ['7'] }],
-    { epoch: 4, signal: controller.signal },
-  );
+  const rewriting = rewrite(dataDir, [part], [{ ...nobody, person_id: ['7'] }], { signal: controller.signal });
   setImmediate(() => controller.abort(reason));
   await expect(rewriting).rejects.toBe(reason);
   expect(listAll(dataDir)).toEqual(before);
