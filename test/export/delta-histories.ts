@@ -15,23 +15,28 @@ import { snapshotFolder, snapshotsFolder } from '../snapshot/paths.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { exportAll, openWorld, perform, type Step, type World } from './exported-world.ts';
 
-const number = fc.integer({ min: 1, max: 6 });
+/** Few persons, so that they meet. */
+export const number = fc.integer({ min: 1, max: 6 });
+/** A sync that shows some persons, who have distinct ids in common. */
+export const showPersons = fc.record({
+  do: fc.constant('show persons' as const),
+  persons: fc.array(
+    fc.record({
+      number,
+      name: fc.constantFrom('a', 'b'),
+      distinctIds: fc.uniqueArray(fc.constantFrom('d1', 'd2', 'd3'), { minLength: 1 }),
+    }),
+    { minLength: 1, maxLength: 3 },
+  ),
+});
+/** An export, most often of deltas. */
+export const exports = fc.record({
+  do: fc.constant('export' as const),
+  kind: fc.constantFrom('full', 'delta', 'delta', 'delta'),
+});
 type Moment = Step | { do: 'expire' };
 const step: fc.Arbitrary<Moment> = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      do: fc.constant('show persons' as const),
-      persons: fc.array(
-        fc.record({
-          number,
-          name: fc.constantFrom('a', 'b'),
-          distinctIds: fc.uniqueArray(fc.constantFrom('d1', 'd2', 'd3'), { minLength: 1 }),
-        }),
-        { minLength: 1, maxLength: 3 },
-      ),
-    }),
-  },
+  { weight: 4, arbitrary: showPersons },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -52,13 +57,7 @@ const step: fc.Arbitrary<Moment> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('set clock' as const), hours: fc.constantFrom(-30, -2, 2, 30) }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('copy' as const, 'restore' as const, 'expire' as const) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('export' as const),
-      kind: fc.constantFrom('full', 'delta', 'delta', 'delta'),
-    }),
-  },
+  { weight: 3, arbitrary: exports },
 );
 
 export async function publish(...given: Parameters<typeof exportAll>): Promise<string[]> {

@@ -1,34 +1,18 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { exports, number, showPersons } from '../export/delta-histories.ts';
 import { exportAll, openWorld, perform, type Step } from '../export/exported-world.ts';
 import { differences, load } from './load-suite.ts';
 import { duckDbWarehouse } from './warehouses.ts';
 
-const number = fc.integer({ min: 1, max: 5 });
 const step: fc.Arbitrary<Step | { do: 'load' }> = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('show persons' as const),
-      persons: fc.array(
-        fc.record({
-          number,
-          name: fc.constantFrom('a', 'b'),
-          distinctIds: fc.subarray(['d1', 'd2', 'd3'], { minLength: 1 }),
-        }),
-        { minLength: 1, maxLength: 3 },
-      ),
-    }),
-  },
+  { weight: 3, arbitrary: showPersons },
   {
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('remove' as const), dataset: fc.constant('persons' as const), number }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('set clock' as const), hours: fc.constantFrom(-3, 3) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constant('export' as const), kind: fc.constantFrom('full', 'delta', 'delta') }),
-  },
+  { weight: 3, arbitrary: exports },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('load' as const) }) },
 );
 
