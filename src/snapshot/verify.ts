@@ -82,8 +82,7 @@ export async function verifySnapshots(published: PublishedFiles, signal?: AbortS
     // A table of snapshots that are not as published is not to be judged.
     const { [dataset]: entry } = tables;
     if (!entry || !isSound || readTable(published, dataset)) continue;
-    const { snapshotId } = tableFolder(dataset);
-    check.problems.push({ dataset, snapshotId, file: metadataName(entry.version), problem: 'damaged' });
+    check.problems.push({ ...tableFolder(dataset), file: metadataName(entry.version), problem: 'damaged' });
   }
   return check;
 }
@@ -113,10 +112,10 @@ function foreignFiles({ localFolder }: PublishedFiles): string[] {
 }
 
 function tableProblems(published: PublishedFiles, dataset: string, entry: TableEntry | undefined): SnapshotProblem[] {
-  const { snapshotId } = tableFolder(dataset);
+  const folder = tableFolder(dataset);
   const problems: SnapshotProblem[] = [];
   const add = (file: string, problem: SnapshotProblem['problem'] | undefined): void => {
-    if (problem) problems.push({ dataset, snapshotId, file, problem });
+    if (problem) problems.push({ ...folder, file, problem });
   };
   for (const file of strayTableFiles(published, dataset)) add(file, 'unnamed');
   if (!entry) return problems;
@@ -124,7 +123,7 @@ function tableProblems(published: PublishedFiles, dataset: string, entry: TableE
   const hint = readHint(published, dataset);
   if (hint === undefined) add(hintName, 'missing');
   // Killed before the hint was replaced, readers find the version before, whose files still stand.
-  else if (published.sizeOf(tableFolder(dataset), `v${hint}.metadata.json`) === undefined) add(hintName, 'damaged');
+  else if (published.sizeOf(folder, `v${hint}.metadata.json`) === undefined) add(hintName, 'damaged');
   return problems;
 }
 

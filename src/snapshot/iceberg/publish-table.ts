@@ -66,17 +66,15 @@ export function strayTableFiles(published: PublishedFiles, dataset: string): str
 export function settleTables(published: PublishedFiles): void {
   const current = published.readCurrent();
   for (const dataset of new Set([...publishedDatasets, ...Object.keys(current.tables ?? {})])) {
-    const entry = current.tables?.[dataset];
-    if (entry) {
-      const isShown = (version: number): boolean => {
-        const metadata = readMetadata(published, dataset, metadataName(version));
-        return metadata !== undefined && isShownBy(metadata, { published, current, dataset });
-      };
-      if (!isShown(entry.version)) {
-        const next = entry.version + 1;
-        nameTable(current, dataset, isShown(next) ? preparedTable(published, dataset, next) : undefined);
-        published.writeCurrent(current);
-      }
+    const isShown = (version: number): boolean => {
+      const metadata = readMetadata(published, dataset, metadataName(version));
+      return metadata !== undefined && isShownBy(metadata, { published, current, dataset });
+    };
+    const version = current.tables?.[dataset]?.version;
+    if (version !== undefined && !isShown(version)) {
+      const next = version + 1;
+      nameTable(current, dataset, isShown(next) ? preparedTable(published, dataset, next) : undefined);
+      published.writeCurrent(current);
     }
     showTable(published, dataset);
   }
