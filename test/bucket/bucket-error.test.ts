@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { explainBucketError } from '../../src/bucket/bucket-error.ts';
 import type { AppError } from '../../src/core/errors.ts';
-import { folderWith, follow, freshModel, modelBucket } from './follow-world.ts';
+import { follow, freshModel, freshScene, modelBucket } from './follow-world.ts';
 
 function explained(name: string, status?: number): AppError {
   const error = Object.assign(new Error('AKIDSECRET https://x/?X-Amz-Signature=abc'), {
@@ -45,9 +45,8 @@ describe('an error of a store', () => {
   });
 
   it('is healed by a second attempt, also where the first one was done and its answer was lost', async () => {
-    const model = await freshModel();
+    const { model, dataDir } = await freshScene(['a']);
     const bucket = await modelBucket(model, 3);
-    const dataDir = await folderWith('a');
     const cut = new Set<string>();
     model.fault = (_index, asked) => {
       if (cut.has(asked)) return undefined;
@@ -62,18 +61,13 @@ describe('an error of a store', () => {
 it('a prefix without credentials says so, and asks nothing', async () => {
   const model = await freshModel();
   const bucket = await modelBucket(model);
-  const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret } = process.env;
-  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) delete process.env[name];
-  Object.assign(process.env, { AWS_EC2_METADATA_DISABLED: 'true', AWS_PROFILE: 'no-such-profile' });
-  try {
-    await expect(bucket.listVersions()).rejects.toMatchObject({
-      code: 'usage',
-      message: expect.stringContaining('no credentials') as string,
-    });
-  } finally {
-    delete process.env['AWS_EC2_METADATA_DISABLED'];
-    delete process.env['AWS_PROFILE'];
-    Object.assign(process.env, { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret });
-  }
+  // They end with those of the bucket.
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
+  vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+  vi.stubEnv('AWS_PROFILE', 'no-such-profile');
+  await expect(bucket.listVersions()).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('no credentials') as string,
+  });
   expect(model.asked).toEqual([]);
 });

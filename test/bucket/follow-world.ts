@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { openBucket, type Bucket } from '../../src/bucket/bucket.ts';
 import { followFolder, type FollowResult, type Seen } from '../../src/bucket/follow.ts';
 import { sha256 as digest } from '../../src/core/digest.ts';
@@ -15,18 +15,10 @@ export { freshModel };
 
 /** Keys that the model takes; the official chain finds them in the environment. */
 export function setCredentials(): void {
-  const { env } = process;
-  const before = { ...env };
-  Object.assign(env, {
-    AWS_ACCESS_KEY_ID: 'AKIDTEST',
-    AWS_SECRET_ACCESS_KEY: 'secret-of-test',
-    AWS_REGION: 'us-east-1',
-  });
-  onTestFinished(() => {
-    for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_REGION'])
-      if (before[name] === undefined) delete env[name];
-      else env[name] = before[name];
-  });
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDTEST');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret-of-test');
+  vi.stubEnv('AWS_REGION', 'us-east-1');
+  onTestFinished(() => void vi.unstubAllEnvs());
 }
 
 /** A bucket of the model, below a prefix, that tries each request once. */
