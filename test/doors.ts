@@ -241,7 +241,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 1_990,
   ledger: 2_899,
   mirror: 7_511,
-  publish: 7_990,
+  publish: 7_919,
   erasure: 10_706,
   operate: 11_049,
   anchor: 315,
