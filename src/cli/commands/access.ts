@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { endAccess } from '../../erasure/access.ts';
-import { eraseJob } from '../erase-job.ts';
+import { decide } from '../erase-job.ts';
 import { believed } from '../../erasure/projection.ts';
-import { together } from '../../erasure/request/together.ts';
 import { hasBox } from '../../mirror/request-box.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { secondText } from '../../core/words.ts';
@@ -17,13 +16,14 @@ export function define(command: Command, context: CommandContext): CommandAction
   command.argument('<ids...>', "the requests' ids, or their first characters");
   return {
     help: `\nExamples:\n  analytics-mirror access ${command.name()} 3f2a`,
-    run: async (app, ids: string[]) => {
-      const { requests } = await eraseJob(app, context, (job) => {
-        const ended = together(job, (own) => ids.map((id) => endAccess(own, id, end).id));
-        return Promise.resolve({ outcome: 'done', counts: { [end]: ended.length }, requests: ended } as const);
-      });
-      return { json: { [end]: requests }, text: requests.map((id) => `${end} ${id}\n`).join('') };
-    },
+    run: (app, ids: string[]) =>
+      decide(
+        app,
+        context,
+        end,
+        () => ids,
+        (job, id) => endAccess(job, id, end),
+      ),
   };
 }
 

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { writeRequestedFile } from '../../core/atomic-file.ts';
 import { eraseJob } from '../erase-job.ts';
-import type { JobResult } from '../../job/run-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 
 /** Defines `audit checkpoint`: prints a signed checkpoint of the ledger. */
@@ -17,10 +16,10 @@ Examples:
   analytics-mirror audit checkpoint
   analytics-mirror audit checkpoint --out checkpoint.txt`,
     run: async (app, { out }: { out?: string }) => {
-      const { size, rootHash, text } = await eraseJob(app, context, ({ ledger }) => {
-        const result: JobResult = { outcome: 'done', counts: {} };
-        return Promise.resolve({ ...result, ...ledger().checkpoint() });
-      });
+      const { size, rootHash, text } = await eraseJob(app, context, ({ ledger }) => ({
+        counts: {},
+        ...ledger().checkpoint(),
+      }));
       if (out !== undefined) writeRequestedFile(out, text);
       return { json: { size, rootHash, checkpoint: text, file: out ?? null }, text };
     },

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { publicKeysPath } from '../../ledger/checkpoint.ts';
 import { ledgerFolder } from '../../ledger/entry-file.ts';
 import { eraseJob } from '../erase-job.ts';
-import type { JobResult } from '../../job/run-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 
 /** Defines `audit rotate-key`: makes the signing key of later checkpoints. */
@@ -18,8 +17,7 @@ Examples:
     run: async (app) => {
       const { size } = await eraseJob(app, context, ({ ledger }) => {
         ledger().rotateKey();
-        const result: JobResult = { outcome: 'done', counts: {} };
-        return Promise.resolve({ ...result, ...ledger().checkpoint() });
+        return { counts: {}, ...ledger().checkpoint() };
       });
       const file = publicKeysPath(ledgerFolder(app.settings.dataDir));
       return {

@@ -66,7 +66,7 @@ Examples:
           kept.filter(({ request }) => ids.has(request)),
         );
         const written = folder === undefined ? [] : writeReceipts(folder, own);
-        return { outcome: 'done', counts: { added: added.length }, requests: added, receipts: written };
+        return { counts: { added: added.length }, requests: added, receipts: written };
       });
       if (requests.some(({ state, waitsFor }) => waitsFor !== null || (state !== 'scoped' && state !== 'received')))
         context.setExitCode(exitCodes.incomplete);

@@ -32,7 +32,7 @@ Examples:
         throw usageError('nothing to amend is given', 'give --by, --basis, --decided-by, --identity or --exception');
       const { request } = await eraseJob(app, context, async (job) => {
         const request = await amendRequest(job, id, { by, basis, decision });
-        return { outcome: 'done', counts: { amended: 1 }, request };
+        return { counts: { amended: 1 }, request };
       });
       return { json: { request }, text: `amended ${request.id}\n${basis === undefined ? '' : recordedText(basis)}` };
     },

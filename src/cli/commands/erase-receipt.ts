@@ -27,7 +27,7 @@ Examples:
         const [receipt] = signReceipts(job, keysOf(job, [request.id]));
         if (!receipt) throw withoutKey(request);
         writeReceipt(out, receipt);
-        return Promise.resolve({ outcome: 'done', counts: {}, request: request.id } as const);
+        return { counts: {}, request: request.id };
       });
       return { json: { request, file: out }, text: `receipt of request ${request} written to ${out}\n` };
     },

@@ -33,7 +33,7 @@ Examples:
       const given = await readGiven(options, source);
       const { report, reopened } = await eraseJob(app, context, async (job) => {
         const scan = await scanRequests(job, given, options.also ?? []);
-        return { outcome: 'done', counts: { reopened: scan.reopened.length }, ...scan };
+        return { counts: { reopened: scan.reopened.length }, ...scan };
       });
       const isClean =
         report.fenced.length + report.unreadable.length === 0 && report.subjects.every(({ hits }) => hits === 0);

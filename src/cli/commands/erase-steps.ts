@@ -10,8 +10,8 @@ import { approveRequest, cancelRequest } from '../../erasure/receive.ts';
 import { together } from '../../erasure/request/together.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
-import { eraseJob } from '../erase-job.ts';
-import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
+import { decide, eraseJob } from '../erase-job.ts';
+import type { CommandAction, CommandContext } from '../command.ts';
 
 const severalIds = "the requests' ids, or their first characters";
 
@@ -81,7 +81,7 @@ Examples:
     run: async (app, ids: string[], { reason }: { reason: string }) => {
       const { requests, fencedByOthers } = await eraseJob(app, context, (job) => {
         const lifted = together(job, (own) => readmit(own, ids, reason));
-        return Promise.resolve({ outcome: 'done', counts: { readmitted: lifted.requests.length }, ...lifted } as const);
+        return { counts: { readmitted: lifted.requests.length }, ...lifted };
       });
       return {
         json: { readmitted: requests.map(({ id }) => id), fenced_by_others: fencedByOthers },
@@ -107,22 +107,4 @@ function attestationIn({ settings }: App, { consumer, report }: AcknowledgeFlags
     throw usageError(`there is no file ${path}`, 'name the report, and sign it');
   }) as [Buffer, Buffer];
   return readAttestation({ report: bytes, signature: signature.toString(), consumer }, settings.export.fence);
-}
-
-/** Applies one step to each request, as one run, and prints the ids. */
-async function decide(
-  app: App,
-  context: CommandContext,
-  done: string,
-  idsOf: (job: JobContext) => readonly string[],
-  act: (job: JobContext, id: string) => { id: string },
-): Promise<CommandResult> {
-  const { requests } = await eraseJob(app, context, (job) => {
-    const acted = together(job, (own) => idsOf(own).map((id) => act(own, id).id));
-    return Promise.resolve({ outcome: 'done', counts: { [done]: acted.length }, requests: acted } as const);
-  });
-  return {
-    json: { [done]: requests },
-    text: requests.length === 0 ? 'nothing to do\n' : requests.map((id) => `${done} ${id}\n`).join(''),
-  };
 }
