@@ -16,6 +16,7 @@ import { addRequests } from '../erasure/receive.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { openDatabase } from '../mirror/database.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { ExportJobResult } from '../worker/export-job.ts';
 import { runReconcileJob } from '../worker/reconcile-job.ts';
 import type { SyncJob, SyncJobResult } from '../worker/sync-job.ts';
 
@@ -42,12 +43,12 @@ export type DemoErasure = {
 const people = 5;
 const cameBack = 2;
 
-/** What the erasure of the demo uses. `passTime`: days pass, at most until today. */
+/** What the erasure uses. It syncs and publishes as the commands do, with progress bars. `passTime`: days pass, at most until today. */
 export type ErasingCommands = {
   signal: AbortSignal;
   say: (line: string) => void;
   sync: (app: App, job: SyncJob) => Promise<SyncJobResult>;
-  publish: (app: App, datasets: null) => Promise<unknown>;
+  publish: (app: App) => Promise<ExportJobResult>;
   passTime: (days: number) => void;
 };
 
@@ -87,7 +88,7 @@ export async function eraseSome(
     await runReconcileJob(job, undefined);
   }
   await sync(app, again);
-  await publish(app, null);
+  await publish(app);
   say('checking the ledger, the certificate and all files');
   return {
     people: erasure.fenced,

@@ -1,5 +1,4 @@
 import type { App } from '../app/app.ts';
-import type { PublishedDataset } from '../contract/datasets.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { countText, durationText } from '../core/words.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -8,10 +7,8 @@ import { eraseSome, type ErasingCommands } from './demo-erasure.ts';
 import { describeDemo, type DemoReport } from './demo-report.ts';
 import { startEmbeddedSandbox, unhurried } from './embedded-sandbox.ts';
 
-/** Functions of the commands that the demo uses: it syncs and publishes as they do, with progress bars. */
-export type DemoCommands = Pick<ErasingCommands, 'signal' | 'say' | 'sync'> & {
-  publish: (app: App, datasets: readonly PublishedDataset[] | null) => Promise<ExportJobResult>;
-};
+/** What the demo uses of the commands. */
+type DemoCommands = Omit<ErasingCommands, 'passTime'>;
 
 const persons = 20_000;
 const recordings = 4000;
@@ -83,7 +80,7 @@ async function publishGenerations(
   { sync, publish }: DemoCommands,
 ): Promise<ExportJobResult> {
   for (let generation = 1; ; generation += 1) {
-    const published = await publish(app, null);
+    const published = await publish(app);
     if (generation === generations) return published;
     const [first, second] = [...sandbox.living()].slice(generation * 10);
     if (first && second) sandbox.act({ do: 'merge', loser: first.uuid, survivor: second.uuid });

@@ -47,7 +47,7 @@ export function define(command: Command, context: CommandContext): CommandAction
             signal: context.signal,
             say,
             sync: (own, job) => syncNow(own, context, job),
-            publish: (own, datasets) => exportNow(own, context, datasets),
+            publish: (own) => exportNow(own, context, null),
           });
           printResult(context, command, { json: report, text: demoText(report) });
         });
