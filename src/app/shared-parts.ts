@@ -13,6 +13,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 /** The environment that the program runs in. */
 export type AppSurroundings = {
   environment: Environment;
+  /** Whether standard error is a terminal: progress bars and coloured lines are for people only. */
   isTerminal: boolean;
   /** Where log lines go, instead of the process's standard error. */
   logTo?: DestinationStream | undefined;

@@ -1,22 +1,16 @@
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import type { App } from '../app/app.ts';
-import type { Environment } from '../config/environment.ts';
+import type { AppSurroundings } from '../app/shared-parts.ts';
 import { stringifyExactJson } from '../core/exact-json.ts';
 import { printableJson, printableLines } from '../core/words.ts';
-import type { DestinationStream } from '../log/logger.ts';
 import { explainError } from './errors.ts';
 import type { GlobalOptions } from './global-options.ts';
 
 /** The world outside, as far as a command may use it. */
-export type CommandContext = {
-  environment: Environment;
+export type CommandContext = Pick<AppSurroundings, 'environment' | 'isTerminal' | 'logTo'> & {
   stdout: Writable;
   stderr: Writable;
-  /** Whether standard error is a terminal: progress bars and coloured lines are for people only. */
-  isTerminal: boolean;
-  /** Where log lines go, instead of the process's standard error. */
-  logTo?: DestinationStream;
   readonly terminalColumns: number;
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP. */
   signal: AbortSignal;
@@ -47,9 +41,9 @@ export function printResult(context: CommandContext, command: Command, { json, t
 }
 
 /** Works with the program and then closes it. A failure of the disk is rejected as an error that explains it. */
-export async function withApp(app: App, use: () => Promise<void>): Promise<void> {
+export async function withApp<T>(app: App, use: () => Promise<T>): Promise<T> {
   try {
-    await use();
+    return await use();
   } catch (error) {
     throw explainError(error, app.settings.dataDir);
   } finally {

@@ -12,12 +12,11 @@ import { AppError, usageError } from '../../core/errors.ts';
 import { printableLines } from '../../core/words.ts';
 import type { Check } from '../../status/check.ts';
 import { planPasses, type PassPlan } from '../../status/cost-forecast.ts';
-import { examine } from '../../status/doctor.ts';
 import { ask, askUntilRead } from '../ask.ts';
 import { printResult, withApp, type CommandAction, type CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
 import { projectQuestion, readAddress, readPreset, readProjectId, type SeenProjects } from '../init-answers.ts';
-import { findingsTable } from './doctor.ts';
+import { findingsOf, findingsTable } from './doctor.ts';
 import { planText } from './plan.ts';
 
 type InitFlags = {
@@ -136,12 +135,10 @@ async function chooseProject(
   app: App,
   { given, choose, signal }: { given: string | undefined; choose: Choose; signal: AbortSignal },
 ): Promise<string> {
-  let id = '';
-  await withApp(app, async () => {
+  return withApp(app, async () => {
     const seen = await listProjects(app, signal);
-    id = await choose({ ...projectQuestion(seen), given }, (answer) => readProjectId(answer, seen));
+    return choose({ ...projectQuestion(seen), given }, (answer) => readProjectId(answer, seen));
   });
-  return id;
 }
 
 /** The projects that the key sees; null where the service lists none to it. Throws where the key is refused. */
@@ -161,9 +158,8 @@ type Trial = { findings: Check[]; plan: PassPlan | null; pathPrefix: string };
 async function trySettings(open: (pathPrefix: string) => App, pathPrefix: string, signal: AbortSignal): Promise<Trial> {
   const app = open(pathPrefix);
   try {
-    const { settings, budget, clock, deprecation, signers } = app;
-    const { databaseReadOnly: openReader, service: openService } = app;
-    const findings = await examine({ settings, openReader, openService, signers, deprecation, budget, clock, signal });
+    const { settings, budget, clock, deprecation } = app;
+    const findings = await findingsOf(app, signal);
     const stateOf = (name: string): string | undefined => findings.find(({ check }) => check === name)?.state;
     const isOther = pathPrefix !== wantedPrefix;
     if (isOther && deprecation() !== null) return await trySettings(open, wantedPrefix, signal);
