@@ -16,7 +16,7 @@ export function standingText({ location, equalAt, files, behindSince, cause }: D
 /** What a plan would do to a bucket, in words; nothing where there is none. */
 export function bucketPlanText(plan: BucketPlan | AppError | null): string {
   if (plan === null) return '';
-  if (plan instanceof AppError) return `the bucket cannot be looked at: ${plan.message}\n${plan.hint ?? ''}\n`;
+  if (plan instanceof AppError) return troubleText('the bucket cannot be looked at', plan);
   const { destination, put, remove } = plan;
   const lines = [...put.map((path) => `  to be put: ${path}\n`), ...remove.map((path) => `  to be removed: ${path}\n`)];
   return lines.length === 0 ? '' : `${destination}\n${lines.join('')}`;

@@ -19,9 +19,13 @@ export type GivenOptions = {
   keepBlanks?: boolean;
 };
 
+/** Adds the value of an option that may be repeated to those before it. */
+export function collect(value: string, earlier: string[] = []): string[] {
+  return [...earlier, value];
+}
+
 /** Adds the options that name persons. */
 export function addGivenOptions(command: Command): Command {
-  const collect = (value: string, earlier: string[] = []): string[] => [...earlier, value];
   return command
     .option('--uuid <uuid>', "a person's uuid; may be repeated", collect)
     .option('--id <id>', "a person's integer id; may be repeated", collect)

@@ -5,18 +5,14 @@ import type { ScanReport } from '../../erasure/scan/scan-task.ts';
 import { eraseJob } from '../erase-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { exitCodes } from '../errors.ts';
-import { addGivenOptions, readGiven, type GivenOptions } from '../given-identifiers.ts';
+import { addGivenOptions, collect, readGiven, type GivenOptions } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `erase scan`: searches for data that is left of erased persons. */
 export function define(command: Command, context: CommandContext): CommandAction {
   addGivenOptions(command)
     .argument('[source]', '- reads kind,value lines from standard input')
-    .option(
-      '--also <path>',
-      'another file or folder to search, such as logs; may be repeated',
-      (path: string, earlier: string[] | undefined) => [...(earlier ?? []), path],
-    );
+    .option('--also <path>', 'another file or folder to search, such as logs; may be repeated', collect);
   return {
     help: `
 Reads the mirror, every published file and every other file of the data folder, decoded and byte by byte, in a process of

@@ -7,6 +7,7 @@ import { findDifferencesIn } from '../../erasure/bound/differences.ts';
 import type { ErasurePlan } from '../../erasure/plan.ts';
 import type { ErasureResult } from '../../erasure/reconcile.ts';
 import { clockFix } from '../../config/alert-kinds.ts';
+import type { Settings } from '../../config/settings.ts';
 import { readTarget, type FixedTarget } from '../../ledger/target.ts';
 import { targetText } from '../../ledger/vocabulary-words.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
@@ -136,10 +137,7 @@ function erasurePlanText({ requests, files, searched, upstream, collected, feedE
   return `${lines.join('')}\n`;
 }
 
-/** The settings that say how long something lasts. */
-type Lasting = { erasure: { maxRequestDays: number }; deletions: { collectHours: number } };
-
-function resultText(result: ReconcileJobResult, settings: Lasting): string {
+function resultText(result: ReconcileJobResult, settings: Settings): string {
   const { replayed, mended, lost, lostDeletions, erasure, absence, listedAgain, bucket, catalog, clock } = result;
   const texts = [
     ...mended.map((sentence) => `mended: ${sentence}\n`),
@@ -173,7 +171,7 @@ function listedAgainText({ letIn, staysOut }: ReconcileJobResult['listedAgain'])
 /** The steps that were done for erasure requests, as text. */
 function erasureText(
   erasure: ErasureResult,
-  { erasure: { maxRequestDays }, deletions: { collectHours } }: Lasting,
+  { erasure: { maxRequestDays }, deletions: { collectHours } }: Settings,
 ): string {
   const lines: [count: number, what: string][] = [
     [erasure.fenced, 'fenced and taken out of the mirror'],

@@ -86,14 +86,14 @@ Examples:
     run: async (app, given: PublishedDataset[], flags: SnapshotsFlags) => {
       const wanted = given.length > 0 ? given : publishedDatasets;
       if (flags.dbt === 'model') return { json: { model: modelOf(given) }, text: modelOf(given) };
-      const all = listCurrentSnapshots(publishedFilesIn(app.settings.dataDir));
+      const published = publishedFilesIn(app.settings.dataDir);
+      const all = listCurrentSnapshots(published);
       const snapshots = all.filter(({ dataset }) => wanted.includes(dataset));
       if (snapshots.length === 0)
         throw new AppError('nothing is published', { code: 'storage', hint: 'run `analytics-mirror export` first' });
       if (flags.verify !== undefined && namesEngine(flags.verify)) {
         const place = givenWarehouse(flags.verify, flags.schema, context.environment);
-        const source = { published: publishedFilesIn(app.settings.dataDir), signal: context.signal };
-        const tables = await verifyWarehouse(place, source, wanted);
+        const tables = await verifyWarehouse(place, { published, signal: context.signal }, wanted);
         if (tables.some(({ state }) => state !== 'equal')) context.setExitCode(exitCodes.incomplete);
         return { json: { warehouse: { tables } }, text: warehouseText(tables) };
       }
@@ -103,11 +103,11 @@ Examples:
         return { json: { verified }, text: copyText(verified) };
       }
       if (flags.contract) {
-        const contract = dataContract(listCurrentColumns(publishedFilesIn(app.settings.dataDir), wanted));
+        const contract = dataContract(listCurrentColumns(published, wanted));
         return { json: { contract }, text: contract };
       }
       for (const dataset of wanted) deletionsOf(all, dataset);
-      const tables = listCurrentTables(publishedFilesIn(app.settings.dataDir), wanted);
+      const tables = listCurrentTables(published, wanted);
       return { json: { snapshots, tables }, text: textOf(all, snapshots, wanted, flags) };
     },
   };

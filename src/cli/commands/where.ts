@@ -41,11 +41,12 @@ Examples:
         request === undefined
           ? await requireGiven(options, source)
           : namedForAccess({ db: app.databaseReadOnly(), settings }, request);
+      const db = app.databaseReadOnly();
       const { whereabouts, access } = await whereIs(
         {
-          db: app.databaseReadOnly(),
-          published: publishedFilesIn(app.settings.dataDir),
-          settings: app.settings,
+          db,
+          published: publishedFilesIn(settings.dataDir),
+          settings,
           service: app.hasService ? app.service() : null,
           signal: context.signal,
         },
@@ -54,18 +55,18 @@ Examples:
       const written = [file, page].filter((one) => one !== undefined);
       if (written.length > 0) requireOnePerson(given, whereabouts);
       if (file !== undefined) writeRequestedFile(file, `${stringifyExactJson(access, 2)}\n`);
-      const { controller } = app.settings.audit;
-      const { baseUrl, projectId } = app.settings.service;
+      const { controller } = settings.audit;
+      const { baseUrl, projectId } = settings.service;
       const service = baseUrl === null ? null : `project ${projectId ?? ''} of ${new URL(baseUrl).host}`;
       const answer = (): string =>
         accessPage({ access, whereabouts, service, controller, at: isoTime(app.clock.now()) });
       const json = { ...whereabouts, exported: file ?? null, page: page ?? null };
       if (page === '-') {
-        context.stderr.write(heldText('what was given', whereabouts, app.databaseReadOnly()));
+        context.stderr.write(heldText('what was given', whereabouts, db));
         return { json, text: answer() };
       }
       if (page !== undefined) writeRequestedFile(page, answer());
-      return { json, text: whereText(whereabouts, written, app.databaseReadOnly()) };
+      return { json, text: whereText(whereabouts, written, db) };
     },
   };
 }
