@@ -121,7 +121,7 @@ export function openMirror({ environment = {}, configFile, project, settings = {
       opened.delete(mirror);
       for (const end of runs.keys()) end();
       await Promise.allSettled(runs.values());
-      await app.close();
+      await app[Symbol.asyncDispose]();
     },
   };
   opened.set(mirror, { app, runs });

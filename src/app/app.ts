@@ -21,8 +21,8 @@ import { refuseLeftFolder } from './left-folder.ts';
 import { projectService } from './project-service.ts';
 import { sharedParts, type AppSurroundings, type SharedParts } from './shared-parts.ts';
 
-/** The program's parts, each made when it is first asked for and closed together. */
-export type App = {
+/** The program's parts, each made when it is first asked for. Disposed of, all are closed. */
+export type App = AsyncDisposable & {
   /** The project's name in the configuration. */
   name: string;
   settings: Settings;
@@ -57,7 +57,6 @@ export type App = {
   clusterDatabase: ClusterDatabase | null;
   /** The project as the machines of a cluster share it; else null. */
   shared: Pick<ClusterHome, 'project' | 'holdings' | 'lose' | 'clear' | 'hasCopy' | 'elsewhere'> | null;
-  close: () => Promise<void>;
 };
 
 /**
@@ -82,10 +81,9 @@ export function createProjectApps(surroundings: AppSurroundings, flags: Settings
   const assemble = (loaded: LoadedSettings): App =>
     assembleApp(loaded, { ...parts, log: others.length === 0 ? log : log.child({ project: loaded.name }) });
   const apps: ProjectApps['apps'] = [assemble(first), ...others.map(assemble)];
-  const close = async (): Promise<void> => {
-    for (const app of apps.toReversed()) await app.close();
-  };
-  return { apps, log, clock, secrets, [Symbol.asyncDispose]: close };
+  const closing = new AsyncDisposableStack();
+  for (const app of apps) closing.use(app);
+  return { apps, log, clock, secrets, [Symbol.asyncDispose]: () => closing.disposeAsync() };
 }
 
 function assembleApp(loaded: LoadedSettings, parts: SharedParts): App {
@@ -140,7 +138,7 @@ function assembleApp(loaded: LoadedSettings, parts: SharedParts): App {
         return shared.lose();
       },
     },
-    close: async () => {
+    [Symbol.asyncDispose]: async () => {
       await service.close();
       connections.disconnect();
       await home.close();

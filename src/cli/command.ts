@@ -42,11 +42,10 @@ export function printResult(context: CommandContext, command: Command, { json, t
 
 /** Works with the program and then closes it. A failure of the disk is rejected as an error that explains it. */
 export async function withApp<T>(app: App, use: () => Promise<T>): Promise<T> {
+  await using own = app;
   try {
     return await use();
   } catch (error) {
-    throw explainError(error, app.settings.dataDir);
-  } finally {
-    await app.close();
+    throw explainError(error, own.settings.dataDir);
   }
 }

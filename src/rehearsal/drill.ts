@@ -39,14 +39,10 @@ export async function holdDrill(dataDir: string, signal: AbortSignal): Promise<D
     // It follows the service's clock, which the drill moves past the weekly batch.
     const quiet = { path: 'log.level', value: 'silent' };
     const set = [{ path: 'dataDir', value: dataDir }, quiet, ...unhurried];
-    const app = createApp({ ...besideSandbox(sandbox), clock: clockOf(sandbox) }, { set });
-    try {
-      const steps = await eraseCanary(app, signal, sandbox);
-      const outcome = steps.every(({ passed }) => passed) ? 'passed' : 'failed';
-      return { startedAt, finishedAt: isoTime(systemClock.now()), outcome, steps };
-    } finally {
-      await app.close();
-    }
+    await using app = createApp({ ...besideSandbox(sandbox), clock: clockOf(sandbox) }, { set });
+    const steps = await eraseCanary(app, signal, sandbox);
+    const outcome = steps.every(({ passed }) => passed) ? 'passed' : 'failed';
+    return { startedAt, finishedAt: isoTime(systemClock.now()), outcome, steps };
   } finally {
     await sandbox.close();
   }

@@ -22,7 +22,7 @@ async function build(dataDir: string, projects?: readonly object[]): Promise<voi
   const flags = { configFile, set: [{ path: 'dataDir', value: dataDir }] };
   const surroundings = { environment: {}, isTerminal: false };
   if (projects) await createProjectApps(surroundings, flags)[Symbol.asyncDispose]();
-  else await createApp(surroundings, flags).close();
+  else await createApp(surroundings, flags)[Symbol.asyncDispose]();
 }
 
 describe('a project that another configuration gave another folder', () => {

@@ -41,7 +41,7 @@ export async function exportPersons({ dataDir, rows }: CaseParameters): Promise<
     onProgress: () => undefined,
   });
   const ms = performance.now() - startedAt;
-  await app.close();
+  await app[Symbol.asyncDispose]();
   if (!result || result.unchangedSince !== null) throw new Error('nothing was exported');
   if (result.rows !== rows) throw new Error(`exported ${result.rows} of ${rows} rows`);
   return { ms, bytes: result.bytes };

@@ -21,7 +21,7 @@ export async function syncPass({ dataDir, origin, rows, generation, fence }: Cas
     signal: new AbortController().signal,
     onProgress: () => undefined,
   });
-  await app.close();
+  await app[Symbol.asyncDispose]();
   const ms = performance.now() - startedAt;
   if (pass.verdict !== 'complete' || pass.rowsReceived < rows) throw new Error('the pass is not complete');
   return { ms };

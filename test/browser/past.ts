@@ -107,7 +107,7 @@ export async function liveThrough({ dataDir, days, endMs, set = {}, persons, atN
     }
     await untilIdle();
     await past.settle(worker.stop(1000));
-    await app.close();
+    await app[Symbol.asyncDispose]();
   }
 }
 

@@ -1,7 +1,10 @@
-import { whatEnded } from '../../src/cli/program.ts';
 import { expect, test } from 'vitest';
+import { createApp } from '../../src/app/app.ts';
+import { withApp } from '../../src/cli/command.ts';
 import { exitCodeOf, explainError, presentError } from '../../src/cli/errors.ts';
+import { whatEnded } from '../../src/cli/program.ts';
 import { AppError, type ErrorCode } from '../../src/core/errors.ts';
+import { freshFolder } from '../mirror/open-test-mirror.ts';
 
 test('one of our errors is shown with its hint, or null', () => {
   expect(presentError(new AppError('sync failed', { code: 'service', hint: 'try again' }))).toEqual({
@@ -52,9 +55,11 @@ test.for([new Error('bug'), 'text', undefined])('what is not ours ends with 1', 
   expect(exitCodeOf(thrown)).toBe(1);
 });
 
-test('an error of closing the program does not hide the error before it', () => {
+test('an error of closing the program does not hide the error before it', async () => {
   const first = new AppError('the first', { code: 'busy' });
-  const both = new SuppressedError(new Error('while closing'), first, 'both');
+  const app = createApp({ environment: { MIRROR_DATA_DIR: freshFolder() }, isTerminal: false }, {});
+  const failing = { ...app, [Symbol.asyncDispose]: () => Promise.reject(new Error('while closing')) };
+  const both = await withApp(failing, () => Promise.reject(first)).catch((error: unknown) => error);
   expect(whatEnded(both, new AbortController().signal)).toBe(first);
   expect(whatEnded(first, new AbortController().signal)).toBe(first);
 });

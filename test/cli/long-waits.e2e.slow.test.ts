@@ -42,7 +42,7 @@ test.each(['documented', 'live'] as const)(
       MIRROR_LOG_LEVEL: 'silent',
     };
     const app = createApp({ environment, isTerminal: false, clock }, { set: settings });
-    onTestFinished(() => app.close());
+    onTestFinished(() => app[Symbol.asyncDispose]());
     const job = { datasets: ['persons'], mode: 'full', resume: true } as const;
     const result = await runSyncJob(app.serviceContext(new AbortController().signal), job);
     expect(result).toMatchObject({ outcome: 'done', passes: [{ verdict: 'complete' }] });

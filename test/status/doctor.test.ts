@@ -382,7 +382,7 @@ test.each(['documented', 'live'] as const)(
         MIRROR_API_KEY: apiKey,
       };
       const app = createApp({ environment: { ...environment, MIRROR_LOG_LEVEL: 'silent' }, isTerminal: false }, {});
-      onTestFinished(() => app.close());
+      onTestFinished(() => app[Symbol.asyncDispose]());
       return statesOf(await examined(freshFolder(), { openService: app.service }));
     };
     expect(await of(sandbox.readOnlyKey)).toMatchObject({

@@ -64,7 +64,7 @@ export async function openSyncWorld(
     mirrored: () => new Set(uuids(`SELECT uuid FROM persons`)),
     deleted: () => uuids(`SELECT key FROM deletions WHERE dataset = 'persons'`),
     close: async () => {
-      await app.close();
+      await app[Symbol.asyncDispose]();
       await sandbox.close();
       rmSync(dataDir, { recursive: true, force: true });
     },

@@ -156,22 +156,18 @@ type Trial = { findings: Check[]; plan: PassPlan | null; pathPrefix: string };
 
 /** Tries the settings. A path prefix that the service retires, or no longer knows, is replaced by the one that such services want. */
 async function trySettings(open: (pathPrefix: string) => App, pathPrefix: string, signal: AbortSignal): Promise<Trial> {
-  const app = open(pathPrefix);
-  try {
-    const { settings, budget, clock, deprecation } = app;
-    const findings = await findingsOf(app, signal);
-    const stateOf = (name: string): string | undefined => findings.find(({ check }) => check === name)?.state;
-    const isOther = pathPrefix !== wantedPrefix;
-    if (isOther && deprecation() !== null) return await trySettings(open, wantedPrefix, signal);
-    // The key is known, and the project is not: a service that has retired the prefix answers so.
-    if (isOther && stateOf('service: persons') === 'failed' && stateOf('service: projects') !== undefined) {
-      const other = await trySettings(open, wantedPrefix, signal);
-      if (other.plan !== null) return other;
-    }
-    if (findings.some(({ state }) => state === 'failed')) return { findings, plan: null, pathPrefix };
-    const parts = { settings, service: app.service(), budget, mirrorRows: null, signal, nowMs: () => clock.now() };
-    return { findings, plan: await planPasses(parts), pathPrefix };
-  } finally {
-    await app.close();
+  await using app = open(pathPrefix);
+  const { settings, budget, clock, deprecation } = app;
+  const findings = await findingsOf(app, signal);
+  const stateOf = (name: string): string | undefined => findings.find(({ check }) => check === name)?.state;
+  const isOther = pathPrefix !== wantedPrefix;
+  if (isOther && deprecation() !== null) return await trySettings(open, wantedPrefix, signal);
+  // The key is known, and the project is not: a service that has retired the prefix answers so.
+  if (isOther && stateOf('service: persons') === 'failed' && stateOf('service: projects') !== undefined) {
+    const other = await trySettings(open, wantedPrefix, signal);
+    if (other.plan !== null) return other;
   }
+  if (findings.some(({ state }) => state === 'failed')) return { findings, plan: null, pathPrefix };
+  const parts = { settings, service: app.service(), budget, mirrorRows: null, signal, nowMs: () => clock.now() };
+  return { findings, plan: await planPasses(parts), pathPrefix };
 }
