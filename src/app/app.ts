@@ -13,7 +13,6 @@ import type { JobContext, ServiceContext } from '../job/job-context.ts';
 import { localHome, type OpenLedger, type ProjectHome } from '../job/project-home.ts';
 import { openLedger, openLedgerPausing } from '../ledger/ledger.ts';
 import { commandSigner, seedSigner, type OutsideSigner } from '../ledger/outside-signer.ts';
-import type { Logger } from '../log/logger.ts';
 import type { Database } from '../mirror/database.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { connectionsTo } from './connections.ts';
@@ -30,7 +29,6 @@ export type App = AsyncDisposable & {
   /** Where its key comes from, in words for a message. */
   keyFrom: string;
   clock: Clock;
-  log: Logger;
   /** The mirror, for writing; made where there is none. */
   database: () => Database;
   /** A connection of its own to an existing mirror, for reading. */
@@ -70,7 +68,7 @@ export function createApp(surroundings: AppSurroundings, flags: SettingsFlags): 
 }
 
 /** The program for each configured project, and what they have in common. Those with one key share one budget. Disposed of, all are closed. */
-export type ProjectApps = Pick<App, 'log' | 'clock'> & AsyncDisposable & { apps: [App, ...App[]]; secrets: Secrets };
+export type ProjectApps = Pick<SharedParts, 'log' | 'clock' | 'secrets'> & AsyncDisposable & { apps: [App, ...App[]] };
 
 /** Builds the program for every project. Nothing is opened yet. */
 export function createProjectApps(surroundings: AppSurroundings, flags: SettingsFlags): ProjectApps {
@@ -118,7 +116,6 @@ function assembleApp(loaded: LoadedSettings, parts: SharedParts): App {
     hasApiKey: apiKey !== null,
     keyFrom,
     clock,
-    log,
     database: connections.mirror,
     databaseReadOnly: connections.readOnly,
     service: service.open,
