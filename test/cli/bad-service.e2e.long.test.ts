@@ -37,10 +37,9 @@ async function assertFailedSync(
   expect(ended.stderr).toMatch(sentence);
   for (const secret of Object.values({ ...env, sandbox: workspace.sandbox.apiKey }))
     if (!secret.startsWith('http') && secret.length > 3) expect(ended.stderr).not.toContain(secret);
-  const db = openDatabaseReadOnly(workspace.dataDir);
+  using db = openDatabaseReadOnly(workspace.dataDir);
   expect(countRows(db)).toMatchObject({ persons: 40, recordings: 4 });
   expect(listRuns(db, 1)).toMatchObject([{ job: 'sync', outcome: 'failed' }]);
-  db.close();
 }
 
 const inJson = { 'content-type': 'application/json' };

@@ -21,12 +21,6 @@ describe.concurrent('help', () => {
     expect(examples).toMatch(new RegExp(`^  (analytics-mirror ${command}|npm run demo)`));
   });
 
-  it('of the program names every command', async () => {
-    const { code, stdout } = await runCli(['--help']);
-    expect(code).toBe(0);
-    for (const command of commands) expect(stdout).toMatch(new RegExp(`^  ${command.split(' ')[0]}\\b`, 'm'));
-  });
-
   it('is for standard error, with code 2, when no command is given', async () => {
     const { code, stdout, stderr } = await runCli([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

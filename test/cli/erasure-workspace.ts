@@ -176,10 +176,6 @@ async function tellPlaylists(base: string): Promise<void> {
 
 /** Reads a mirror, and closes it. */
 export function reading<T>(dataDir: string, read: (db: Database) => T): T {
-  const db = openDatabaseReadOnly(dataDir);
-  try {
-    return read(db);
-  } finally {
-    db.close();
-  }
+  using db = openDatabaseReadOnly(dataDir);
+  return read(db);
 }

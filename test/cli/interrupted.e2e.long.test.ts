@@ -36,12 +36,8 @@ async function statusOf(dataDir: string): Promise<Status> {
 /** Waits until so many rows of the pass over persons that is under way are in the mirror. */
 async function untilReceived(dataDir: string, rows: number): Promise<void> {
   const received = (): number => {
-    const db = openDatabaseReadOnly(dataDir);
-    try {
-      return newestPasses(db)[0]?.rowsReceived ?? 0;
-    } finally {
-      db.close();
-    }
+    using db = openDatabaseReadOnly(dataDir);
+    return newestPasses(db)[0]?.rowsReceived ?? 0;
   };
   await vi.waitFor(() => expect(received()).toBeGreaterThanOrEqual(rows), { timeout: 30_000, interval: 10 });
 }
@@ -138,16 +134,12 @@ describe('a query that never ends', () => {
 
   /** Waits until somebody goes on reading the mirror, which then cannot take in what is written meanwhile. */
   async function untilRead(dataDir: string): Promise<void> {
-    const db = openDatabase(dataDir, systemClock);
+    using db = openDatabase(dataDir, systemClock);
     const Checkpoint = z.tuple([z.object({ log: z.int(), checkpointed: z.int() })]);
-    try {
-      for (let reads = 0; reads < 5; await delay(20)) {
-        db.exec(`UPDATE purge_owed SET marked = marked + 1`);
-        const [{ log, checkpointed }] = Checkpoint.parse(db.pragma('wal_checkpoint(PASSIVE)'));
-        reads = checkpointed < log ? reads + 1 : 0;
-      }
-    } finally {
-      db.close();
+    for (let reads = 0; reads < 5; await delay(20)) {
+      db.exec(`UPDATE purge_owed SET marked = marked + 1`);
+      const [{ log, checkpointed }] = Checkpoint.parse(db.pragma('wal_checkpoint(PASSIVE)'));
+      reads = checkpointed < log ? reads + 1 : 0;
     }
   }
 

@@ -2,8 +2,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
+import type { Database } from '../../src/mirror/database.ts';
 import { copyFolder } from './copy-folder.ts';
+import { reading } from './erasure-workspace.ts';
 import { pointText, type Execution, type KillPoint } from '../kill/kill-point.ts';
 import { killRun, recordRun } from '../kill/killed-run.ts';
 import { contradictionsIn } from './mirror-consistency.ts';
@@ -123,14 +124,5 @@ function windowsOf(dataDir: string): number {
     // Killed before there was a mirror.
     if (error instanceof AppError && error.code === 'storage') return 0;
     throw error;
-  }
-}
-
-function reading<T>(dataDir: string, read: (db: Database) => T): T {
-  const db = openDatabaseReadOnly(dataDir);
-  try {
-    return read(db);
-  } finally {
-    db.close();
   }
 }

@@ -26,12 +26,8 @@ const stuck = ['--set', 'persons.pageSize=20', '--set', 'budget.windows=[{reques
 const anyPort = ['--set', 'status.port=0'];
 
 function runsIn(dataDir: string): Run[] {
-  const db = openDatabaseReadOnly(dataDir);
-  try {
-    return listRuns(db, 1000);
-  } finally {
-    db.close();
-  }
+  using db = openDatabaseReadOnly(dataDir);
+  return listRuns(db, 1000);
 }
 
 /** Waits until the runs of a data folder are as wanted. */
