@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { firstSync, openCrashWorkspace } from './commands-to-kill.ts';
 import { assertSurvives, referenceOf, type Reference } from './killed-command.ts';
 import { killPoint, type KillPoint } from '../kill/kill-point.ts';
@@ -59,10 +59,16 @@ function pointOf(name: string): KillPoint {
 it.each([
   'within the migration of a new file',
   'in the middle of a page',
+  'with a page committed',
   'between last page and verdict',
   ...Object.keys(momentsOfFirstPass),
 ])('a sync that dies %s is taken up as if nothing had been', async (name) => {
   await assertSurvives(reference, [pointOf(name)]);
+});
+
+it('a sync that does not die where it should fails its test', async () => {
+  const never = { ...pointOf('with a page committed'), nth: 1000 };
+  await expect(assertSurvives(reference, [never])).rejects.toThrow('not killed after #1000 COMMIT');
 });
 
 it('a sync may die at every point, one time after the other', async () => {
