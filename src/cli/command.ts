@@ -4,7 +4,7 @@ import type { App } from '../app/app.ts';
 import type { AppSurroundings } from '../app/shared-parts.ts';
 import { stringifyExactJson } from '../core/exact-json.ts';
 import { printableJson, printableLines } from '../core/words.ts';
-import { explainError } from './errors.ts';
+import { exitCodes, explainError } from './errors.ts';
 import type { GlobalOptions } from './global-options.ts';
 
 /** The world outside, as far as a command may use it. */
@@ -19,8 +19,8 @@ export type CommandContext = Pick<AppSurroundings, 'environment' | 'isTerminal' 
   exit(code: number): void;
 };
 
-/** The result of a command: one object for programs, and the same as text for people. */
-export type CommandResult = { json: object; text: string };
+/** The result of a command: one object for programs, and the same as text for people. `ended`: its exit code, where that is not 0. */
+export type CommandResult = { json: object; text: string; ended?: 'done' | 'incomplete' | 'failed' };
 
 /**
  * What a command does, with the program or by itself, and what its help says last. Both get the arguments, then the options. `runAll`:
@@ -34,8 +34,13 @@ export type CommandAction = { help: string } & (
   | { act: (...given: never[]) => Promise<void> }
 );
 
-/** Prints a command's result on standard output, as text or as JSON. Nothing in it can steer a terminal. */
-export function printResult(context: CommandContext, command: Command, { json, text }: CommandResult): void {
+/** Prints a command's result on standard output, as text or as JSON, and sets its exit code. Nothing in it can steer a terminal. */
+export function printResult(
+  context: CommandContext,
+  command: Command,
+  { json, text, ended = 'done' }: CommandResult,
+): void {
+  if (ended !== 'done') context.setExitCode(exitCodes[ended]);
   const { json: asJson } = command.optsWithGlobals<GlobalOptions>();
   context.stdout.write(asJson ? `${printableJson(stringifyExactJson(json))}\n` : printableLines(text));
 }

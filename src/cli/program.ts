@@ -261,10 +261,11 @@ function addAction(context: CommandContext, command: Command, action: CommandAct
       }
       const app = createApp(surroundings, flags);
       return withApp(app, async () => {
-        const { json, text } = await action.run(app, ...(given as never[]));
+        const result = await action.run(app, ...(given as never[]));
         // What these two print are data.
         const isData = ['query', 'call'].includes(command.name());
-        printResult(context, command, { json, text: isData ? text : forProject(text, options) });
+        const text = isData ? result.text : forProject(result.text, options);
+        printResult(context, command, { ...result, text });
       });
     });
 }

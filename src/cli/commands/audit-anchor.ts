@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { runAnchorJob } from '../../worker/anchor-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
-import { exitCodes } from '../errors.ts';
 
 /** Defines `audit anchor`: has the ledger anchored outside. */
 export function define(_command: Command, context: CommandContext): CommandAction {
@@ -15,8 +14,8 @@ Examples:
   analytics-mirror audit anchor`,
     run: async (app) => {
       const { anchors, outcome } = await runAnchorJob(app.jobContext(context.signal));
-      if (outcome !== 'done') context.setExitCode(exitCodes.incomplete);
       return {
+        ended: outcome === 'done' ? 'done' : 'incomplete',
         json: { anchors },
         text: anchors.map(({ name, result, says }) => `${result.padEnd(8)}  ${name} ${says}\n`).join(''),
       };

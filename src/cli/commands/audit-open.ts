@@ -5,12 +5,11 @@ import { readReceipt } from '../../erasure/request/receipt.ts';
 import { laterText } from '../../ledger/later-words.ts';
 import { readLedger } from '../../ledger/ledger.ts';
 import { uncertifiedText } from '../../ledger/vocabulary-words.ts';
-import type { CommandAction, CommandContext } from '../command.ts';
-import { exitCodes } from '../errors.ts';
+import type { CommandAction } from '../command.ts';
 import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
 
 /** Defines `audit open`: shows whether an erasure request was about the holder of its receipt. */
-export function define(command: Command, context: CommandContext): CommandAction {
+export function define(command: Command): CommandAction {
   addGivenOptions(
     command
       .argument('<receipt>', 'the file receipt-<request>.json')
@@ -29,8 +28,8 @@ Examples:
       const receipt = readReceipt(path);
       const given = await requireGiven(options, source);
       const opened = openReceipt(dataDir, readLedger(dataDir), receipt, given);
-      if (opened.verdict !== 'is_about') context.setExitCode(exitCodes.incomplete);
-      return { json: opened, text: openedText(opened) };
+      const ended = opened.verdict === 'is_about' ? 'done' : 'incomplete';
+      return { ended, json: opened, text: openedText(opened) };
     },
   };
 }

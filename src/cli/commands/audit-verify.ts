@@ -5,7 +5,6 @@ import { verifyDataFolder, type FolderVerdict } from '../../audit/verify-data-fo
 import { AppError, systemCode, usageError } from '../../core/errors.ts';
 import { bytesText, countedText } from '../../core/words.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
-import { exitCodes } from '../errors.ts';
 import { readWholeFile } from '../../core/folder.ts';
 
 /** Defines `audit verify`: checks the ledger, the certificates and the published files. */
@@ -38,8 +37,7 @@ Examples:
         { ...kept, missing, signers: app.signers() },
         context.signal,
       );
-      if (!verdict.ok) context.setExitCode(exitCodes.failed);
-      return { json: verdict, text: verdictText(verdict) };
+      return { ended: verdict.ok ? 'done' : 'failed', json: verdict, text: verdictText(verdict) };
     },
   };
 }

@@ -3,7 +3,6 @@ import type { App } from '../../app/app.ts';
 import type { Check } from '../../status/check.ts';
 import { examine } from '../../status/doctor.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
-import { exitCodes } from '../errors.ts';
 import { holderText } from '../../cluster/roster.ts';
 import { formatTable } from '../table.ts';
 
@@ -15,8 +14,7 @@ export function define(_command: Command, context: CommandContext): CommandActio
       const elsewhere = await app.shared?.elsewhere();
       const findings = await findingsOf(app, context.signal, elsewhere ? holderText(elsewhere) : null);
       const isWell = findings.every(({ state }) => state !== 'failed');
-      if (!isWell) context.setExitCode(exitCodes.failed);
-      return { json: { ok: isWell, findings }, text: findingsTable(findings) };
+      return { ended: isWell ? 'done' : 'failed', json: { ok: isWell, findings }, text: findingsTable(findings) };
     },
   };
 }

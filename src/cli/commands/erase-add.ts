@@ -5,7 +5,6 @@ import { keysOf, refuseInside, signReceipts, writeReceipts, type KeptKey } from 
 import { basisCode, bases } from '../../ledger/vocabulary.ts';
 import { eraseJob } from '../erase-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
-import { exitCodes } from '../errors.ts';
 import { addDecisionOptions, decisionIn, type DecisionFlags } from '../decision-options.ts';
 import { suggesting } from '../global-options.ts';
 import { addGivenOptions, requireGiven, type GivenOptions } from '../given-identifiers.ts';
@@ -68,10 +67,12 @@ Examples:
         const written = folder === undefined ? [] : writeReceipts(folder, own);
         return { counts: { added: added.length }, requests: added, receipts: written };
       });
-      if (requests.some(({ state, waitsFor }) => waitsFor !== null || (state !== 'scoped' && state !== 'received')))
-        context.setExitCode(exitCodes.incomplete);
+      const isAllFound = requests.every(
+        ({ state, waitsFor }) => waitsFor === null && (state === 'scoped' || state === 'received'),
+      );
       const written = receipts.map((path) => `receipt written to ${path}\n`).join('');
       return {
+        ended: isAllFound ? 'done' : 'incomplete',
         json: { requests, receipts, basis: { given: basis, recorded: basisCode(basis) } },
         text: `${addedTable(requests, app.databaseReadOnly())}${recordedText(basis)}${written}`,
       };

@@ -3,7 +3,6 @@ import { secondText } from '../../core/words.ts';
 import { runDrillJob } from '../../rehearsal/drill-job.ts';
 import type { Drill } from '../../rehearsal/drill.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
-import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
 
 /** Defines `erase drill`: shows on an invented person that erasing works. */
@@ -19,8 +18,8 @@ Examples:
   analytics-mirror erase drill`,
     run: async (app) => {
       const { drill, file } = await runDrillJob(app.jobContext(context.signal));
-      if (drill.outcome === 'failed') context.setExitCode(exitCodes.failed);
-      return { json: { ...drill, file }, text: `${drillText(drill)}filed as ${file}\n` };
+      const ended = drill.outcome === 'passed' ? 'done' : 'failed';
+      return { ended, json: { ...drill, file }, text: `${drillText(drill)}filed as ${file}\n` };
     },
   };
 }

@@ -4,7 +4,6 @@ import { scanRequests } from '../../erasure/scan/scan-requests.ts';
 import type { ScanReport } from '../../erasure/scan/scan-task.ts';
 import { eraseJob } from '../erase-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
-import { exitCodes } from '../errors.ts';
 import { addGivenOptions, collect, readGiven, type GivenOptions } from '../given-identifiers.ts';
 import { formatTable } from '../table.ts';
 
@@ -33,8 +32,8 @@ Examples:
       });
       const isClean =
         report.fenced.length + report.unreadable.length === 0 && report.subjects.every(({ hits }) => hits === 0);
-      if (!isClean) context.setExitCode(exitCodes.incomplete);
-      return { json: { ...report, reopened }, text: scanText(report, reopened) };
+      const ended = isClean ? 'done' : 'incomplete';
+      return { ended, json: { ...report, reopened }, text: scanText(report, reopened) };
     },
   };
 }

@@ -6,7 +6,6 @@ import type { OnProgress } from '../../job/job-context.ts';
 import { runExportJob, type ExportJobResult } from '../../worker/export-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { bucketJson, bucketText, catalogJson, catalogText } from '../bucket-text.ts';
-import { exitCodes } from '../errors.ts';
 import { reportProgress } from '../progress.ts';
 import { formatTable } from '../table.ts';
 
@@ -41,11 +40,10 @@ Examples:
         datasets.length > 0 ? datasets : null,
         kind,
       );
-      if (outcome === 'incomplete') context.setExitCode(exitCodes.incomplete);
       const shown = snapshots.length === 0 ? '' : snapshotTable(snapshots);
       const text = `${shown}${unchangedText(snapshots)}${neverCompleteText(neverComplete)}${bucketText(bucket)}${catalogText(catalog)}`;
       const json = { outcome, snapshots, neverComplete, bucket: bucketJson(bucket), catalog: catalogJson(catalog) };
-      return { json, text };
+      return { ended: outcome === 'incomplete' ? 'incomplete' : 'done', json, text };
     },
   };
 }

@@ -14,7 +14,6 @@ import type { Check } from '../../status/check.ts';
 import { planPasses, type PassPlan } from '../../status/cost-forecast.ts';
 import { ask, askUntilRead } from '../ask.ts';
 import { printResult, withApp, type CommandAction, type CommandContext } from '../command.ts';
-import { exitCodes } from '../errors.ts';
 import { projectQuestion, readAddress, readPreset, readProjectId, type SeenProjects } from '../init-answers.ts';
 import { findingsOf, findingsTable } from './doctor.ts';
 import { planText } from './plan.ts';
@@ -84,10 +83,10 @@ Examples:
         signal,
       );
       writeNewFile(file, firstConfiguration({ ...preset, baseUrl, pathPrefix, projectId, dataDir, schema }));
-      if (plan === null) context.setExitCode(exitCodes.failed);
       const next = plan === null ? 'analytics-mirror doctor' : 'analytics-mirror sync && analytics-mirror export';
       const forecast = plan === null ? '' : `\n${planText(plan)}`;
       printResult(context, command, {
+        ended: plan === null ? 'failed' : 'done',
         json: { file, ok: plan !== null, findings, plan },
         text: `${findingsTable(findings)}${forecast}\nwritten: ${file}\nnext:    ${next}\n`,
       });

@@ -4,7 +4,6 @@ import { usageError } from '../../core/errors.ts';
 import type { Loaded } from '../../load/load.ts';
 import { configuredWarehouse, runLoadJob } from '../../worker/load-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
-import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
 import { addSchemaOption, givenWarehouse } from '../warehouse-options.ts';
 
@@ -50,9 +49,9 @@ Examples:
       // First: opening the mirror for writing would make one where there is none.
       app.databaseReadOnly();
       const loaded = await runLoadJob(app.jobContext(context.signal), place, consumer);
-      if (loaded.outcome !== 'done') context.setExitCode(exitCodes.incomplete);
-      const { tables, looked } = loaded;
-      return { json: { tables, looked }, text: tableText(loaded) + lookText(loaded) };
+      const { outcome, tables, looked } = loaded;
+      const ended = outcome === 'done' ? 'done' : 'incomplete';
+      return { ended, json: { tables, looked }, text: tableText(loaded) + lookText(loaded) };
     },
   };
 }

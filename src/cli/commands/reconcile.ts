@@ -24,7 +24,7 @@ import {
 import { absenceText, heldPlanText } from '../sync-text.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { bucketJson, bucketPlanText, bucketText, catalogJson, catalogText } from '../bucket-text.ts';
-import { exitCodes, presentError } from '../errors.ts';
+import { presentError } from '../errors.ts';
 import { heldText, rowsText } from '../held-text.ts';
 import { formatTable } from '../table.ts';
 
@@ -69,7 +69,6 @@ Examples:
         };
       }
       const result = await runReconcileJob(app.jobContext(context.signal), approve);
-      if (result.outcome === 'held') context.setExitCode(exitCodes.incomplete);
       const { outcome, plan, replayed, mended, lost, lostDeletions, erasure, absence, listedAgain, clock } = result;
       const db = app.databaseReadOnly();
       const holders = listRequests(db, 'open').map((request) =>
@@ -81,6 +80,7 @@ Examples:
       );
       const places = { bucket: bucketJson(result.bucket), catalog: catalogJson(result.catalog) };
       return {
+        ended: outcome === 'held' ? 'incomplete' : 'done',
         json: { outcome, plan, replayed, mended, lost, lostDeletions, erasure, absence, listedAgain, ...places, clock },
         text: `${resultText(result, app.settings)}${holders.join('')}`,
       };

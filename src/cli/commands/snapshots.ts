@@ -18,7 +18,6 @@ import { readLedger } from '../../ledger/ledger.ts';
 import { openCopySource } from '../../status/copy-source.ts';
 import { goneSnapshots, verifyCopy, type CopyCheck, type CopyProblem } from '../../status/verify-copy.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
-import { exitCodes } from '../errors.ts';
 import { formatTable } from '../table.ts';
 import { addSchemaOption, givenWarehouse } from '../warehouse-options.ts';
 
@@ -94,13 +93,13 @@ Examples:
       if (flags.verify !== undefined && namesEngine(flags.verify)) {
         const place = givenWarehouse(flags.verify, flags.schema, context.environment);
         const tables = await verifyWarehouse(place, { published, signal: context.signal }, wanted);
-        if (tables.some(({ state }) => state !== 'equal')) context.setExitCode(exitCodes.incomplete);
-        return { json: { warehouse: { tables } }, text: warehouseText(tables) };
+        const ended = tables.every(({ state }) => state === 'equal') ? 'done' : 'incomplete';
+        return { ended, json: { warehouse: { tables } }, text: warehouseText(tables) };
       }
       if (flags.verify !== undefined) {
         const verified = await verifyAt(flags.verify, app, wanted, context.signal);
-        if (verified.problems.length > 0) context.setExitCode(exitCodes.incomplete);
-        return { json: { verified }, text: copyText(verified) };
+        const ended = verified.problems.length === 0 ? 'done' : 'incomplete';
+        return { ended, json: { verified }, text: copyText(verified) };
       }
       if (flags.contract) {
         const contract = dataContract(listCurrentColumns(published, wanted));

@@ -14,7 +14,6 @@ import type { CommandAction, CommandContext, CommandResult } from '../command.ts
 import type { GlobalOptions } from '../global-options.ts';
 import { attentionText, overviewHere, refuseRestoredFolder, statusOfAll } from '../status-of-all.ts';
 import { standingText } from '../bucket-text.ts';
-import { exitCodes } from '../errors.ts';
 import { heldPlanText, passTable } from '../sync-text.ts';
 import { formatTable } from '../table.ts';
 
@@ -27,9 +26,8 @@ type StatusFlags = { watch?: boolean; check?: boolean };
 /** Defines `status`: shows the state of the mirror, its snapshots and runs. */
 export function define(command: Command, context: CommandContext): CommandAction {
   const { stdout, signal } = context;
-  const judged = (check: boolean | undefined, isWell: boolean): void => {
-    if (check === true && !isWell) context.setExitCode(exitCodes.incomplete);
-  };
+  const judged = (check: boolean | undefined, isWell: boolean): 'done' | 'incomplete' =>
+    check === true && !isWell ? 'incomplete' : 'done';
   /** Shows it again and again where that is asked for, until the signal. */
   const show = async (
     watch: boolean | undefined,
@@ -49,8 +47,7 @@ export function define(command: Command, context: CommandContext): CommandAction
     runAll: async (apps, { watch, check }: StatusFlags) => {
       const look = async (): Promise<CommandResult> => {
         const { isWell, ...result } = await statusOfAll(apps);
-        judged(check, isWell);
-        return result;
+        return { ...result, ended: judged(check, isWell) };
       };
       await show(watch, look);
       return look();
@@ -59,8 +56,8 @@ export function define(command: Command, context: CommandContext): CommandAction
       const { clock, shared } = app;
       const report = await shared?.elsewhere();
       if (report) {
-        judged(check, report.said?.alerts.length === 0 && !report.isSilent);
-        return { json: report, text: elsewhereText(report) };
+        const ended = judged(check, report.said?.alerts.length === 0 && !report.isSilent);
+        return { ended, json: report, text: elsewhereText(report) };
       }
       const db = app.databaseReadOnly();
       refuseRestoredFolder(db, app.settings.dataDir);
@@ -69,8 +66,8 @@ export function define(command: Command, context: CommandContext): CommandAction
         const overview = overviewHere(app, db);
         const { dataDir, alerts, jobs, condition, content } = overview;
         const verdict = judgeProject(overview, at);
-        judged(check, verdict.reasons.length === 0);
         return {
+          ended: judged(check, verdict.reasons.length === 0),
           json: {
             dataDir,
             ...content,

@@ -7,7 +7,6 @@ import type { OnProgress } from '../../job/job-context.ts';
 import { passModes, type PassMode } from '../../mirror/passes.ts';
 import { runSyncJob, type SyncJob, type SyncJobResult } from '../../worker/sync-job.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
-import { exitCodes } from '../errors.ts';
 import { absenceText, passTable } from '../sync-text.ts';
 import { reportProgress, type BudgetLook } from '../progress.ts';
 
@@ -45,9 +44,9 @@ Examples:
         mode,
         resume: fresh !== true,
       });
-      if (result.outcome !== 'done') context.setExitCode(exitCodes.incomplete);
       const { outcome, passes, membershipsTold, absence } = result;
       return {
+        ended: outcome === 'done' ? 'done' : 'incomplete',
         json: { outcome, passes, membershipsTold, absence },
         text: passTable(passes) + (absence ? absenceText(absence) : ''),
       };
