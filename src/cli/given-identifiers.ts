@@ -143,9 +143,8 @@ async function readBytes(file: string): Promise<Buffer> {
 /** How the files of spreadsheets begin: as archives (.xlsx, .ods), or as older ones do (.xls). */
 const spreadsheetMarks = [Buffer.from('PK\x03\x04'), Buffer.from([0xd0, 0xcf, 0x11, 0xe0])];
 
-/** The byte order marks of the encodings that are read where the mark says so. */
+/** The byte order marks of the encodings that are read where the mark says so. The decoder takes that of UTF-8 away. */
 const marks = [
-  { bytes: Buffer.from([0xef, 0xbb, 0xbf]), encoding: 'utf-8' },
   { bytes: Buffer.from([0xff, 0xfe]), encoding: 'utf-16le' },
   { bytes: Buffer.from([0xfe, 0xff]), encoding: 'utf-16be' },
 ];

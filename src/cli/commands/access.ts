@@ -44,13 +44,11 @@ function defineList(command: Command): CommandAction {
 }
 
 /** A request for access, without what is of erasure only. `isNamed`: whether the identifiers of its person are kept here. */
-type Told = { id: string; state: string; receivedAt: string; dueAt: string; by: string | null; isNamed: boolean };
-
-function asTold({ id, state, receivedAt, dueAt, authorisedBy: by }: ErasureRequest, isNamed: boolean): Told {
+function asTold({ id, state, receivedAt, dueAt, authorisedBy: by }: ErasureRequest, isNamed: boolean) {
   return { id, state: state === 'sealed' ? 'answered' : state, receivedAt, dueAt, by, isNamed };
 }
 
-function tableOf(requests: readonly Told[]): string {
+function tableOf(requests: readonly ReturnType<typeof asTold>[]): string {
   const rows = requests.map(({ id, state, receivedAt, dueAt, by, isNamed }) => [
     id,
     state === 'received' && !isNamed ? 'received, to be sent again' : state,
