@@ -224,8 +224,10 @@ function followEmail<Seen extends Sighting>(search: Search<Seen>, value: string)
     const owners = shownDistinctIds(sighting)
       .flatMap((value) => search.ownerOf(value) ?? [])
       .filter((uuid) => isOther(search, uuid));
+    const holder = leftTo(search, sighting);
+    if (holder !== undefined && !search.isUnasked) owners.push(holder);
     for (const owner of owners) sharedWith.add(owner);
-    if (owners.length > 0) continue;
+    if (owners.length > 0 || holder !== undefined) continue;
     own.add(sighting);
     anonymous.add(sighting);
     for (const distinctId of shownDistinctIds(sighting)) learnDistinctId(search, distinctId);

@@ -103,6 +103,20 @@ describe('a subject is known by all that was ever seen together', () => {
     expect([names([...naming]), [...sharedWith]]).toEqual([['r'], ['u2']]);
   });
 
+  it('nor by an address what was recorded under a living person’s distinct id, and is shown with that person', () => {
+    const rows = [
+      { ...recording('of both', 'u1', []), recording_id: 'r' },
+      { ...recording('seen', 'u3', []), recording_id: 'r' },
+      { ...recording('address', null, []), recording_id: 'r', person_id: '1', email: 'joann@x' },
+      { ...recording('left', null, ['c']), recording_id: 'r', email: 'joann@x' },
+    ];
+    const { own, naming, sharedWith } = close({ person_uuid: ['u3'] }, rows, living({ u1: ['c'] }));
+    expect([own, naming, sharedWith]).toEqual([['address', 'of both', 'seen'], ['left'], ['u1']]);
+    const start = { ...of({ recording_id: ['other'] }), email: ['joann@x'] };
+    const unasked = closeIdentity(start, indexSightings(rows), living({ u1: ['c'] }), true);
+    expect([names(unasked.own), [...unasked.sharedWith]]).toEqual([[], []]);
+  });
+
   it('and by nothing that was never seen with it', () => {
     const rows = [person('1', 'u1', ['a']), person('2', 'u2', ['b']), recording('r', 'u2', ['b'])];
     expect(close({ person_uuid: ['u1'] }, rows).own).toEqual(['1']);
