@@ -164,8 +164,10 @@ async function rewriteFiles(context: JobContext, result: LocalResult, rewritten:
         const { rowsBefore, rowsRemoved, rowsRemovedOf, newName: name } = part;
         // Subjects with as many rows share a record: their certificates say how many are their own, and no others.
         const byRows = Map.groupBy(subjects, (subject) => rowsRemovedOf[placeIn.get(subject) ?? -1] ?? 0);
-        for (const [removed, alike] of byRows)
-          settle(own, alike, target, { result: 'rewritten', assurance: 'verified', rowsBefore, rowsRemoved: removed });
+        for (const [removed, alike] of byRows) {
+          const rows = { rows_before: rowsBefore, rows_removed: removed };
+          settle(own, alike, target, { result: 'rewritten', assurance: 'verified', ...rows });
+        }
         rewritten.add(placeOf({ dataset, snapshotId, name }));
         result.filesRewritten += 1;
         result.rowsRemoved += rowsRemoved;

@@ -1,6 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
+import type { LedgerRecord } from '../../ledger/record.ts';
 import { spellTarget, type Target } from '../../ledger/target.ts';
-import type { Assurance, AttentionReason, TargetResult, TargetStatus } from '../../ledger/vocabulary.ts';
+import type { AttentionReason, TargetStatus } from '../../ledger/vocabulary.ts';
 import { updateRequest } from '../../mirror/erasure-requests.ts';
 import { changeTarget, statusOf, type ErasureTarget, type TargetChange } from '../../mirror/erasure-targets.ts';
 import { transact } from '../../mirror/transact.ts';
@@ -29,36 +30,14 @@ export function intend(context: StepContext, requests: readonly RequestRef[], ta
   record(context, { type: 'intent', requests: requests.map(({ id }) => id), target: spellTarget(target) });
 }
 
-/** Records how a target ended. */
-export function settle(
-  context: StepContext,
-  requests: readonly RequestRef[],
-  target: Target,
-  end: {
-    result: TargetResult;
-    assurance: Assurance;
-    rowsBefore?: number;
-    /** Of each of the requests. */
-    rowsRemoved?: number;
-    /** When a lock ends. */
-    until?: string;
-    /** The machines that had copies. */
-    machines?: string[];
-  },
-): void {
-  const { result, assurance, rowsBefore, rowsRemoved, until, machines } = end;
+/** How a target ended, as its record says it. */
+type TargetEnd = Omit<Extract<LedgerRecord, { type: 'result' }>, 'type' | 'requests' | 'target'>;
+
+/** Records how a target ended, for each of the requests. */
+export function settle(context: StepContext, requests: readonly RequestRef[], target: Target, end: TargetEnd): void {
   refuseForbidden(context, requests, target, 'done');
-  record(context, {
-    type: 'result',
-    requests: requests.map(({ id }) => id),
-    target: spellTarget(target),
-    result,
-    assurance,
-    ...(rowsBefore === undefined ? {} : { rows_before: rowsBefore }),
-    ...(rowsRemoved === undefined ? {} : { rows_removed: rowsRemoved }),
-    ...(until === undefined ? {} : { until }),
-    ...(machines === undefined ? {} : { machines }),
-  });
+  const about = { requests: requests.map(({ id }) => id), target: spellTarget(target) };
+  record(context, { type: 'result', ...about, ...end });
 }
 
 /** Records that an operator has to look at a target. */

@@ -56,8 +56,8 @@ async function removeFromPlaylists(context: UpstreamContext, subject: Subject): 
         return;
       case 'settle': {
         const { result, assurance } = step;
-        const rowsRemoved = ends.filter((end) => end === 'removed').length;
-        const rows = memberships.length === 0 ? {} : { rowsBefore: memberships.length, rowsRemoved };
+        const removed = ends.filter((end) => end === 'removed').length;
+        const rows = memberships.length === 0 ? {} : { rows_before: memberships.length, rows_removed: removed };
         settle(own, [subject], target, { result, assurance, ...rows });
         return;
       }

@@ -64,7 +64,7 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   if (!isKnown) return deleteThose(context, subject, recordings, { there, deletable, gone });
   if (recordings.sentRows === 0) return ended(subject, { result: 'absent', assurance: 'observed' });
   const rows = Math.min(recordings.sentRows, ids.length);
-  return ended(subject, { result: 'deleted', assurance: 'observed', rowsBefore: rows, rowsRemoved: rows });
+  return ended(subject, { result: 'deleted', assurance: 'observed', rows_before: rows, rows_removed: rows });
 }
 
 /**
@@ -82,8 +82,7 @@ async function deleteThose(
   if (ends.some((end) => end === 'sent' || end === 'failed'))
     return (own) =>
       noteSent(own, subject, { ends, isAgain: recordings.status !== 'intended' && recordings.sentRows > 0 });
-  const { length: rowsBefore } = subject.identity.recording_id;
-  const rows = { rowsBefore, rowsRemoved: gone.length };
+  const rows = { rows_before: subject.identity.recording_id.length, rows_removed: gone.length };
   if (isRequested(recordings))
     return (own) => {
       if (!noteStillThere(own, subject, recordings))
@@ -91,7 +90,7 @@ async function deleteThose(
     };
   const isKey = ends.includes('key');
   const left = there.length === 0 ? 'not_verifiable' : isKey ? 'not_deletable_by_key' : 'not_deletable_via_api';
-  const seen = recordings.sentRows > 0 ? rows : { rowsBefore: there.length, rowsRemoved: 0 };
+  const seen = recordings.sentRows > 0 ? rows : { rows_before: there.length, rows_removed: 0 };
   return ended(subject, { result: left, assurance: 'not_verifiable', ...seen });
 }
 
