@@ -12,7 +12,7 @@ import { callAttentionOnce, note, type RequestRef } from '../request/target-jour
 import { together, type StepContext } from '../request/together.ts';
 
 /** A step that could not be taken this time. Its target stays as it was. */
-type FailedStep = { requestId: string; target: UpstreamTarget; error: AppError };
+type FailedStep = { requestId: string; error: AppError };
 
 /** What the steps towards the service need of a job's context, and what they remember of one run. */
 export type UpstreamContext = StepContext & {
@@ -135,7 +135,6 @@ export function raiseRefusal(
 export async function eachSubject<S extends Pick<RequestRef, 'id'>, T>(
   context: UpstreamContext,
   subjects: readonly S[],
-  target: UpstreamTarget,
   step: (subject: S) => Promise<T>,
 ): Promise<T[]> {
   const attempt = async (subject: S): Promise<T[]> => {
@@ -145,7 +144,7 @@ export async function eachSubject<S extends Pick<RequestRef, 'id'>, T>(
       // A request at which several steps fail is one case.
       const failed = new Set([...context.failed.map(({ requestId }) => requestId), subject.id]);
       if (!isSingleCase(error)) throw error;
-      context.failed.push({ requestId: subject.id, target, error });
+      context.failed.push({ requestId: subject.id, error });
       if (failed.size >= singleCasesMax) throw error;
       return [];
     }
@@ -163,13 +162,12 @@ export type Outcome = (context: UpstreamContext) => void;
 export async function eachSubjectTogether<S extends RequestRef>(
   context: UpstreamContext,
   subjects: readonly S[],
-  target: UpstreamTarget,
   step: (subject: S) => Promise<Outcome | undefined>,
 ): Promise<void> {
   for (let first = 0; first < subjects.length; first += recordedAtOnce) {
     const outcomes: Outcome[] = [];
     try {
-      await eachSubject(context, subjects.slice(first, first + recordedAtOnce), target, async (subject) => {
+      await eachSubject(context, subjects.slice(first, first + recordedAtOnce), async (subject) => {
         const outcome = await step(subject);
         if (outcome) outcomes.push(outcome);
       });

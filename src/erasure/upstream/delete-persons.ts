@@ -54,7 +54,7 @@ export function readBulkAnswer(body: unknown, sent: number): BulkTaken | undefin
 }
 
 /** A subject, and its persons that are to be deleted; `isAlone`: by a call of their own. */
-export type Deletion = { subject: Subject; living: LivingPerson[]; isAlone: boolean };
+export type Deletion = Subject & { living: LivingPerson[]; isAlone: boolean };
 
 /** What one run remembers of the deletions that it has sent. */
 export type SentNow = {
@@ -83,9 +83,8 @@ export async function deleteOneByOne(
   deletions: readonly Deletion[],
   sent: SentNow,
 ): Promise<void> {
-  const refs = deletions.map(({ subject, living }) => ({ id: subject.id, subject, living }));
-  await eachSubject(context, refs, target, async ({ subject, living }) => {
-    for (const person of living) if (!(await deleteOne(context, subject, person, sent))) return;
+  await eachSubject(context, deletions, async (deletion) => {
+    for (const person of deletion.living) if (!(await deleteOne(context, deletion, person, sent))) return;
   });
 }
 
@@ -134,7 +133,7 @@ export async function deleteTogether(
   sent: SentNow,
 ): Promise<void> {
   for (const deleteEvents of [true, false]) {
-    const alike = deletions.filter(({ subject }) => subject.deleteEvents === deleteEvents);
+    const alike = deletions.filter((each) => each.deleteEvents === deleteEvents);
     for (const batch of batchesOf(alike)) {
       context.signal.throwIfAborted();
       await deleteBatch(context, batch, deleteEvents, sent);
@@ -162,17 +161,16 @@ async function deleteBatch(
   deleteEvents: boolean,
   sent: SentNow,
 ): Promise<void> {
-  const subjects = batch.map(({ subject }) => subject);
   // Two requests can name one person, whom the answer counts once.
   const ids = [...new Set(batch.flatMap(({ living }) => living.map(({ uuid }) => uuid)))];
   const withRecordings = await deletesRecordings(context);
-  begin(context, subjects, withRecordings);
-  for (const { subject, living } of batch)
+  begin(context, batch, withRecordings);
+  for (const { id, living } of batch)
     sent.underWay.set(
-      subject.id,
+      id,
       living.map(({ uuid }) => uuid),
     );
-  const reply = await unlessFailed(context, subjects, sent, () =>
+  const reply = await unlessFailed(context, batch, sent, () =>
     context.service.call('persons.bulk_delete', {
       body: { ids, ...(deleteEvents && { delete_events: true }), ...(withRecordings && { delete_recordings: true }) },
       priority: 'deletion',
@@ -180,7 +178,7 @@ async function deleteBatch(
     }),
   );
   if ('failed' in reply) {
-    if (reply.failed === 'refused') for (const { id } of subjects) sent.oneByOne.add(id);
+    if (reply.failed === 'refused') for (const { id } of batch) sent.oneByOne.add(id);
     return;
   }
   const taken = readBulkAnswer(reply.body, ids.length);
@@ -190,29 +188,30 @@ async function deleteBatch(
     for (const each of batch) noteTaken(context, each, { taken, date: reply.date }, sent);
   });
   // Those are sent again, after a pause.
-  if (taken.failed.size > 0) await pause(context, subjects);
+  if (taken.failed.size > 0) await pause(context, batch);
 }
 
 /** Notes what an answer says of one subject's persons. */
 function noteTaken(
   context: UpstreamContext,
-  { subject, living }: Deletion,
+  deletion: Deletion,
   { taken, date }: { taken: BulkTaken; date: string | undefined },
   { inVain }: SentNow,
 ): void {
+  const { living } = deletion;
   const missing = living.filter(({ uuid }) => taken.notFound.has(uuid)).length;
   const left = living.filter(({ uuid }) => taken.failed.has(uuid)).length + missing;
-  if (!taken.areRecordingsQueued || left === living.length) takeRequestBack(context, subject);
-  else noteRequested(context, subject, true);
+  if (!taken.areRecordingsQueued || left === living.length) takeRequestBack(context, deletion);
+  else noteRequested(context, deletion, true);
   if (missing === living.length) {
-    uncountAttempt(context, subject);
+    uncountAttempt(context, deletion);
     countInVain(
       inVain,
-      subject,
+      deletion,
       new AppError('the service finds no person to delete', { code: 'rejected', status: 404 }),
     );
-  } else if (left === living.length) note(context, subject, target, { status: 'pending' });
-  else noteAccepted(context, subject, { date, isWhole: left === 0 });
+  } else if (left === living.length) note(context, deletion, target, { status: 'pending' });
+  else noteAccepted(context, deletion, { date, isWhole: left === 0 });
 }
 
 /** The intents on the ledger, each an attempt, before the call. */

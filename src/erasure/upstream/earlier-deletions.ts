@@ -35,8 +35,7 @@ export async function afterEarlierDeletions(
   for (const deletion of deletions) if (!first.includes(deletion)) countPersons(context, deletion);
   if (first.length === 0 || !(await probeCapabilities(context.service, context.signal)).deletionStatus)
     return [...deletions];
-  const refs = first.map((deletion) => ({ id: deletion.subject.id, deletion }));
-  const looked = await eachSubject(context, refs, target, ({ deletion }) => look(context, deletion));
+  const looked = await eachSubject(context, first, (deletion) => look(context, deletion));
   const dates = looked.flatMap(({ dateMs }) => dateMs ?? []);
   // Nothing is sent before the last of these answers.
   const dateMs = dates.length === 0 ? undefined : Math.max(...dates);
@@ -48,17 +47,17 @@ export async function afterEarlierDeletions(
 /** A first deletion, and the rows that the service has beside it; undefined where it does not say. */
 type Looked = { deletion: Deletion; rows: QueuedDeletion[] | undefined; dateMs: number | undefined };
 
-function isFirst(context: UpstreamContext, { subject }: Deletion): boolean {
-  const attempts = openTarget(context, subject, 'upstream.person')?.attempts;
-  return subject.deleteEvents && attempts === 0 && openTarget(context, subject, target) !== undefined;
+function isFirst(context: UpstreamContext, deletion: Deletion): boolean {
+  const attempts = openTarget(context, deletion, 'upstream.person')?.attempts;
+  return deletion.deleteEvents && attempts === 0 && openTarget(context, deletion, target) !== undefined;
 }
 
 /** A person who was not there when the first deletion was sent has no row of its own before: then more rows have to be there. */
-function countPersons(context: UpstreamContext, { subject, living }: Deletion): void {
-  const { length: personsMax } = subject.identity.person_uuid;
-  const sent = openTarget(context, subject, target)?.personsSent ?? null;
+function countPersons(context: UpstreamContext, deletion: Deletion): void {
+  const { length: personsMax } = deletion.identity.person_uuid;
+  const sent = openTarget(context, deletion, target)?.personsSent ?? null;
   if (sent === null || sent >= personsMax) return;
-  note(context, subject, target, { personsSent: Math.min(personsMax, sent + living.length) });
+  note(context, deletion, target, { personsSent: Math.min(personsMax, sent + deletion.living.length) });
 }
 
 async function look(context: UpstreamContext, deletion: Deletion): Promise<Looked> {
@@ -78,23 +77,22 @@ function mayBeSent(
   { deletion, rows, dateMs: lookedAtMs }: Looked,
   dateMs: number | undefined,
 ): boolean {
-  const { subject, living } = deletion;
-  const events = openTarget(context, subject, target);
+  const events = openTarget(context, deletion, target);
   if (!events || !rows) return true;
   const nowMs = presentOf(context).earliestMs;
   const times = { serviceMs: lookedAtMs ?? nowMs, nowMs, deadlineMs: deadlineMs(context, deletion) };
   const step = planSending(rows, times);
   if (step.do === 'wait' && !isWaitEnded(events)) {
-    callAttentionOnce(context, subject, events, 'events_queued_before');
-    note(context, subject, target, waitOf(context, { until: step.expectedBy }));
+    callAttentionOnce(context, deletion, events, 'events_queued_before');
+    note(context, deletion, target, waitOf(context, { until: step.expectedBy }));
     const lastsMs = Math.min(lookAgainAfterMs, times.deadlineMs - nowMs);
-    note(context, subject, 'upstream.person', waitOf(context, { lastsMs }));
+    note(context, deletion, 'upstream.person', waitOf(context, { lastsMs }));
     return false;
   }
   if (step.do === 'send' && step.isEarlier && !isWaitEnded(events))
-    callAttentionOnce(context, subject, events, 'events_queued_before');
+    callAttentionOnce(context, deletion, events, 'events_queued_before');
   const ownAfter = ownAfterOf(rows, dateMs);
-  note(context, subject, target, { ownAfter, personsSent: living.length, notBefore: null });
+  note(context, deletion, target, { ownAfter, personsSent: deletion.living.length, notBefore: null });
   return true;
 }
 
@@ -110,8 +108,8 @@ function isWaitEnded({ status }: ErasureTarget): boolean {
 }
 
 /** Until when the deletion of a request's persons waits at most. */
-function deadlineMs({ db, settings }: UpstreamContext, { subject }: Deletion): number {
-  const request = findRequest(db, subject.id);
+function deadlineMs({ db, settings }: UpstreamContext, { id }: Deletion): number {
+  const request = findRequest(db, id);
   if (!request) return 0;
   const endsAtMs = lifeEndsAtMs(request, settings.erasure.maxRequestDays);
   return Math.min(Date.parse(request.dueAt) - beforeDueMs, endsAtMs - beforeEndMs);

@@ -41,7 +41,7 @@ export async function advanceEvents(context: UpstreamContext, subjects: readonly
   // Some end as what others have just come to.
   for (const isAfter of [false, true]) {
     const some = open.filter((subject) => endsAsOthers(context, subject) === isAfter);
-    await eachSubjectTogether(context, some, target, (subject) => advance(context, subject));
+    await eachSubjectTogether(context, some, (subject) => advance(context, subject));
   }
 }
 

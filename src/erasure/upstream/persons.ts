@@ -64,12 +64,12 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
     for (let first = 0; first < due.length; first += atOnce) {
       const part = due.slice(first, first + atOnce);
       const told = await askForMany(context, part, (subject) => isSent(context, subject));
-      const looked = await eachSubject(context, part, target, (subject) => lookUp(context, subject, sent, told));
+      const looked = await eachSubject(context, part, (subject) => lookUp(context, subject, sent, told));
       const planned = together(context, (own) =>
         looked.flatMap((each) => takeStep(own, each, { resting, going, queues: bulkDelete })),
       );
       const deletions = await afterEarlierDeletions(context, planned);
-      const isAlone = (each: Deletion): boolean => !bulkDelete || each.isAlone || sent.oneByOne.has(each.subject.id);
+      const isAlone = (each: Deletion): boolean => !bulkDelete || each.isAlone || sent.oneByOne.has(each.id);
       await deleteTogether(
         context,
         deletions.filter((each) => !isAlone(each)),
@@ -78,7 +78,7 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
       await deleteOneByOne(context, deletions.filter(isAlone), sent);
     }
     for (const [requestId, { times, error }] of sent.inVain)
-      if (times >= inVainMax(error, roundsMax)) context.failed.push({ requestId, target, error });
+      if (times >= inVainMax(error, roundsMax)) context.failed.push({ requestId, error });
     for (const { requestId } of context.failed) {
       resting.add(requestId);
       sent.inVain.delete(requestId);
@@ -186,7 +186,7 @@ function takeStep(
         sentCreatedAt: latestOf([known.createdAt, ...step.living.map(({ createdAt }) => createdAt)]),
       });
       // It was not taken in the company of others, and not once more: one of them may be why.
-      return [{ subject, living: step.living, isAlone: person.attempts > 1 && person.status !== 'waiting' }];
+      return [{ ...subject, living: step.living, isAlone: person.attempts > 1 && person.status !== 'waiting' }];
     case 'wait':
       note(context, subject, target, { confirmations: 0, ...(queues ? queuePause(context) : confirmPause(context)) });
       return [];

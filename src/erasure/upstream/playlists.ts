@@ -28,7 +28,7 @@ const target = 'upstream.playlists';
  */
 export async function advancePlaylists(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
   const due = subjects.filter((subject) => isDue(context, openTarget(context, subject, target)));
-  await eachSubjectTogether(context, due, target, (subject) => removeFromPlaylists(context, subject));
+  await eachSubjectTogether(context, due, (subject) => removeFromPlaylists(context, subject));
 }
 
 async function removeFromPlaylists(context: UpstreamContext, subject: Subject): Promise<Outcome> {

@@ -34,7 +34,7 @@ export async function advanceRecordings(context: UpstreamContext, subjects: read
   const due: Subject[] = [];
   for (const subject of subjects)
     if (openTarget(context, subject, target) && !(await advancesLater(context, subject))) due.push(subject);
-  await eachSubjectTogether(context, due, target, (subject) => advance(context, subject));
+  await eachSubjectTogether(context, due, (subject) => advance(context, subject));
 }
 
 /** How the target of a subject is settled. */

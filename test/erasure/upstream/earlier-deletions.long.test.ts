@@ -346,7 +346,7 @@ it('a service that does not say what it has queued keeps its persons, until the 
     request.path.includes(person.uuid) && request.path.includes('deletion_status') ? answer(200, '{}') : send(),
   );
   const { failed } = await world.advance([subject]);
-  expect(failed).toMatchObject([{ requestId: subject.id, target: 'upstream.events', error: { code: 'service' } }]);
+  expect(failed).toMatchObject([{ requestId: subject.id, error: { code: 'service' } }]);
   expect(isThere(world, person)).toBe(true);
   world.moveTo('2025-06-06T12:00:00.000Z');
   await world.advanceTwice([subject]);

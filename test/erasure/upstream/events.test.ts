@@ -86,6 +86,6 @@ it('an answer about the queue that cannot be read changes nothing', async () => 
     request.path.includes('deletion_status/?') ? { ...(await send()), bytes: Buffer.from('{"results":[{}]}') } : send(),
   );
   const report = await world.advance([subject]);
-  expect(report.failed).toMatchObject([{ target: 'upstream.events', error: { code: 'service' } }]);
+  expect(report.failed).toMatchObject([{ requestId: subject.id, error: { code: 'service' } }]);
   expect(world.target(subject, 'events').status).toBe('waiting');
 });
