@@ -3,12 +3,9 @@ import type { fixedTargets } from '../../src/ledger/target.ts';
 import { bases } from '../../src/ledger/vocabulary.ts';
 import { writeFileSync } from 'node:fs';
 import type { Clock } from '../../src/core/clock.ts';
-import { certificateText } from '../../src/erasure/proof/certificate.ts';
-import { issueFacts } from '../../src/erasure/proof/certificate-file.ts';
-import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
 import { compactTree, leafHash } from '../../src/ledger/merkle.ts';
 import { applyEntry } from '../../src/erasure/projection.ts';
-import { writeCertificateFile } from '../../src/erasure/proof/certificate-file.ts';
+import { derivedText, writeCertificateFile } from '../../src/erasure/proof/certificate-file.ts';
 import { collectHistories } from '../../src/ledger/histories.ts';
 import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { entryLine, type LedgerEntry } from '../../src/ledger/entry.ts';
@@ -201,10 +198,8 @@ export function writeArchive(dataDir: string, count: number): Archive {
           : end('upstream.events', 'not_verifiable', 'not_verifiable'),
       ]);
       const history = histories.of(id);
-      const facts = history && issueFacts(settings, history, ledgerOrigin);
-      const certificate = history && facts && deriveCertificate(history, facts);
-      if (!certificate) throw new Error('a history that is not whole');
-      const text = certificateText(certificate);
+      const text = history && derivedText(settings, history, ledgerOrigin);
+      if (text === undefined) throw new Error('a history that is not whole');
       // Written for good, too: the first ones are enough.
       const digest = n < 12 ? writeCertificateFile(dataDir, about, text, () => false) : hexOf(text);
       ledger.append([

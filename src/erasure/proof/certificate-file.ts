@@ -22,7 +22,7 @@ import { isVerifierPage, verifierPage, verifierPageName } from '../../ledger/ver
 import type { Settings } from '../../config/settings.ts';
 import type { RequestRef } from '../request/target-journal.ts';
 import { certificateText } from './certificate.ts';
-import { deriveCertificate, type IssueFacts } from './derive-certificate.ts';
+import { deriveCertificate } from './derive-certificate.ts';
 
 /** How the file of a request's certificate is named, of one generation. */
 export function certificateName({ request, generation }: { request: string; generation: number }): string {
@@ -51,25 +51,25 @@ export type IssuingSettings = Pick<Settings, 'dataDir' | 'service' | 'audit'> & 
   erasure: Pick<Settings['erasure'], 'feedRetentionDays'>;
 };
 
-/** What a certificate says beside its request's history; undefined for a request that was never fenced. */
-export function issueFacts(
+/** The text of a request's certificate, by the ledger of that origin and by what the settings state; undefined for a history that is not whole. */
+export function derivedText(
   { service, audit, erasure }: IssuingSettings,
-  { fence, verified }: RequestHistory,
-  ledgerOrigin: string,
-): IssueFacts | undefined {
+  history: RequestHistory,
+  origin: string,
+): string | undefined {
+  const { fence, verified } = history;
   if (!fence) return undefined;
   const { baseUrl: url, projectId: project } = service;
   const { name, contact } = audit.controller;
-  return {
-    ledgerOrigin,
-    stated: {
-      ...(audit.backupDays === null ? {} : { backups_until: daysAfter((verified ?? fence).at, audit.backupDays) }),
-      controller: name === null ? null : { name, contact },
-      deletions_list_until: listedUntil(erasure, fence),
-      program: packageJson.version,
-      service: url === null || project === null ? null : { url, project },
-    },
+  const stated = {
+    ...(audit.backupDays === null ? {} : { backups_until: daysAfter((verified ?? fence).at, audit.backupDays) }),
+    controller: name === null ? null : { name, contact },
+    deletions_list_until: listedUntil(erasure, fence),
+    program: packageJson.version,
+    service: url === null || project === null ? null : { url, project },
   };
+  const certificate = deriveCertificate(history, { ledgerOrigin: origin, stated });
+  return certificate && certificateText(certificate);
 }
 
 /** Until when a certificate says that the feed of deletions names the rows of a request (ISO 8601). */
@@ -81,15 +81,13 @@ function daysAfter(at: string, days: number): string {
   return isoTime(Date.parse(at) + days * 86_400_000);
 }
 
-/** The text of a certificate as it was issued, derived from the ledger of that origin; undefined without one, or where no version gives these bytes. */
+/** The text of a certificate as it was issued (`derivedText`); undefined without an origin, or where no version gives these bytes. */
 export function issuedText(
   settings: IssuingSettings,
   history: RequestHistory,
   { origin, digest }: { origin: string | undefined; digest: string },
 ): string | undefined {
-  const facts = origin === undefined ? undefined : issueFacts(settings, history, origin);
-  const certificate = facts && deriveCertificate(history, facts);
-  const text = certificate && certificateText(certificate);
+  const text = origin === undefined ? undefined : derivedText(settings, history, origin);
   return text !== undefined && sha256(text) === digest ? text : undefined;
 }
 
@@ -103,13 +101,12 @@ export function issueCertificate(
 ): string | null {
   const { dataDir } = settings;
   const history = ledger().histories.of(id);
-  const facts = history && issueFacts(settings, history, ledgerOrigin(dataDir, ledger()));
-  if (history?.generation !== generation || !facts) return null;
-  const certificate = deriveCertificate(history, facts);
-  if (!certificate) return null;
+  if (history?.generation !== generation) return null;
+  const text = derivedText(settings, history, ledgerOrigin(dataDir, ledger()));
+  if (text === undefined) return null;
   const isIssued = (digest: string): boolean =>
     history.certified.some((each) => each.generation === generation && each.sha256 === digest);
-  return writeCertificateFile(dataDir, { request: id, generation }, certificateText(certificate), isIssued);
+  return writeCertificateFile(dataDir, { request: id, generation }, text, isIssued);
 }
 
 /**

@@ -2,16 +2,13 @@ import { coverageOf, reachedAt, type EndedTarget, type RequestHistory } from '..
 import { evidenceOf, evidences, type TargetResult } from '../../ledger/vocabulary.ts';
 import { Certificate, certificateVersion, type Method, type Stated, unprovable } from './certificate.ts';
 
-/** The facts of a certificate that its request's history does not hold. */
-export type IssueFacts = { ledgerOrigin: string; stated: Stated };
-
 /** Results that are said together with a time. */
 const datedResults: readonly TargetResult[] = ['locked', 'partly_deleted'];
 
-/** A finished request's certificate; undefined for a history that is not whole. Same history, same certificate. */
+/** A finished request's certificate; undefined for a history that is not whole. Same history, and same as is stated: same certificate. */
 export function deriveCertificate(
   history: RequestHistory,
-  { ledgerOrigin, stated }: IssueFacts,
+  { ledgerOrigin, stated }: { ledgerOrigin: string; stated: Stated },
 ): Certificate | undefined {
   const { fence, verified, verify, control, received, dueAt } = history;
   const endedAt = reachedAt(history);
