@@ -31,7 +31,7 @@ import { reopenIfRecreated } from './request/reopen.ts';
 import { settle } from './request/target-journal.ts';
 import { eachTogether, record, together } from './request/together.ts';
 import { endWait } from './upstream/earlier-deletions.ts';
-import { leaveToHolders } from './upstream/leave-to-holders.ts';
+import { leaveToHolders } from './upstream/persons.ts';
 
 /** Who allows the erasure, on which legal basis, how it was decided, and whether the events are deleted too. */
 export type Authority = { basis: string; by: string; decision?: Decision; deleteEvents: boolean };

@@ -1,10 +1,12 @@
 import { isoTime } from '../../core/clock.ts';
 import { assertNever, type AppError } from '../../core/errors.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
+import { updateRequest } from '../../mirror/erasure-requests.ts';
 import { noteHolders } from '../../mirror/request-box.ts';
-import { note, settle } from '../request/target-journal.ts';
+import { transact } from '../../mirror/transact.ts';
+import { note, settle, type RequestRef } from '../request/target-journal.ts';
 import { together } from '../request/together.ts';
-import type { Subject } from '../request/box.ts';
+import { boxOf, closeBox, holdersOf, type BoxContext, type Subject } from '../request/box.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { deleteOneByOne, deleteTogether, type Deletion, type SentNow } from './delete-persons.ts';
 import { afterEarlierDeletions } from './earlier-deletions.ts';
@@ -119,8 +121,8 @@ async function lookUp(context: UpstreamContext, subject: Subject, sent: SentNow,
   return { subject, look };
 }
 
-/** Whether the deletion of a subject's persons was sent. */
-function isSent(context: UpstreamContext, subject: Subject): boolean {
+/** Whether the deletion of a request's persons was sent. */
+function isSent(context: Pick<UpstreamContext, 'db'>, subject: RequestRef): boolean {
   return (openTarget(context, subject, target)?.attempts ?? 0) > 0;
 }
 
@@ -204,4 +206,21 @@ function takeStep(
     default:
       return assertNever(step);
   }
+}
+
+/**
+ * Leaves the distinct ids of a request's person that other persons have at the service to those that were shown, and to nobody
+ * else: an operator has decided that they are other people. The person's deletion goes on.
+ */
+export function leaveToHolders(context: Parameters<typeof note>[0] & BoxContext, request: RequestRef): void {
+  const { db } = context;
+  const box = boxOf(context, request.id);
+  if (!box) throw new Error('an open request without its box');
+  const sharedWith = [...new Set([...(box.sharedWith ?? []), ...holdersOf(context, request.id).keys()])];
+  transact(db, () => {
+    noteHolders(db, request.id, []);
+    const status = isSent(context, request) ? 'waiting' : 'pending';
+    note(context, request, target, { status, reason: null, notBefore: null });
+    updateRequest(db, request.id, { box: closeBox(context, request.id, { ...box, sharedWith }) });
+  });
 }
