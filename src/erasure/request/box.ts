@@ -253,10 +253,11 @@ export function holdersOf({ db, settings }: BoxContext, id: string): Map<string,
 const holderIds = z.record(z.string(), z.string());
 
 /** The identifiers of the row in which the service listed a request's person again; undefined where it did not. */
-export function listedIdentity(dataDir: string, db: Database, requestId: string): Identity | undefined {
-  const sealed = readListedAgain(db, requestId);
+export function listedIdentity({ db, settings }: BoxContext, id: string): Identity | undefined {
+  const sealed = readListedAgain(db, id);
   if (!sealed) return undefined;
-  return StoredBox.shape.identity.parse(JSON.parse(textDecryption(dataDir, boxKeyName)(requestId, sealed)));
+  const read = (): unknown => JSON.parse(textDecryption(settings.dataDir, boxKeyName)(id, sealed));
+  return readOpened(id, () => StoredBox.shape.identity.parse(read()));
 }
 
 /** What was decrypted of a request's box. Throws `storage` when key and box do not belong together. */

@@ -1,7 +1,7 @@
 import type { JobContext } from '../../job/job-context.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { nobody, unionOf, type Identity } from '../../contract/identity.ts';
-import { findRequest, listRequests, updateRequest } from '../../mirror/erasure-requests.ts';
+import { listRequests, updateRequest } from '../../mirror/erasure-requests.ts';
 import { hasBox } from '../../mirror/request-box.ts';
 import { hasFence } from '../../mirror/fence.ts';
 import { boxOf, closeBox, listedIdentity, newBox } from './box.ts';
@@ -53,7 +53,7 @@ export function reopenUnnamed(
  * a recording, an operator has to decide. Returns how many were opened.
  */
 export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger' | 'settings'>): number {
-  const { db, settings } = context;
+  const { db } = context;
   const { histories } = context.ledger();
   const listed = listRequests(db, 'all').filter(
     ({ origin, listedAgainPass }) => origin !== 'upstream' && listedAgainPass !== null,
@@ -61,7 +61,7 @@ export function reopenListed(context: Pick<JobContext, 'db' | 'clock' | 'ledger'
   for (const request of listed) {
     const { id } = request;
     together(context, (own) => {
-      const identity = listedIdentity(settings.dataDir, db, id);
+      const identity = listedIdentity(context, id);
       const target = identity?.person_uuid.length === 0 ? 'upstream.recordings' : 'upstream.person';
       const result = listTargets(db, id).find((each) => each.target === target)?.result;
       const isReopened = histories.of(id)?.reopened?.reason === 'listed_again';
@@ -94,7 +94,6 @@ export function reopenWider(
   id: string,
   found: Identity,
 ): void {
-  if (!findRequest(context.db, id)) return;
   nameAgain(context, id, found);
   reopenRequest(context, id, 'shown_wider');
 }
@@ -129,12 +128,9 @@ export function nameAgain(
  * once more, so the person who is there now is looked up and deleted. Returns whether the request was such a one.
  */
 export function reopenIfRecreated(context: Pick<JobContext, 'db' | 'clock' | 'ledger'>, id: string): boolean {
-  const { db } = context;
-  const request = findRequest(db, id);
-  const isBack = listTargets(db, id).some(
+  const isBack = listTargets(context.db, id).some(
     ({ target, status, reason }) => target === 'upstream.person' && status === 'attention' && reason === 'recreated',
   );
-  if (!request || !isBack) return false;
-  reopenRequest(context, id, 'recreated');
-  return true;
+  if (isBack) reopenRequest(context, id, 'recreated');
+  return isBack;
 }

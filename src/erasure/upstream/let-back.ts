@@ -130,12 +130,13 @@ export async function letBack(context: JobContext): Promise<LetBack> {
 }
 
 /** Asks for the row by its id. Null where the service has it. */
-async function askFor({ db, settings, service, signal }: JobContext, requestId: string): Promise<StaysOut | null> {
+async function askFor(context: JobContext, requestId: string): Promise<StaysOut | null> {
+  const { service, signal } = context;
   const {
     person_uuid: [uuid] = [],
     person_id: [id] = [],
     recording_id: [recording = ''] = [],
-  } = listedIdentity(settings.dataDir, db, requestId) ?? {};
+  } = listedIdentity(context, requestId) ?? {};
   if (!service) return 'not_answered';
   const options = { priority: 'deletion', signal } as const;
   const found = await bodyOrMissing(
