@@ -54,11 +54,10 @@ export function acknowledgementsOf(
  */
 export function countUnacknowledged(histories: Iterable<RequestHistory>, nowMs: number, days: number): number {
   const limit = isoTime(nowMs - days * 86_400_000);
-  let count = 0;
-  for (const { verified, consumers, acknowledged, isReadmitted } of histories)
-    if (verified && verified.at < limit && !isReadmitted)
-      count += [...consumers.keys()].some((name) => !acknowledged.has(name)) ? 1 : 0;
-  return count;
+  return [...histories].filter(
+    ({ verified, consumers, acknowledged, isReadmitted }) =>
+      verified && verified.at < limit && !isReadmitted && [...consumers.keys()].some((name) => !acknowledged.has(name)),
+  ).length;
 }
 
 /**
