@@ -5,16 +5,9 @@ import type { Subject } from '../../../src/erasure/request/box.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { changeTarget, type TargetChange } from '../../../src/mirror/erasure-targets.ts';
 import type { LiveOptions } from '../../../src/sandbox/live/live-data.ts';
-import { answer, openUpstreamWorld } from './upstream-world.ts';
+import { answer, openUpstreamWorld, type UpstreamWorld } from './upstream-world.ts';
 
-type World = Awaited<ReturnType<typeof openUpstreamWorld>>;
-
-type Recorded = { id: string; person: { uuid?: string } | null };
-const recordedIn = (world: World): Recorded[] =>
-  world.sandbox.store.recordings
-    .page({ limit: 1000, offset: 0 })
-    .documents.map((document) => JSON.parse(document) as Recorded);
-const idsIn = (world: World): string[] => recordedIn(world).map(({ id }) => id);
+const idsIn = (world: UpstreamWorld): string[] => world.recorded().map(({ id }) => id);
 
 /** A live service, and a request for somebody who is gone there already, as it has said once, with so many recordings that are left. */
 async function openLeft(count: number, live: Partial<LiveOptions> = {}, recordings = 60) {
@@ -33,13 +26,13 @@ async function openLeft(count: number, live: Partial<LiveOptions> = {}, recordin
 }
 
 /** A recording that is shown with a person, and that person by uuid. */
-function recordedOfSomebody(world: World): { id: string; uuid: string } {
-  for (const { id, person } of recordedIn(world))
+function recordedOfSomebody(world: UpstreamWorld): { id: string; uuid: string } {
+  for (const { id, person } of world.recorded())
     if (hasRoute(id) && person?.uuid !== undefined) return { id, uuid: person.uuid };
   throw new Error('no recording of anybody');
 }
 
-async function advanceTwice(world: World, subject: Subject): Promise<void> {
+async function advanceTwice(world: UpstreamWorld, subject: Subject): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
     await world.advanceAfter(300, [subject]);
   }
@@ -49,9 +42,7 @@ describe('recordings that a live service deletes by their ids', () => {
   it('stay where nobody has asked for it, and they are shown with somebody else by now', async () => {
     for (const origin of ['upstream', 'manual'] as const) {
       const { world, of, sent } = await openLeft(2);
-      const other = recordedIn(world).find(({ id, person }) => hasRoute(id) && person?.uuid !== undefined);
-      if (!other) throw new Error('no recording of anybody');
-      const subject = { ...of([other.id]), origin };
+      const subject = { ...of([recordedOfSomebody(world).id]), origin };
       await world.advance([subject]);
       expect(sent()).toHaveLength(origin === 'upstream' ? 0 : 1);
       expect(world.target(subject, 'recordings').result).toBe(origin === 'upstream' ? 'not_verifiable' : null);
@@ -64,9 +55,7 @@ describe('recordings that a live service deletes by their ids', () => {
     const subject = of([id]);
     // Where bulk deletion takes the recordings too, they wait for their person anyway.
     world.restart();
-    world.intercept((request, send) =>
-      request.path.includes('/persons/bulk_delete') ? Promise.resolve(answer(404)) : send(),
-    );
+    world.answerTo(({ path }) => path.includes('/persons/bulk_delete'), answer(404));
     const changePerson = (change: TargetChange): void =>
       changeTarget(world.db, subject.id, 'upstream.person', change, isoTime(world.clock.now()));
     const far = '9999-01-01T00:00:00.000Z';
@@ -134,9 +123,7 @@ describe('recordings that a live service deletes by their ids', () => {
 
   it.each([400, 404, 500])('are deleted one by one where the call for many is answered %i', async (status) => {
     const { world, subject, sent, many } = await openLeft(30, { bulkDeletesRecordings: true }, 100);
-    world.intercept((request, send) =>
-      request.path.includes('/session_recordings/bulk_delete') ? Promise.resolve(answer(status)) : send(),
-    );
+    world.answerTo(({ path }) => path.includes('/session_recordings/bulk_delete'), answer(status));
     await world.advance([subject]);
     expect([many(), sent().length]).toEqual([1, 30]);
   });
@@ -186,11 +173,7 @@ describe('recordings that a live service deletes by their ids', () => {
   it('one that is refused for itself keeps none of the others', async () => {
     const { world, ids, subject } = await openLeft(12);
     const [own = ''] = ids;
-    world.intercept((request, send) =>
-      request.method === 'DELETE' && request.path.includes(encodeURIComponent(own))
-        ? Promise.resolve(answer(403))
-        : send(),
-    );
+    world.answerTo(({ method, path }) => method === 'DELETE' && path.includes(encodeURIComponent(own)), answer(403));
     await world.advance([subject]);
     expect(idsIn(world).filter((id) => ids.includes(id))).toEqual([own]);
     await world.advanceAfter(300, [subject]);
@@ -205,11 +188,7 @@ describe('recordings that a live service deletes by their ids', () => {
     const { world, ids, subject } = await openLeft(3);
     const other = world.request([world.person(1)]);
     const [own = ''] = ids;
-    world.intercept((request, send) =>
-      request.method === 'DELETE' && request.path.includes(encodeURIComponent(own))
-        ? Promise.resolve(answer(500))
-        : send(),
-    );
+    world.answerTo(({ method, path }) => method === 'DELETE' && path.includes(encodeURIComponent(own)), answer(500));
     expect((await world.advance([subject, other])).failed).toEqual([]);
     expect(world.target(subject, 'recordings')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
     world.heal();
@@ -222,7 +201,7 @@ describe('recordings that a live service deletes by their ids', () => {
   it('a service that only says so is not believed, and what is sent again is not counted again', async () => {
     const { world, of, ids } = await openLeft(2);
     const subject = of([...ids, 'gone-before']);
-    world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(204)) : send()));
+    world.answerTo(({ method }) => method === 'DELETE', answer(204));
     await world.advance([subject]);
     expect(world.target(subject, 'recordings').status).toBe('waiting');
     await world.advanceAfter(300, [subject]);
@@ -254,11 +233,7 @@ describe('recordings that a live service deletes by their ids', () => {
 
   it('a page in place of a 404 does not say that one is gone', async () => {
     const { world, ids, subject } = await openLeft(2);
-    world.intercept((request, send) =>
-      /session_recordings\/[^/?]/.test(request.path)
-        ? Promise.resolve(answer(404, '<html></html>', 'text/html'))
-        : send(),
-    );
+    world.answerTo(({ path }) => /session_recordings\/[^/?]/.test(path), answer(404, '<html></html>', 'text/html'));
     await world.advance([subject]);
     await advanceTwice(world, subject);
     expect(world.target(subject, 'recordings')).toMatchObject({

@@ -2,29 +2,36 @@ import { expect, it } from 'vitest';
 import { endWait } from '../../../src/erasure/upstream/earlier-deletions.ts';
 import type { LivingPerson } from '../../../src/sandbox/store/truth.ts';
 import { Killed } from '../../kill/kill-switch.ts';
-import { answer, expectedBy, isDeletion, openAsked, openUpstreamWorld, type Interceptor } from './upstream-world.ts';
+import {
+  answer,
+  expectedBy,
+  isDeletion,
+  openAsked,
+  openUpstreamWorld,
+  type Interceptor,
+  type UpstreamWorld,
+} from './upstream-world.ts';
 
-type World = Awaited<ReturnType<typeof openUpstreamWorld>>;
-type Subject = ReturnType<World['request']>;
+type Subject = ReturnType<UpstreamWorld['request']>;
 
 const batch = '2025-06-08T05:00:00.000Z';
 const secondBatchHadItsDay = '2025-06-16T05:00:00.000Z';
 const hour = 3600;
 const day = 24 * hour;
 
-const openWorld = (options: Parameters<typeof openUpstreamWorld>[0] = {}): Promise<World> =>
+const openWorld = (options: Parameters<typeof openUpstreamWorld>[0] = {}): Promise<UpstreamWorld> =>
   openUpstreamWorld({ profile: 'live', ...options });
 
 /** Somebody else queues the deletion of a person's events, and keeps the person. */
-const queueElsewhere = ({ sandbox }: World, { uuid }: LivingPerson): void => {
+const queueElsewhere = ({ sandbox }: UpstreamWorld, { uuid }: LivingPerson): void => {
   sandbox.act({ do: 'delete_events', uuid });
 };
-const rowsOf = ({ sandbox }: World, { uuid }: LivingPerson): (number | null)[] =>
+const rowsOf = ({ sandbox }: UpstreamWorld, { uuid }: LivingPerson): (number | null)[] =>
   sandbox.store.events.deletions().flatMap((row) => (row.personUuid === uuid ? [row.requestedAtMs] : []));
-const isThere = ({ sandbox }: World, { uuid }: LivingPerson): boolean =>
+const isThere = ({ sandbox }: UpstreamWorld, { uuid }: LivingPerson): boolean =>
   sandbox.store.lifecycle.idOf(uuid) !== undefined;
 /** A request for a person of whom an earlier deletion of the events has waited for an hour. */
-async function openWaiting(): Promise<{ world: World; person: LivingPerson; subject: Subject }> {
+async function openWaiting(): Promise<{ world: UpstreamWorld; person: LivingPerson; subject: Subject }> {
   const world = await openWorld();
   const person = world.person(0);
   queueElsewhere(world, person);
@@ -158,7 +165,7 @@ it.each([-hour * 1000, 0, hour * 1000])(
 );
 
 /** A kill after the service has taken a deletion, before anything is noted. */
-function killAfterDelete(world: World): void {
+function killAfterDelete(world: UpstreamWorld): void {
   world.intercept(async (request, send) => {
     const response = await send();
     if (isDeletion(request)) throw new Killed();
@@ -203,9 +210,7 @@ it('two requests for one person, sent in one call, have one row for both', async
 
 it('two requests for one person, sent in one call with another, leave no doubt where nothing tells of the queue', async () => {
   const world = await openWorld();
-  world.intercept((request, send) =>
-    request.path.includes('deletion_status') ? Promise.resolve(answer(404)) : send(),
-  );
+  world.answerTo(({ path }) => path.includes('deletion_status'), answer(404));
   const [person, other] = [world.person(0), world.person(1)];
   const subjects = [world.request([person]), world.request([person]), world.request([other])];
   await world.advanceTwice(subjects);
@@ -222,11 +227,8 @@ it('of a person whom the service does not delete, it is not said that no deletio
   world.moveTo('2025-06-25T12:00:00.000Z');
   const subject = world.request([person], { dueAt: '2025-09-04T12:00:00.000Z' });
   const queued = '{"persons_found":1,"persons_deleted":0,"persons_queued_for_deletion":1}';
-  world.intercept((request, send) => (isDeletion(request) ? Promise.resolve(answer(202, queued)) : send()));
-  for (let days = 0; days < 20; days += 1) {
-    await world.advance([subject]);
-    world.pass(day);
-  }
+  world.answerTo(isDeletion, answer(202, queued));
+  await world.advanceTimes(20, day, [subject]);
   expect(isThere(world, person)).toBe(true);
   expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
   expect(world.target(subject, 'events').result).toBeNull();
@@ -256,9 +258,7 @@ it('a person who is shown only after the others were sent, and has an earlier ro
 
 it('a key that may not see the queue deletes all the same, and nothing is verifiable of the events', async () => {
   const { world, subject } = await openAsked({ profile: 'live' });
-  world.intercept((request, send) =>
-    request.path.includes('deletion_status') ? Promise.resolve(answer(403, '{}')) : send(),
-  );
+  world.answerTo(({ path }) => path.includes('deletion_status'), answer(403, '{}'));
   await world.advanceTwice([subject]);
   expect(world.target(subject, 'person').result).toBe('deleted');
   await world.advanceAt(expectedBy, [subject]);
@@ -274,11 +274,11 @@ it('five requests at each of which two steps fail hold up no other one', async (
       memberships: index === 0 ? [] : [{ shortId: world.sandbox.playlists[0] ?? '', recordingId: 'any' }],
     }),
   );
-  world.intercept((request, send) =>
-    request.path.includes('_playlists/') ||
-    failing.some((uuid) => request.path.includes(`deletion_status/?person_uuid=${uuid}`))
-      ? Promise.resolve(answer(500, '{}'))
-      : send(),
+  world.answerTo(
+    (request) =>
+      request.path.includes('_playlists/') ||
+      failing.some((uuid) => request.path.includes(`deletion_status/?person_uuid=${uuid}`)),
+    answer(500, '{}'),
   );
   if (!good) throw new Error('nobody');
   const { failed } = await world.advance([...bad, good]);
@@ -298,7 +298,7 @@ it('a second request for a person whom the first has deleted claims nothing of i
 });
 
 /** Another client queues a deletion when ours is about to be sent. After a long time ours takes another turn. */
-function queueBetween(world: World, person: LivingPerson, waitSeconds: number): Interceptor {
+function queueBetween(world: UpstreamWorld, person: LivingPerson, waitSeconds: number): Interceptor {
   let isQueued = false;
   return (request, send) => {
     if (isDeletion(request) && !isQueued) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Subject } from '../../../src/erasure/request/box.ts';
-import { answer, expectedBy, isDeletion, openAsked, openUpstreamWorld } from './upstream-world.ts';
+import { answer, expectedBy, isDeletion, openAsked, openUpstreamWorld, type UpstreamWorld } from './upstream-world.ts';
 
 /** A subject that is known by other distinct ids than the service shows, all of which were weighed before. */
 function knownBy(subject: Subject, distinctIds: string[]): Subject {
@@ -10,7 +10,7 @@ function knownBy(subject: Subject, distinctIds: string[]): Subject {
 }
 
 /** A request for somebody new with these distinct ids. */
-function requestOf(world: Awaited<ReturnType<typeof openUpstreamWorld>>, distinctIds: string[]): Subject {
+function requestOf(world: UpstreamWorld, distinctIds: string[]): Subject {
   const [created] = world.sandbox.act({ do: 'create', distinct_ids: distinctIds }).created;
   return world.request(world.people().filter(({ uuid }) => uuid === created));
 }
@@ -59,7 +59,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
     const narrow = world.request([person], { deleteEvents: false });
     const wide = world.request([person]);
     const subjects = [narrow, wide];
-    world.intercept((request, send) => (isDeletion(request) ? Promise.resolve(answer(429)) : send()));
+    world.answerTo(isDeletion, answer(429));
     await world.advance(subjects);
     expect(world.changes().every((line) => line.endsWith('?delete_events=true'))).toBe(true);
     world.heal();
@@ -214,7 +214,7 @@ describe.each(['documented', 'live'] as const)('a person of the %s service', (pr
   it('whose distinct id is too long for an address is deleted and confirmed without it', async () => {
     const { world, subject } = await openAsked({ profile, index: 1 });
     const long = knownBy(subject, ['x'.repeat(64_000)]);
-    world.intercept((request, send) => (request.path.length > 8_000 ? Promise.resolve(answer(414)) : send()));
+    world.answerTo(({ path }) => path.length > 8_000, answer(414));
     await world.advanceTwice([long]);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted' });
   });
@@ -293,7 +293,7 @@ it('one that is newer than was known is no other life while the service still sh
   const world = await openUpstreamWorld();
   const person = world.person(0);
   const subject = { ...world.request([person]), createdAt: '2001-01-01T00:00:00Z' };
-  world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answerAccepted) : send()));
+  world.answerTo(({ method }) => method === 'DELETE', answer(202));
   await world.advance([subject]);
   expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', sentCreatedAt: person.created_at });
 });
@@ -334,11 +334,8 @@ it('somebody whom neither id nor uuid can be asked for is not taken for absent',
 
 it('a deletion that the service takes and does not make is sent again, after a pause, so often and no more', async () => {
   const { world, person, subject } = await openAsked();
-  world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve({ ...answerAccepted }) : send()));
-  for (let tick = 0; tick < 8; tick += 1) {
-    await world.advance([subject]);
-    world.pass(300);
-  }
+  world.answerTo(({ method }) => method === 'DELETE', answer(202));
+  await world.advanceTimes(8, 300, [subject]);
   expect(world.changes()).toHaveLength(world.settings.retry.attemptsMax);
   expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
   world.heal();
@@ -346,8 +343,6 @@ it('a deletion that the service takes and does not make is sent again, after a p
   await world.advanceTwice([subject]);
   expect(world.target(subject, 'person')).toMatchObject({ status: 'done', result: 'deleted', reason: null });
 });
-
-const answerAccepted = { status: 202, contentType: '', retryAfter: undefined, date: undefined, bytes: Buffer.alloc(0) };
 
 it('an answer without a Date counts by the own clock', async () => {
   const { world, subject } = await openAsked();

@@ -14,18 +14,15 @@ async function openPlaylist(length: number, live: Partial<LiveOptions> = {}) {
   const { store, playlists, apiKey } = world.sandbox;
   const shortId = playlists.find((id) => store.playlists.members(id).length > 0) ?? '';
   for (const id of store.playlists.members(shortId)) store.playlists.removeRecording(shortId, id);
-  const ids = store.recordings
-    .page({ limit: 200, offset: 0 })
-    .documents.map((document) => (JSON.parse(document) as { id: string }).id)
-    .filter(hasRoute)
-    .slice(0, length);
+  const all = world.recorded().map(({ id }) => id);
+  const ids = all.filter(hasRoute).slice(0, length);
   for (const id of ids) store.playlists.addRecording(shortId, id);
   const entriesOf = (...recordingIds: (string | undefined)[]) =>
     recordingIds.map((recordingId = '') => ({ shortId, recordingId }));
   const without = (scope: Scope): void => {
     world.sandbox.act({ do: 'set_scopes', key: apiKey, scopes: scopes.filter((each) => each !== scope) });
   };
-  return { world, store, shortId, ids, entriesOf, without };
+  return { world, store, shortId, all, ids, entriesOf, without };
 }
 
 it('a refusal of an entry concerns its own request alone, and ends once the entry is gone or may be removed', async () => {
@@ -70,9 +67,7 @@ it('a key that is refused more than the entry still ends all', async () => {
   const { world, ids, entriesOf } = await openPlaylist(2);
   const subject = world.request([world.person(0)], { memberships: entriesOf(ids[0]) });
   // The person can be looked up and deleted; by the time of the playlist, the key is refused.
-  world.intercept((request, send) =>
-    /_playlists\/|persons\/\?limit=1&/.test(request.path) ? Promise.resolve(answer(403, denied)) : send(),
-  );
+  world.answerTo(({ path }) => /_playlists\/|persons\/\?limit=1&/.test(path), answer(403, denied));
   await expect(world.advance([subject])).rejects.toMatchObject({ code: 'refused', status: 403 });
   expect(world.target(subject, 'playlists').status).toBe('intended');
 });
@@ -128,9 +123,7 @@ it('an entry that is gone from a playlist of which no list tells all is never ca
 it('an entry of a playlist that is deleted is not called gone: who has deleted it can put it back', async () => {
   const { world, store, shortId, ids, entriesOf } = await openPlaylist(3);
   const subject = world.request([world.person(0)], { memberships: entriesOf(ids[0]) });
-  world.intercept((request, send) =>
-    request.path.includes('_playlists/') ? Promise.resolve(answer(404, missing)) : send(),
-  );
+  world.answerTo(({ path }) => path.includes('_playlists/'), answer(404, missing));
   for (let tries = 0; tries < 3; tries += 1) {
     expect(world.target(subject, 'playlists').result).toBeNull();
     expect((await world.advance([subject])).failed).toEqual([]);
@@ -144,9 +137,7 @@ it('an entry that the service fails to remove, and still shows, is for somebody 
   const { world, ids, entriesOf } = await openPlaylist(80);
   const [first] = ids;
   const subject = world.request([world.person(0)], { memberships: entriesOf(first) });
-  world.intercept((request, send) =>
-    request.method === 'DELETE' && request.path.includes('_playlists/') ? Promise.resolve(answer(500)) : send(),
-  );
+  world.answerTo(({ method, path }) => method === 'DELETE' && path.includes('_playlists/'), answer(500));
   expect((await world.advance([subject])).failed).toEqual([]);
   const target = world.target(subject, 'playlists');
   expect(target).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
@@ -166,11 +157,8 @@ it('at a service that refuses the entries of playlists to every key, nothing els
 });
 
 it('an id that no route takes is not gone for its 404', async () => {
-  const { world, store, shortId, entriesOf } = await openPlaylist(0);
-  const odd = store.recordings
-    .page({ limit: 200, offset: 0 })
-    .documents.map((document) => (JSON.parse(document) as { id: string }).id)
-    .find((id) => !hasRoute(id));
+  const { world, store, shortId, all, entriesOf } = await openPlaylist(0);
+  const odd = all.find((id) => !hasRoute(id));
   store.playlists.addRecording(shortId, odd ?? '');
   const subject = world.request([world.person(0)], { memberships: entriesOf(odd) });
   await world.advance([subject]);
@@ -230,10 +218,7 @@ it("a proxy's page in place of the list does not make an error the end of an ent
     if (!request.path.includes('_playlists/')) return send();
     return Promise.resolve(request.method === 'DELETE' ? answer(500, '{}') : answer(404, '<html></html>', 'text/html'));
   });
-  for (let tries = 0; tries < 3; tries += 1) {
-    await world.advance([subject]);
-    world.pass(300);
-  }
+  await world.advanceTimes(3, 300, [subject]);
   expect(world.target(subject, 'playlists')).toMatchObject({ result: 'not_verifiable' });
 });
 

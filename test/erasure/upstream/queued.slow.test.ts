@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { TransportResponse } from '../../../src/client/transport.ts';
-import { answer, openUpstreamWorld } from './upstream-world.ts';
-
-type World = Awaited<ReturnType<typeof openUpstreamWorld>>;
+import { answer, isDeletion, openUpstreamWorld, type UpstreamWorld } from './upstream-world.ts';
 
 const queued = (live = {}, persons = 60) =>
   openUpstreamWorld({ profile: 'live', persons, recordings: 0, live: { bulkDeletion: 'queued', ...live } });
-const bulkIds = (world: World): string[][] =>
-  (world.bodies as { ids?: string[] }[]).flatMap(({ ids = [] }) => (ids.length > 0 ? [ids] : []));
-const everybody = (world: World, count: number) =>
+const bulkIds = (world: UpstreamWorld): string[][] => world.bulkBodies.map(({ ids }) => ids);
+const everybody = (world: UpstreamWorld, count: number) =>
   world
     .people()
     .slice(0, count)
@@ -41,10 +38,7 @@ describe('a deletion that the service queues', () => {
   it('of a thousand persons costs a handful of requests', async () => {
     const world = await queued({}, 1400);
     const subjects = everybody(world, 1000);
-    for (let run = 0; run < 4; run += 1) {
-      await world.advance(subjects);
-      world.pass(600);
-    }
+    await world.advanceTimes(4, 600, subjects);
     for (const subject of subjects) expect(world.target(subject, 'person').result).toBe('deleted');
     expect(world.sandbox.store.events.deletions()).toHaveLength(1000);
     expect(bulkIds(world).map(({ length }) => length)).toEqual([1000]);
@@ -61,10 +55,7 @@ describe('a deletion that the service queues', () => {
     const subjects = everybody(world, 60);
     const given = subjects.filter(({ identity }) => identity.person_uuid[0]?.endsWith('0'));
     expect(given.length).toBeGreaterThan(1);
-    for (let run = 0; run < 6; run += 1) {
-      await world.advance(subjects);
-      world.pass(600);
-    }
+    await world.advanceTimes(6, 600, subjects);
     expect(bulkIds(world).map(({ length }) => length)).toEqual([60, given.length]);
     expect(world.singly()).toEqual([]);
     for (const subject of subjects) expect(world.target(subject, 'person').result).toBe('deleted');
@@ -76,15 +67,8 @@ describe('a deletion that the service queues', () => {
     const [subject] = everybody(world, 1);
     if (!subject) throw new Error('nobody lives');
     const taken = { persons_found: 1, persons_deleted: 0, persons_queued_for_deletion: 1, deletion_errors: [] };
-    world.intercept((request, send) =>
-      request.path.includes('bulk_delete') && request.body !== '{"ids":[]}'
-        ? Promise.resolve(answer(202, JSON.stringify(taken)))
-        : send(),
-    );
-    for (let run = 0; run < 8; run += 1) {
-      await world.advance([subject]);
-      world.pass(600);
-    }
+    world.answerTo(isDeletion, answer(202, JSON.stringify(taken)));
+    await world.advanceTimes(8, 600, [subject]);
     expect(bulkIds(world)).toHaveLength(world.settings.retry.attemptsMax);
     expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'outcome_unknown' });
   });
@@ -97,16 +81,13 @@ describe('a deletion that the service queues', () => {
     let isFirst = true;
     world.intercept((request, send) => {
       // Somebody else deletes one between look-up and call.
-      if (request.path.includes('bulk_delete') && request.body !== '{"ids":[]}' && isFirst) {
+      if (isDeletion(request) && isFirst) {
         isFirst = false;
         world.sandbox.act({ do: 'delete', uuid });
       }
       return send();
     });
-    for (let run = 0; run < 4; run += 1) {
-      await world.advance(subjects);
-      world.pass(600);
-    }
+    await world.advanceTimes(4, 600, subjects);
     const results = subjects.map((subject) => world.target(subject, 'person').result);
     expect(results).toEqual(['already_absent', ...Array.from({ length: 7 }, () => 'deleted')]);
     expect(bulkIds(world)).toHaveLength(1);
@@ -149,10 +130,7 @@ describe('a service whose batches do not tell the truth', () => {
       const response = await send();
       return request.path.includes('batch_by_') && !request.body?.endsWith('[]}') ? lie(response) : response;
     });
-    for (let run = 0; run < 3; run += 1) {
-      await world.advance(subjects);
-      world.pass(600);
-    }
+    await world.advanceTimes(3, 600, subjects);
     expect(world.people()).toHaveLength(150);
     for (const subject of subjects)
       expect(world.target(subject, 'person')).toMatchObject({ confirmations: 0, result: null });

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answer, openUpstreamWorld } from './upstream-world.ts';
-
-type UpstreamWorld = Awaited<ReturnType<typeof openUpstreamWorld>>;
+import { answer, openUpstreamWorld, type UpstreamWorld } from './upstream-world.ts';
 
 /** A request with the given recordings, for somebody who is gone already. */
 function requestFor(
@@ -16,9 +14,8 @@ function requestFor(
 }
 
 function recordingIds(world: UpstreamWorld, count: number): string[] {
-  return world.sandbox.store.recordings
-    .page({ limit: count, offset: 0 })
-    .documents.map((document) => (JSON.parse(document) as { id: string }).id);
+  const ids = world.recorded().map(({ id }) => id);
+  return ids.slice(0, count);
 }
 
 describe.each(['documented', 'live'] as const)('recordings at the %s service', (profile) => {
@@ -51,9 +48,7 @@ describe.each(['documented', 'live'] as const)('recordings at the %s service', (
   it('of which the key is refused one are not verifiable, and others go on', async () => {
     const world = await openUpstreamWorld({ profile });
     const subjects = [['hidden'], ['gone-1'], []].map((ids) => requestFor(world, ids));
-    world.intercept(({ path }, send) =>
-      path.includes('/session_recordings/hidden/') ? Promise.resolve(answer(403, '{}')) : send(),
-    );
+    world.answerTo(({ path }) => path.includes('/session_recordings/hidden/'), answer(403, '{}'));
     expect(await world.advance(subjects)).toMatchObject({ ended: null, failed: [] });
     expect(subjects.map((subject) => world.target(subject, 'recordings'))).toMatchObject([
       { result: 'not_verifiable' },
@@ -65,9 +60,7 @@ describe.each(['documented', 'live'] as const)('recordings at the %s service', (
   it('end all where the key may read no recording by its id', async () => {
     const world = await openUpstreamWorld({ profile });
     const subject = requestFor(world, recordingIds(world, 1));
-    world.intercept(({ path }, send) =>
-      /session_recordings\/[^?]/.test(path) ? Promise.resolve(answer(403, '{}')) : send(),
-    );
+    world.answerTo(({ path }) => /session_recordings\/[^?]/.test(path), answer(403, '{}'));
     await expect(world.advance([subject])).rejects.toMatchObject({ code: 'refused', status: 403 });
     expect(world.target(subject, 'recordings').status).toBe('pending');
   });
@@ -119,14 +112,14 @@ describe('playlists', () => {
     const [shortId = ''] = world.sandbox.playlists;
     const [recordingId = ''] = world.sandbox.store.playlists.members(shortId);
     const subject = requestFor(world, [], [{ shortId, recordingId }]);
-    world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(503)) : send()));
+    world.answerTo(({ method }) => method === 'DELETE', answer(503));
     const other = { ...subject, ...world.request([world.person(1)]), memberships: subject.memberships };
     expect((await world.advance([subject, other])).failed).toEqual([]);
     expect(world.target(subject, 'playlists')).toMatchObject({ status: 'waiting', attempts: 1 });
     world.heal();
     await world.advanceAfter(300, [subject]);
     expect(world.target(subject, 'playlists')).toMatchObject({ result: 'removed', assurance: 'observed' });
-    world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(503)) : send()));
+    world.answerTo(({ method }) => method === 'DELETE', answer(503));
     for (let tries = 1; tries < 3; tries += 1) {
       expect(world.target(other, 'playlists').result).toBeNull();
       await world.advanceAfter(300, [other]);
@@ -138,7 +131,7 @@ describe('playlists', () => {
     const world = await openUpstreamWorld();
     const [shortId = ''] = world.sandbox.playlists;
     const subject = requestFor(world, [], [{ shortId, recordingId: 'x' }]);
-    world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(400)) : send()));
+    world.answerTo(({ method }) => method === 'DELETE', answer(400));
     await world.advance([subject]);
     expect(world.target(subject, 'playlists')).toMatchObject({ status: 'attention', reason: 'playlist_refused' });
   });

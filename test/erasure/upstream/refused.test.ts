@@ -72,7 +72,7 @@ it.each([
   [429, 8],
 ])('a person whose deletion is answered %i again and again is not left without a word', async (status, times) => {
   const { world, subject } = await openAsked();
-  world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(status)) : send()));
+  world.answerTo(({ method }) => method === 'DELETE', answer(status));
   const { failed } = await world.advance([subject]);
   expect(failed).toMatchObject([{ requestId: subject.id, error: { status } }]);
   expect(world.changes()).toHaveLength(times);
@@ -83,7 +83,7 @@ it.each([
 
 it('a deletion that is refused for itself is for somebody to look at, and made again a day later', async () => {
   const { world, subject } = await openAsked();
-  world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(409)) : send()));
+  world.answerTo(({ method }) => method === 'DELETE', answer(409));
   await world.advance([subject]);
   expect(world.changes()).toHaveLength(1);
   expect(world.target(subject, 'person')).toMatchObject({ status: 'attention', reason: 'upstream_refuses' });
@@ -96,7 +96,7 @@ it('a deletion that is refused for itself is for somebody to look at, and made a
 
 it('a redirect is followed nowhere', async () => {
   const { world, subject } = await openAsked();
-  world.intercept((request, send) => (request.method === 'DELETE' ? Promise.resolve(answer(302)) : send()));
+  world.answerTo(({ method }) => method === 'DELETE', answer(302));
   await world.advance([subject]);
   expect(world.changes()).toHaveLength(1);
   expect(world.target(subject, 'person').reason).toBe('upstream_refuses');
@@ -106,9 +106,7 @@ it('one person at whom the service fails does not keep the others', async () => 
   const world = await openUpstreamWorld();
   const [sick, well] = [world.person(0), world.person(1)];
   const subjects = [world.request([sick]), world.request([well])];
-  world.intercept((request, send) =>
-    request.path.includes(`/persons/${sick.id}/`) ? Promise.resolve(answer(500)) : send(),
-  );
+  world.answerTo(({ path }) => path.includes(`/persons/${sick.id}/`), answer(500));
   const report = await world.advance(subjects);
   expect(report.failed).toMatchObject([{ requestId: subjects[0]?.id, error: { code: 'service', status: 500 } }]);
   expect(world.changes()).toEqual([`DELETE /persons/${well.id}/?delete_events=true`]);
@@ -119,9 +117,7 @@ it('one person whose distinct id a firewall lets not pass does not keep the othe
   const people = [world.person(0), world.person(1)];
   const subjects = people.map((person) => world.request([person]));
   const blocked = people[0]?.distinct_ids.map((id) => `distinct_id=${encodeURIComponent(id)}`) ?? [];
-  world.intercept(({ path }, send) =>
-    blocked.some((query) => path.includes(query)) ? Promise.resolve(answer(403, '<html>', 'text/html')) : send(),
-  );
+  world.answerTo(({ path }) => blocked.some((query) => path.includes(query)), answer(403, '<html>', 'text/html'));
   const { failed } = await world.advance(subjects);
   expect(failed).toMatchObject([{ requestId: subjects[0]?.id, error: { code: 'service', status: 403 } }]);
   expect(world.changes()).toContain(`DELETE /persons/${people[1]?.id}/?delete_events=true`);
@@ -130,7 +126,7 @@ it('one person whose distinct id a firewall lets not pass does not keep the othe
 it('a service that fails at everybody is given up', async () => {
   const world = await openUpstreamWorld();
   const subjects = Array.from({ length: 40 }, (_, index) => world.request([world.person(index)]));
-  world.intercept((request, send) => (/persons\/\d/.test(request.path) ? Promise.resolve(answer(500)) : send()));
+  world.answerTo(({ path }) => /persons\/\d/.test(path), answer(500));
   expect((await world.advance(subjects)).ended).toMatchObject({ code: 'service', status: 500 });
   expect(world.asked.length).toBeLessThan(50);
 });

@@ -1,15 +1,9 @@
 import { hasRoute } from '../../../src/contract/identity.ts';
 import { describe, expect, it } from 'vitest';
-import { answer, expectedBy, openUpstreamWorld } from './upstream-world.ts';
+import { answer, expectedBy, openUpstreamWorld, type UpstreamWorld } from './upstream-world.ts';
 
-type World = Awaited<ReturnType<typeof openUpstreamWorld>>;
-
-function ownRecordings(world: World, distinctIds: readonly string[]): string[] {
-  return world.sandbox.store.recordings
-    .page({ limit: 1000, offset: 0 })
-    .documents.map((document) => JSON.parse(document) as { id: string; distinct_id: string })
-    .filter((recording) => distinctIds.includes(recording.distinct_id))
-    .map(({ id }) => id);
+function ownRecordings(world: UpstreamWorld, distinctIds: readonly string[]): string[] {
+  return world.recorded().flatMap(({ id, distinct_id: own }) => (distinctIds.includes(own) ? [id] : []));
 }
 
 /** A request for a person with recordings, at a service that deletes recordings after so many requests, and none by its id. */
@@ -32,10 +26,7 @@ async function openRecorded(actsAfterRequests: number, options: { profile?: 'doc
   return { world, person, other, subject, ids };
 }
 
-const sentWith = (world: World): unknown[] =>
-  (world.bodies as { ids?: string[]; delete_recordings?: boolean }[])
-    .filter(({ ids = [] }) => ids.length > 0)
-    .map((body) => body.delete_recordings);
+const sentWith = (world: UpstreamWorld): unknown[] => world.bulkBodies.map((body) => body.delete_recordings);
 
 describe('recordings at a service that deletes them with their person', () => {
   it('are asked for in the deletion, and observed to be gone', async () => {
@@ -100,12 +91,9 @@ describe('recordings at a service that deletes them with their person', () => {
 
   it('are asked for by the deletion of one person where the bulk deletion fails; then no answer tells of them', async () => {
     const { world, subject, person } = await openRecorded(1_000_000);
-    world.intercept((request, send) => (request.body?.includes(person.uuid) ? Promise.resolve(answer(500)) : send()));
+    world.answerTo(({ body = '' }) => body.includes(person.uuid), answer(500));
     // Twice in company, with the time of the queue between.
-    for (let run = 0; run < 3; run += 1) {
-      await world.advance([subject]);
-      world.pass(600);
-    }
+    await world.advanceTimes(3, 600, [subject]);
     expect(world.singly()).toHaveLength(1);
     expect(world.singly()[0]).toMatch(/[?&]delete_recordings=true/);
     await world.advanceAt(expectedBy, [subject]);
@@ -145,9 +133,7 @@ describe('a service that does not delete recordings', () => {
 
   it('and refuses the parameter still loses the person', async () => {
     const { world, subject, person } = await openRecorded(1_000_000);
-    world.intercept((request, send) =>
-      `${request.path}${request.body}`.includes('delete_recordings') ? Promise.resolve(answer(400)) : send(),
-    );
+    world.answerTo((request) => `${request.path}${request.body}`.includes('delete_recordings'), answer(400));
     await world.advanceTwice([subject]);
     expect(world.people().some(({ uuid }) => uuid === person.uuid)).toBe(false);
     expect(world.target(subject, 'person').result).toBe('deleted');

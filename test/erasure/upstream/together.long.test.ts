@@ -3,9 +3,7 @@ import { AppError } from '../../../src/core/errors.ts';
 import { probeCapabilities } from '../../../src/erasure/upstream/capabilities.ts';
 import type { Service } from '../../../src/client/service.ts';
 import { Killed } from '../../kill/kill-switch.ts';
-import { answer, openAsked, openUpstreamWorld } from './upstream-world.ts';
-
-type UpstreamWorld = Awaited<ReturnType<typeof openUpstreamWorld>>;
+import { answer, isDeletion, openAsked, openUpstreamWorld, type UpstreamWorld } from './upstream-world.ts';
 
 function everybody(world: UpstreamWorld, count: number, deleteEvents = true) {
   return world
@@ -15,9 +13,6 @@ function everybody(world: UpstreamWorld, count: number, deleteEvents = true) {
 }
 const bulkCalls = (world: UpstreamWorld): string[] =>
   world.asked.filter((line) => line === 'POST /persons/bulk_delete/');
-/** Those of the probe hold nobody. */
-const bulkBodies = (world: UpstreamWorld) =>
-  (world.bodies as { ids: string[]; delete_events?: boolean }[]).filter(({ ids }) => ids.length > 0);
 
 describe('many persons', () => {
   it('are deleted by one call, those that it failed for by a second, and all are confirmed', async () => {
@@ -26,8 +21,8 @@ describe('many persons', () => {
     const failing = subjects.filter(({ identity }) => identity.person_uuid[0]?.endsWith('0'));
     expect(failing.length).toBeGreaterThan(0);
     const report = await world.advance(subjects);
-    expect(bulkBodies(world)).toMatchObject([{ delete_events: true }, { delete_events: true }]);
-    expect(bulkBodies(world).map(({ ids }) => ids.length)).toEqual([60, failing.length]);
+    expect(world.bulkBodies).toMatchObject([{ delete_events: true }, { delete_events: true }]);
+    expect(world.bulkBodies.map(({ ids }) => ids.length)).toEqual([60, failing.length]);
     expect(world.singly()).toEqual([]);
     expect(report.awaiting).toHaveLength(60);
     await world.advanceAfter(300, subjects);
@@ -43,14 +38,14 @@ describe('many persons', () => {
     await world.advance(everybody(world, 10));
     expect(world.singly()).toHaveLength(10);
     expect(bulkCalls(world)).toHaveLength(1);
-    expect(bulkBodies(world)).toEqual([]);
+    expect(world.bulkBodies).toEqual([]);
   });
 
   it('keep their events where that is asked, in a call of their own', async () => {
     const world = await openUpstreamWorld({ profile: 'live' });
     const subjects = [...everybody(world, 5), ...everybody(world, 10, false).slice(5)];
     await world.advance(subjects);
-    const [first, second] = bulkBodies(world).map((body) => [body.ids.length, body.delete_events]);
+    const [first, second] = world.bulkBodies.map((body) => [body.ids.length, body.delete_events]);
     expect([first, second]).toEqual([
       [5, true],
       [5, undefined],
@@ -62,7 +57,7 @@ describe('many persons', () => {
     const world = await openUpstreamWorld({ profile: 'live' });
     const [subject] = everybody(world, 1);
     await world.advance(everybody(world, 1));
-    expect(bulkBodies(world)).toEqual([{ ids: subject?.identity.person_uuid, delete_events: true }]);
+    expect(world.bulkBodies).toEqual([{ ids: subject?.identity.person_uuid, delete_events: true }]);
     expect(world.singly()).toEqual([]);
   });
 
@@ -70,7 +65,7 @@ describe('many persons', () => {
     const world = await openUpstreamWorld({ profile: 'live' });
     const subjects = everybody(world, 12);
     world.intercept(async (request, send) => {
-      if (!request.path.includes('bulk_delete') || request.body === '{"ids":[]}') return send();
+      if (!isDeletion(request)) return send();
       const response = await send();
       if (how === 'killed') throw new Killed();
       if (how === 'lost') throw new AppError('no answer', { code: 'unreachable', retryable: true });
@@ -97,12 +92,9 @@ describe('many persons', () => {
     const world = await openUpstreamWorld({ profile: 'live' });
     const subjects = everybody(world, 8);
     let calls = 0;
-    world.intercept((request, send) => {
-      const isDeleting = request.path.includes('bulk_delete') && request.body !== '{"ids":[]}';
-      return isDeleting && (calls += 1) === 1 ? Promise.resolve(answer(429)) : send();
-    });
+    world.answerTo((request) => isDeletion(request) && (calls += 1) === 1, answer(429));
     await world.advance(subjects);
-    expect(bulkBodies(world)).toHaveLength(2);
+    expect(world.bulkBodies).toHaveLength(2);
     for (const subject of subjects) expect(world.target(subject, 'person').attempts).toBe(1);
   });
 
@@ -111,11 +103,11 @@ describe('many persons', () => {
     const subjects = everybody(world, 1003);
     world.intercept((request, send) => {
       // What follows is not of this test.
-      const isDone = request.method === 'GET' && bulkBodies(world).length === 2;
+      const isDone = request.method === 'GET' && world.bulkBodies.length === 2;
       return isDone ? Promise.reject(new Killed()) : send();
     });
     await expect(world.advance(subjects)).rejects.toThrow(Killed);
-    expect(bulkBodies(world).map(({ ids }) => ids.length)).toEqual([1000, 3]);
+    expect(world.bulkBodies.map(({ ids }) => ids.length)).toEqual([1000, 3]);
     const taken = subjects.filter((subject) => world.target(subject, 'person').status === 'waiting');
     expect(taken.length).toBeGreaterThan(900);
   });
@@ -161,10 +153,9 @@ describe('what a service can do', () => {
   it('is not told by a 404 that is not in the service’s own words', async () => {
     const { world, subject } = await openAsked({ profile: 'live' });
     world.restart();
-    world.intercept((request, send) =>
-      /deletion_status|bulk_delete/.test(request.path)
-        ? Promise.resolve(answer(404, '<html>no such page</html>', 'text/html'))
-        : send(),
+    world.answerTo(
+      ({ path }) => /deletion_status|bulk_delete/.test(path),
+      answer(404, '<html>no such page</html>', 'text/html'),
     );
     await world.advance([subject]).catch(() => undefined);
     expect(world.changes()).toEqual([]);

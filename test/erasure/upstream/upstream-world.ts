@@ -39,7 +39,9 @@ export const expectedBy = '2025-06-09T05:00:00.000Z';
 const limits = { totalTimeoutMs: 5000, bodyBytesMax: 10_000_000 };
 const retry = { attemptsMax: 3, totalMs: 600_000, delayBaseMs: 10, delayMaxMs: 1000, retryAfterMaxMs: 60_000 };
 
-type BulkBody = { ids: string[]; delete_events?: boolean };
+type BulkBody = { ids: string[]; delete_events?: boolean; delete_recordings?: boolean };
+type Recorded = { id: string; distinct_id: string; person: { uuid?: string } | null };
+export type UpstreamWorld = Awaited<ReturnType<typeof openUpstreamWorld>>;
 type WorldOptions = NonNullable<Parameters<typeof openUpstreamWorld>[0]>;
 type Fields = { deleteEvents?: boolean; memberships?: Subject['memberships']; dueAt?: string };
 
@@ -79,7 +81,7 @@ export async function openUpstreamWorld(
   const { db } = openTestMirror();
   const ledger = ledgerInMemory(clock);
   const asked: string[] = [];
-  const bodies: unknown[] = [];
+  const bulkBodies: BulkBody[] = [];
   const deletions: string[] = [];
   const hooks: { intercept: Interceptor } = { intercept: (_request, send) => send() };
   const keys = { readOnly: sandbox.readOnlyKey, unknown: 'phx_unknown', all: sandbox.apiKey };
@@ -95,9 +97,10 @@ export async function openUpstreamWorld(
       close: () => inner.close(),
       send: (request) => {
         asked.push(`${request.method} ${request.path.replace(/^\/api\/environments\/1/, '')}`);
-        if (request.body !== undefined && !request.path.includes('batch_by')) bodies.push(JSON.parse(request.body));
         if (request.path.includes('persons/bulk_delete')) {
-          const { ids, delete_events: events } = JSON.parse(request.body ?? '') as BulkBody;
+          const body = JSON.parse(request.body ?? '') as BulkBody;
+          const { ids, delete_events: events } = body;
+          if (ids.length > 0) bulkBodies.push(body);
           for (const uuid of ids)
             deletions.push(`DELETE /persons/${idsAtStart.get(uuid) ?? uuid}/${events ? '?delete_events=true' : ''}`);
         } else if (request.method !== 'GET' && !request.path.includes('batch_by')) deletions.push(asked.at(-1) ?? '');
@@ -148,11 +151,16 @@ export async function openUpstreamWorld(
     sandbox,
     ledger,
     asked,
-    bodies,
+    /** The bodies of bulk deletions; those of the probe, which hold nobody, are left out. */
+    bulkBodies,
     settings,
     clock,
     intercept: (interceptor: Interceptor): void => {
       hooks.intercept = interceptor;
+    },
+    /** From now on, the requests that are meant get this answer, and the service none of them. */
+    answerTo: (isMeant: (request: TransportRequest) => boolean, response: TransportResponse): void => {
+      hooks.intercept = (request, send) => (isMeant(request) ? Promise.resolve(response) : send());
     },
     /** The service answers as it is again. */
     heal: (): void => {
@@ -210,6 +218,18 @@ export async function openUpstreamWorld(
       if (!found) throw new Error(`no target ${name}`);
       return found;
     },
+    /** Advances so many times, and lets so many seconds pass after each. */
+    advanceTimes: async (times: number, seconds: number, subjects: readonly Subject[]): Promise<void> => {
+      for (let run = 0; run < times; run += 1) {
+        await advance(subjects);
+        nowMs += seconds * 1000;
+      }
+    },
+    /** The recordings at the service. */
+    recorded: (): Recorded[] =>
+      sandbox.store.recordings
+        .page({ limit: 1000, offset: 0 })
+        .documents.map((document) => JSON.parse(document) as Recorded),
     /** Person number `index` of those who live. */
     person: (index: number): LivingPerson => {
       const found = people()[index];
