@@ -59,8 +59,7 @@ export async function finishRequests(context: JobContext): Promise<FinishResult>
   );
   const isPurged = !isHeld && (await purgeOwed(db, clock, signal));
   // A reader that this run met first may end at once.
-  const met = new Set(open.flatMap(({ id, certifiedAt }) => (certifiedAt !== null || unproved.has(id) ? id : [])));
-  const waiting = sealing.filter(({ id }) => met.has(id));
+  const waiting = open.filter(({ id, certifiedAt }) => certifiedAt !== null || unproved.has(id));
   if (!isPurged) transact(db, () => waiting.forEach(({ id }) => noteWait(context, id, 'mirror_is_read')));
   else {
     await eachTogether(context, sealing, (own, { id, generation }) => {
