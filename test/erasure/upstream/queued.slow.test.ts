@@ -5,12 +5,6 @@ import { answer, isDeletion, openUpstreamWorld, type UpstreamWorld } from './ups
 const queued = (live = {}, persons = 60) =>
   openUpstreamWorld({ profile: 'live', persons, recordings: 0, live: { bulkDeletion: 'queued', ...live } });
 const bulkIds = (world: UpstreamWorld): string[][] => world.bulkBodies.map(({ ids }) => ids);
-const everybody = (world: UpstreamWorld, count: number) =>
-  world
-    .people()
-    .slice(0, count)
-    .map((person) => world.request([person]));
-
 describe('a deletion that the service queues', () => {
   it('is waited for, and sent once, although the person is shown for minutes', async () => {
     const world = await queued({ actsAfterRequests: 1_000_000 });
@@ -37,7 +31,7 @@ describe('a deletion that the service queues', () => {
 
   it('of a thousand persons costs a handful of requests', async () => {
     const world = await queued({}, 1400);
-    const subjects = everybody(world, 1000);
+    const subjects = world.everybody(1000);
     await world.advanceTimes(4, 600, subjects);
     for (const subject of subjects) expect(world.target(subject, 'person').result).toBe('deleted');
     expect(world.sandbox.store.events.deletions()).toHaveLength(1000);
@@ -52,7 +46,7 @@ describe('a deletion that the service queues', () => {
 
   it('and gives up without a word is sent again, in one call for all, and certified in the end', async () => {
     const world = await queued({ queueGivesUp: true });
-    const subjects = everybody(world, 60);
+    const subjects = world.everybody(60);
     const given = subjects.filter(({ identity }) => identity.person_uuid[0]?.endsWith('0'));
     expect(given.length).toBeGreaterThan(1);
     await world.advanceTimes(6, 600, subjects);
@@ -64,7 +58,7 @@ describe('a deletion that the service queues', () => {
 
   it('and gives up for ever is sent so often and no more, and then is for somebody to look at', async () => {
     const world = await queued();
-    const [subject] = everybody(world, 1);
+    const [subject] = world.everybody(1);
     if (!subject) throw new Error('nobody lives');
     const taken = { persons_found: 1, persons_deleted: 0, persons_queued_for_deletion: 1, deletion_errors: [] };
     world.answerTo(isDeletion, answer(202, JSON.stringify(taken)));
@@ -75,7 +69,7 @@ describe('a deletion that the service queues', () => {
 
   it('whose answer names somebody as not found is not counted for that one', async () => {
     const world = await queued({ namesIdsNotFound: true });
-    const subjects = everybody(world, 8);
+    const subjects = world.everybody(8);
     const [gone] = subjects;
     const uuid = gone?.identity.person_uuid[0] ?? '';
     let isFirst = true;
@@ -120,7 +114,7 @@ describe('a service whose batches do not tell the truth', () => {
     ['a failure', () => answer(500)],
   ])('has nobody taken for deleted who is there (%s)', async (_what, lie) => {
     const world = await queued({}, 150);
-    const subjects = everybody(world, 60);
+    const subjects = world.everybody(60);
     const count = subjects.length;
     const taken = { persons_found: count, persons_deleted: 0, persons_queued_for_deletion: count, deletion_errors: [] };
     world.intercept(async (request, send) => {

@@ -6,7 +6,7 @@ it.each([
   ['readOnly', 403],
 ] as const)('a key that is %s ends all with one clear error, and loses nothing', async (key, status) => {
   const world = await openUpstreamWorld({ key });
-  const subjects = Array.from({ length: 9 }, (_, index) => world.request([world.person(index)]));
+  const subjects = world.everybody(9);
   await expect(world.advance(subjects)).rejects.toMatchObject({ code: 'refused', status });
   for (const subject of subjects) {
     expect(world.target(subject, 'person')).toMatchObject({ status: 'pending', attempts: 0 });
@@ -17,7 +17,7 @@ it.each([
 
 it('a key that loses its right ends all once those under way have ended', async () => {
   const world = await openUpstreamWorld();
-  const subjects = Array.from({ length: 8 }, (_, index) => world.request([world.person(index)]));
+  const subjects = world.everybody(8);
   let deletes = 0;
   world.intercept(async (request, send) => {
     if (request.method !== 'DELETE') return send();
@@ -115,7 +115,7 @@ it('one person at whom the service fails does not keep the others', async () => 
 it('one person whose distinct id a firewall lets not pass does not keep the others', async () => {
   const world = await openUpstreamWorld();
   const people = [world.person(0), world.person(1)];
-  const subjects = people.map((person) => world.request([person]));
+  const subjects = world.everybody(2);
   const blocked = people[0]?.distinct_ids.map((id) => `distinct_id=${encodeURIComponent(id)}`) ?? [];
   world.answerTo(({ path }) => blocked.some((query) => path.includes(query)), answer(403, '<html>', 'text/html'));
   const { failed } = await world.advance(subjects);
@@ -125,7 +125,7 @@ it('one person whose distinct id a firewall lets not pass does not keep the othe
 
 it('a service that fails at everybody is given up', async () => {
   const world = await openUpstreamWorld();
-  const subjects = Array.from({ length: 40 }, (_, index) => world.request([world.person(index)]));
+  const subjects = world.everybody(40);
   world.answerTo(({ path }) => /persons\/\d/.test(path), answer(500));
   expect((await world.advance(subjects)).ended).toMatchObject({ code: 'service', status: 500 });
   expect(world.asked.length).toBeLessThan(50);

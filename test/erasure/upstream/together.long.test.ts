@@ -5,19 +5,13 @@ import type { Service } from '../../../src/client/service.ts';
 import { Killed } from '../../kill/kill-switch.ts';
 import { answer, isDeletion, openAsked, openUpstreamWorld, type UpstreamWorld } from './upstream-world.ts';
 
-function everybody(world: UpstreamWorld, count: number, deleteEvents = true) {
-  return world
-    .people()
-    .slice(0, count)
-    .map((person) => world.request([person], { deleteEvents }));
-}
 const bulkCalls = (world: UpstreamWorld): string[] =>
   world.asked.filter((line) => line === 'POST /persons/bulk_delete/');
 
 describe('many persons', () => {
   it('are deleted by one call, those that it failed for by a second, and all are confirmed', async () => {
     const world = await openUpstreamWorld({ profile: 'live' });
-    const subjects = everybody(world, 60);
+    const subjects = world.everybody(60);
     const failing = subjects.filter(({ identity }) => identity.person_uuid[0]?.endsWith('0'));
     expect(failing.length).toBeGreaterThan(0);
     const report = await world.advance(subjects);
@@ -35,7 +29,7 @@ describe('many persons', () => {
 
   it('are deleted one by one where there is no such call, found out without any effect', async () => {
     const world = await openUpstreamWorld();
-    await world.advance(everybody(world, 10));
+    await world.advance(world.everybody(10));
     expect(world.singly()).toHaveLength(10);
     expect(bulkCalls(world)).toHaveLength(1);
     expect(world.bulkBodies).toEqual([]);
@@ -43,7 +37,7 @@ describe('many persons', () => {
 
   it('keep their events where that is asked, in a call of their own', async () => {
     const world = await openUpstreamWorld({ profile: 'live' });
-    const subjects = [...everybody(world, 5), ...everybody(world, 10, false).slice(5)];
+    const subjects = [...world.everybody(5), ...world.everybody(10, { deleteEvents: false }).slice(5)];
     await world.advance(subjects);
     const [first, second] = world.bulkBodies.map((body) => [body.ids.length, body.delete_events]);
     expect([first, second]).toEqual([
@@ -55,15 +49,15 @@ describe('many persons', () => {
 
   it('one alone is deleted in the same way: the call for one is deprecated there', async () => {
     const world = await openUpstreamWorld({ profile: 'live' });
-    const [subject] = everybody(world, 1);
-    await world.advance(everybody(world, 1));
+    const [subject] = world.everybody(1);
+    await world.advance(world.everybody(1));
     expect(world.bulkBodies).toEqual([{ ids: subject?.identity.person_uuid, delete_events: true }]);
     expect(world.singly()).toEqual([]);
   });
 
   it.each(['killed', 'lost', 'miscounted'] as const)('an answer that is %s leaves it to their queue', async (how) => {
     const world = await openUpstreamWorld({ profile: 'live' });
-    const subjects = everybody(world, 12);
+    const subjects = world.everybody(12);
     world.intercept(async (request, send) => {
       if (!isDeletion(request)) return send();
       const response = await send();
@@ -90,7 +84,7 @@ describe('many persons', () => {
 
   it('too many requests count for nothing, and the call is made again for all', async () => {
     const world = await openUpstreamWorld({ profile: 'live' });
-    const subjects = everybody(world, 8);
+    const subjects = world.everybody(8);
     let calls = 0;
     world.answerTo((request) => isDeletion(request) && (calls += 1) === 1, answer(429));
     await world.advance(subjects);
@@ -100,7 +94,7 @@ describe('many persons', () => {
 
   it('go beyond a thousand in several calls', async () => {
     const world = await openUpstreamWorld({ profile: 'live', persons: 1003, recordings: 0 });
-    const subjects = everybody(world, 1003);
+    const subjects = world.everybody(1003);
     world.intercept((request, send) => {
       // What follows is not of this test.
       const isDone = request.method === 'GET' && world.bulkBodies.length === 2;

@@ -146,6 +146,36 @@ export async function openUpstreamWorld(
     return advance(subjects);
   };
 
+  /** A request for the people given, with its targets. */
+  const request = (
+    subjects: readonly LivingPerson[],
+    { deleteEvents = true, memberships = [], ...fields }: Fields = {},
+  ) => {
+    const id = randomUUID();
+    ledger.fence(id, { deleteEvents, dueAt: fields.dueAt ?? dueAt });
+    catchUp(db, ledger);
+    updateRequest(db, id, { box: Buffer.of() });
+    return {
+      id,
+      generation: 1,
+      origin: 'manual' as const,
+      ...newBox([], nobody),
+      identity: {
+        person_uuid: subjects.map(({ uuid }) => uuid),
+        person_id: options.profile === 'live' ? [] : subjects.map((person) => String(person.id)),
+        distinct_id: subjects.flatMap(({ distinct_ids: ids }) => ids),
+        recording_id: [] as string[],
+      },
+      createdAt:
+        subjects
+          .map(({ created_at: createdAt }) => createdAt)
+          .toSorted()
+          .at(-1) ?? null,
+      deleteEvents,
+      memberships,
+    } satisfies Subject;
+  };
+
   return {
     db,
     sandbox,
@@ -170,33 +200,12 @@ export async function openUpstreamWorld(
     restart: (): void => {
       service = newService();
     },
-    /** A request for the people given, with its targets. */
-    request: (people: readonly LivingPerson[], { deleteEvents = true, memberships = [], ...fields }: Fields = {}) => {
-      const id = randomUUID();
-      ledger.fence(id, { deleteEvents, dueAt: fields.dueAt ?? dueAt });
-      catchUp(db, ledger);
-      updateRequest(db, id, { box: Buffer.of() });
-      const distinctIds = people.flatMap(({ distinct_ids: ids }) => ids);
-      return {
-        id,
-        generation: 1,
-        origin: 'manual' as const,
-        ...newBox([], nobody),
-        identity: {
-          person_uuid: people.map(({ uuid }) => uuid),
-          person_id: options.profile === 'live' ? [] : people.map((person) => String(person.id)),
-          distinct_id: distinctIds,
-          recording_id: [] as string[],
-        },
-        createdAt:
-          people
-            .map(({ created_at: createdAt }) => createdAt)
-            .toSorted()
-            .at(-1) ?? null,
-        deleteEvents,
-        memberships,
-      } satisfies Subject;
-    },
+    request,
+    /** A request for each of the first so many persons. */
+    everybody: (count: number, fields?: Fields) =>
+      people()
+        .slice(0, count)
+        .map((person) => request([person], fields)),
     advance,
     advanceAfter,
     /** Until a person is confirmed to be gone: once more after the time between two answers. */
