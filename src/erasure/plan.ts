@@ -99,13 +99,17 @@ export function collected(requests: readonly ErasureRequest[], nowMs: number, co
   return isDue ? [] : unasked;
 }
 
-/** The requests among these that this run leaves: the collected, and deletions that the service has not confirmed once more. */
+/**
+ * The requests among these that this run leaves: the collected, and deletions that the service has not confirmed once more. One that was
+ * opened again is asked for no more, and waits for nobody.
+ */
 export function leftForLater(
   { clock, settings }: Pick<JobContext, 'clock' | 'settings'>,
   requests: readonly ErasureRequest[],
 ): Set<ErasureRequest> {
   const unconfirmed = requests.filter(
-    ({ origin, fencedAt, waitsFor }) => origin === 'upstream' && fencedAt === null && waitsFor !== null,
+    ({ origin, generation, fencedAt, waitsFor }) =>
+      origin === 'upstream' && generation === 1 && fencedAt === null && waitsFor !== null,
   );
   return new Set([...unconfirmed, ...collected(requests, clock.now(), settings.deletions.collectHours * 3_600_000)]);
 }

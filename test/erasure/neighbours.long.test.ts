@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import { openDatabaseReadOnly } from '../../src/mirror/database.ts';
+import { scanRequests } from '../../src/erasure/scan/scan-requests.ts';
+import { openDatabaseReadOnly, type Database } from '../../src/mirror/database.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { readProjectCondition } from '../../src/worker/read-project.ts';
 import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
-import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
+import { openErasureWorld, openKnownWorld, type ErasureWorld } from './erasure-world.ts';
 import { answer } from './upstream/upstream-world.ts';
 
 reuseDuckDb();
@@ -15,6 +16,14 @@ async function openCrowd(count: number): Promise<{ world: ErasureWorld; uuids: s
   const uuids = Array.from({ length: count }, (_, nth) => world.create([`d${nth}`], { email: `p${nth}@x.example` }));
   await world.sync();
   return { world, uuids };
+}
+
+/** Opens the mirror as another program does that reads in it until it is closed. */
+function readIn({ dataDir }: ErasureWorld): Database {
+  const reader = openDatabaseReadOnly(dataDir);
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM persons').get();
+  return reader;
 }
 
 /** Reconciles. Returns the code of the error that it ended with. */
@@ -57,9 +66,7 @@ it('a reader that keeps the identifiers of a done request from being destroyed i
   const { world, uuids } = await openCrowd(1);
   await world.request([{ kind: 'uuid', value: uuids[0] ?? '' }]);
   await world.reconcile();
-  const reader = openDatabaseReadOnly(world.dataDir);
-  reader.exec('BEGIN');
-  reader.prepare('SELECT count(*) FROM persons').get();
+  const reader = readIn(world);
   world.pass(14);
   expect((await world.reconcile())?.erasure).toMatchObject({ certified: 1, sealed: 0, attention: 0 });
   expect((await world.reconcile())?.erasure).toMatchObject({ certified: 0, sealed: 0, attention: 1 });
@@ -68,4 +75,25 @@ it('a reader that keeps the identifiers of a done request from being destroyed i
   reader.close();
   expect((await world.reconcile())?.erasure).toMatchObject({ sealed: 1, attention: 0 });
   expect(world.onlyRequest()).toMatchObject({ state: 'sealed', waitsFor: null });
+});
+
+it('a deletion at the service that a reader kept from its end, and that residue opens again, is erased once more', async () => {
+  const { world, uuid } = await openKnownWorld('kept@x.example');
+  world.sandbox.act({ do: 'delete', uuid });
+  await world.sync();
+  let reader: Database | undefined;
+  world.intercept((_asked, send) => {
+    // After the purge, and before the identifiers are destroyed.
+    if (listRequests(world.db(), 'all')[0]?.verifiedAt) reader ??= readIn(world);
+    return send();
+  });
+  for (const _round of [1, 2]) await world.reconcile();
+  expect(world.onlyRequest()).toMatchObject({ state: 'certified', waitsFor: 'mirror_is_read' });
+  reader?.close();
+  const columns = 'uuid, name, created_at, properties, first_seen_pass, changed_at';
+  world.db().prepare(`INSERT INTO persons (${columns}) VALUES (?, '', '', '{}', 1, '')`).run(uuid);
+  await world.erase((job) => scanRequests(job, [], []));
+  await world.reconcile();
+  expect(world.onlyRequest()).toMatchObject({ state: 'sealed', generation: 2 });
+  expect(world.db().prepare('SELECT 1 FROM persons WHERE uuid = ?').get(uuid)).toBeUndefined();
 });
