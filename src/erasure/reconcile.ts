@@ -45,8 +45,8 @@ export type ErasureResult = FenceResult &
     collected: number;
   };
 
-/** The whole way of the open erasure requests: plan, erase here, ask the service, finish. `only`: the ids of those meant. */
-export async function reconcileErasure(context: JobContext, only?: ReadonlySet<string>): Promise<ErasureResult> {
+/** The whole way of open erasure requests, by id (`only`): plan, erase here, ask the service, finish. */
+export async function reconcileErasure(context: JobContext, only: ReadonlySet<string>): Promise<ErasureResult> {
   const here = await eraseHere(context, await planErasure(context, only));
   await eraseBucket(context);
   await eraseCopies(context);

@@ -51,7 +51,7 @@ export type IssuingSettings = Pick<Settings, 'dataDir' | 'service' | 'audit'> & 
   erasure: Pick<Settings['erasure'], 'feedRetentionDays'>;
 };
 
-/** The text of a request's certificate, by the ledger of that origin and by what the settings state; undefined for a history that is not whole. */
+/** The text of a request's certificate, by its history and what the settings state; undefined for a history that is not whole. */
 export function derivedText(
   { service, audit, erasure }: IssuingSettings,
   history: RequestHistory,

@@ -5,7 +5,7 @@ import { Certificate, certificateVersion, type Method, type Stated, unprovable }
 /** Results that are said together with a time. */
 const datedResults: readonly TargetResult[] = ['locked', 'partly_deleted'];
 
-/** A finished request's certificate; undefined for a history that is not whole. Same history, and same as is stated: same certificate. */
+/** A finished request's certificate; undefined for a history that is not whole. Same history and statement, same certificate. */
 export function deriveCertificate(
   history: RequestHistory,
   { ledgerOrigin, stated }: { ledgerOrigin: string; stated: Stated },

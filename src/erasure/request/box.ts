@@ -51,9 +51,6 @@ type StoredBox = Omit<z.infer<typeof StoredBox>, 'identity'> & { identity: Ident
  */
 export type Box = Omit<StoredBox, 'parts'>;
 
-/** What a box holds beside its identifiers, of which there can be a million. */
-export type BoxDetails = Omit<Box, 'identity'>;
-
 /** So many identifiers are encrypted as one text. A box with more has them in parts. */
 const identifiersEach = 5_000;
 
@@ -70,8 +67,8 @@ export type Subject = Pick<ErasureRequest, 'id' | 'generation' | 'origin' | 'del
 /** What opening and closing boxes needs of a job's context. */
 export type BoxContext = { db: Database; settings: { dataDir: string } };
 
-/** A box that was opened: its identifiers are read some thousands at a time, each time that they are asked for. */
-export type OpenedBox = { details: BoxDetails; identities: () => Iterable<Identity> };
+/** A box that was opened. Its identifiers can be a million: each time that they are asked for, some thousands are read at a time. */
+export type OpenedBox = { details: Omit<Box, 'identity'>; identities: () => Iterable<Identity> };
 
 /**
  * Prepares the opening of boxes: undefined once a request is sealed. The key is read once. Throws `storage` when key and box do
@@ -105,7 +102,7 @@ export function boxOf(context: BoxContext, id: string): Box | undefined {
 }
 
 /** What the box of a request holds beside its identifiers, as `boxOf`. */
-export function boxDetailsOf(context: BoxContext, id: string): BoxDetails | undefined {
+export function boxDetailsOf(context: BoxContext, id: string): OpenedBox['details'] | undefined {
   return boxOpener(context)(id)?.details;
 }
 

@@ -3,7 +3,7 @@ import { isSingleCase } from '../../client/service.ts';
 import { findRequest } from '../../mirror/erasure-requests.ts';
 import type { ErasureTarget } from '../../mirror/erasure-targets.ts';
 import { lifeEndsAtMs } from '../request/life-plan.ts';
-import { callAttentionOnce, note } from '../request/target-journal.ts';
+import { callAttentionOnce, note, type RequestRef } from '../request/target-journal.ts';
 import { together } from '../request/together.ts';
 import { probeCapabilities } from './capabilities.ts';
 import { eachSubject, openTarget, waitOf, type UpstreamContext } from './context.ts';
@@ -97,7 +97,7 @@ function mayBeSent(
 }
 
 /** Lets the deletion of a request's persons go on, although an earlier deletion of their events waits: an operator wants it. */
-export function endWait(context: Parameters<typeof note>[0], request: { id: string; generation: number }): void {
+export function endWait(context: Parameters<typeof note>[0], request: RequestRef): void {
   note(context, request, target, { status: 'waiting', reason: null });
   note(context, request, 'upstream.person', { notBefore: null });
 }
