@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { sha256File } from '../core/digest.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, systemCode } from '../core/errors.ts';
 import { entriesBelow, isDraft, pathBelow } from '../core/folder.ts';
 import { publishedDatasets } from '../contract/datasets.ts';
 import { sqlPaths } from './duckdb.ts';
@@ -210,6 +210,11 @@ async function problemOf(
   if (size === undefined) return 'missing';
   if (size !== file.bytes) return 'size';
   if (depth === 'size') return undefined;
-  const path = published.localPath(snapshot, file.name);
-  return (await sha256File(path)) === file.sha256 ? undefined : 'sha256';
+  try {
+    return (await sha256File(published.localPath(snapshot, file.name))) === file.sha256 ? undefined : 'sha256';
+  } catch (error) {
+    // An export may have retired it since its size was asked for.
+    if (systemCode(error) === 'ENOENT') return 'missing';
+    throw error;
+  }
 }

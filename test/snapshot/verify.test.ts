@@ -187,6 +187,21 @@ test('beside a writer, what is seen once only is no problem', async () => {
   expect([isFirst, check.problems.map(({ file }) => file)]).toEqual([false, ['snapshots/stays']]);
 });
 
+test('what an export retires between two looks is no problem', async () => {
+  const { dataDir, folder } = await publish();
+  const published = publishedFilesIn(dataDir);
+  const retiring = {
+    ...published,
+    sizeOf: (...place: Parameters<typeof published.sizeOf>) => {
+      const size = published.sizeOf(...place);
+      if (place[1] === part) rmSync(dirname(folder), { recursive: true });
+      return size;
+    },
+  };
+  rmSync(currentPath(dataDir));
+  expect((await verifySnapshotsTwice(retiring)).problems).toEqual([]);
+});
+
 test('a damaged CURRENT is an error', async () => {
   const { dataDir } = await publish();
   writeFileSync(currentPath(dataDir), '{}');

@@ -113,7 +113,7 @@ export async function letBack(context: JobContext): Promise<LetBack> {
     try {
       return { request, why: await askFor(context, request.id) };
     } catch (error) {
-      if (!(error instanceof AppError) || error.code === 'interrupted') throw error;
+      if (!(error instanceof AppError) || ['interrupted', 'storage'].includes(error.code)) throw error;
       isSilent ||= !isSingleCase(error);
       return { request, why: 'not_answered' };
     }

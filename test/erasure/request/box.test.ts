@@ -9,6 +9,7 @@ import {
   boxDetailsOf,
   boxOf,
   closeBox,
+  listedIdentity,
   newBox,
   openBoxes,
   subjectMac,
@@ -125,6 +126,17 @@ describe('a box', () => {
     expect(errorOf(open)).toMatchObject({ code: 'storage' });
     // The parser's own words would quote what was encrypted.
     expect(errorOf(open)).not.toHaveProperty('cause');
+  });
+
+  it('is needed for whom the service lists again, and says so where the key does not fit', () => {
+    const { db, dataDir, context } = kept(box);
+    const list = db.prepare(`UPDATE erasure_requests SET listed_again = encrypt_text(id, ?)`);
+    list.run(JSON.stringify(box.identity));
+    expect(listedIdentity(context, id)).toEqual(box.identity);
+    rmSync(keyPath(dataDir, 'box.key'));
+    const open = (): unknown => listedIdentity(context, id);
+    expect(open).toThrow(`the identifiers of request ${id} cannot be decrypted`);
+    expect(errorOf(open)).toMatchObject({ code: 'storage' });
   });
 
   it('with a damaged key says which file that is', () => {
