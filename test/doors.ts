@@ -238,14 +238,14 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_253,
-  service: 1_990,
+  service: 2_014,
   ledger: 2_899,
   mirror: 7_511,
   publish: 7_924,
-  erasure: 10_671,
+  erasure: 10_668,
   operate: 11_050,
   anchor: 315,
   cluster: 3_039,
   sandbox: 4_161,
-  program: 6_107,
+  program: 6_110,
 };

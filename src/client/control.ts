@@ -62,11 +62,12 @@ async function prove(
   dataset: PagedDataset,
   random: () => number,
 ): Promise<void> {
-  const query = { limit: listedMax, offset: 0 };
-  const extraQuery = extraQueryOf(settings, dataset);
-  const { body } = await service.call(datasets[dataset].list, { query, extraQuery, priority: 'deletion', signal });
-  const { results } = readEnvelope(body, rowsOfOneMax);
-  const rows = results.filter(isJsonObject).filter(({ id, uuid }) => {
+  const listed = await listNewest(service, dataset, {
+    most: listedMax,
+    extraQuery: extraQueryOf(settings, dataset),
+    signal,
+  });
+  const rows = listed.filter(isJsonObject).filter(({ id, uuid }) => {
     return dataset === 'persons' ? typeof uuid === 'string' : typeof id === 'string' && hasRoute(id);
   });
   if (rows.length === 0 && areKnown?.(dataset) !== true) return;
@@ -91,6 +92,29 @@ async function prove(
     code: 'service',
     hint: 'a proxy may stand before the service, without a route for single rows; check service.baseUrl and service.pathPrefix',
   });
+}
+
+/**
+ * The newest rows of a list: `most`, or fewer where an answer with so many is longer than the settings allow. Rejects as the call does, and
+ * with `oversize` where one row is too long.
+ */
+export async function listNewest(
+  service: Service,
+  dataset: PagedDataset,
+  {
+    most,
+    extraQuery = {},
+    signal,
+  }: { most: number; extraQuery?: ListQueries['recordings']['query']; signal: AbortSignal },
+): Promise<readonly unknown[]> {
+  const query = { limit: most, offset: 0 };
+  try {
+    const { body } = await service.call(datasets[dataset].list, { query, extraQuery, priority: 'deletion', signal });
+    return readEnvelope(body, rowsOfOneMax).results;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'oversize' || most === 1) throw error;
+    return await listNewest(service, dataset, { most: Math.ceil(most / 4), extraQuery, signal });
+  }
 }
 
 type Row = Readonly<Record<string, unknown>>;

@@ -5,6 +5,7 @@ import { askableDistinctIds } from '../contract/identity.ts';
 import { personBatchMax } from '../contract/optional-endpoints.ts';
 import { readIdentityOfPerson } from '../contract/row-readers.ts';
 import { readEnvelope, textListOf } from '../contract/tolerant-reader.ts';
+import { listNewest } from './control.ts';
 import { bodyOrMissing, rowsOfOneMax, type Service } from './service.ts';
 import { personParams } from '../contract/endpoints.ts';
 
@@ -146,9 +147,8 @@ async function hasBatches(service: Service, signal: AbortSignal): Promise<boolea
 const listedMax = 100;
 
 async function listControls(service: Service, signal: AbortSignal): Promise<Control[]> {
-  const query = { limit: listedMax, offset: 0 };
-  const { body } = await service.call('persons.list', { query, priority: 'deletion', signal });
-  const listed = readEnvelope(body, rowsOfOneMax).results.flatMap((row): [string, Control][] => {
+  const rows = await listNewest(service, 'persons', { most: listedMax, signal });
+  const listed = rows.flatMap((row): [string, Control][] => {
     const uuid = uuidOf(row);
     const [distinctId] = askableDistinctIds(distinctIdsIn(row), 1);
     return uuid === undefined || distinctId === undefined ? [] : [[uuid, { uuid, distinctId }]];

@@ -60,12 +60,12 @@ async function proveUnnamed(context: JobContext, requests: readonly ErasureReque
   const { dataDir } = settings;
   intend(context, requests, 'mirror');
   const isPurged = await purgeDeleted(db, clock, signal);
-  const { files, bytes, unreadable, fencedFor } = await scanner.scan(
+  const { files, bytes, unreadable, foundHere } = await scanner.scan(
     { dataDir, phase: 'verify', subjects: [], fence: true, extraPaths: [] },
     { signal },
   );
   const isWhole = isPurged && unreadable.length === 0;
-  const left = new Set(fencedFor.flatMap(({ requests: found }) => found));
+  const left = new Set(foundHere);
   for (const request of requests) {
     if (!isWhole || left.has(request.id)) {
       callAttention(context, request, 'mirror', 'residue_found');

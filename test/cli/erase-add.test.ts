@@ -47,3 +47,10 @@ test('what cannot be cancelled or approved is told with its state in words', asy
   await run('cancel', id);
   expect((await run('cancel', id)).stderr).toContain(`request ${id} (cancelled) can no longer be cancelled`);
 });
+
+test('a scan of nothing besides is refused: an unset variable would name the folder that the program runs in', async () => {
+  const dataDir = freshFolder();
+  putEmptyMirror(dataDir);
+  const scan = ['erase', 'scan', '--also', '', '--config', '/dev/null', '--data-dir', dataDir];
+  expect(await runCliHere(scan)).toMatchObject({ code: 2, stderr: expect.stringContaining('--also names nothing') });
+});

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { controlOf } from '../../src/client/control.ts';
+import { controlOf, listNewest } from '../../src/client/control.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { PagedDataset } from '../../src/contract/datasets.ts';
 import type { Service } from '../../src/client/service.ts';
@@ -33,7 +33,7 @@ function serviceThat(
   const { signal } = new AbortController();
   const { settings } = loadSettings({}, { set: [{ path: 'recordings.query', value: { date_from: '-30d' } }] });
   const control = controlOf({ service, settings, signal, ...(areKnown && { areKnown }) }, () => 0);
-  return { asked, queries, prove: (dataset: PagedDataset = 'persons') => control(dataset) };
+  return { service, asked, queries, prove: (dataset: PagedDataset = 'persons') => control(dataset) };
 }
 
 it('a row of the list that answers by its id is a control, once for a run', async () => {
@@ -51,6 +51,23 @@ it.each([
   const { asked, prove } = serviceThat(() => ({ uuid: uuidOf(1) }), [id]);
   await prove();
   expect(asked).toEqual(['persons.list', ref]);
+});
+
+it('fewer rows are listed where an answer with 40 is too long', async () => {
+  const limits: unknown[] = [];
+  const { service, prove } = serviceThat((id) => ({ id, uuid: uuidOf(id) }));
+  const inner = { ...service };
+  service.call = async (name, args) => {
+    const limit = (args as { query?: { limit: number } }).query?.limit ?? 0;
+    if (limit > 0) limits.push(limit);
+    if (limit > 5) throw new AppError('too long', { code: 'oversize' });
+    return await inner.call(name, args);
+  };
+  await prove();
+  expect(limits).toEqual([40, 10, 3]);
+  const long = new AppError('too long', { code: 'oversize' });
+  service.call = () => Promise.reject(long);
+  await expect(listNewest(service, 'persons', { most: 40, signal: new AbortController().signal })).rejects.toBe(long);
 });
 
 it('a row that has gone in between is no reason: others are asked for', async () => {

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { findCertificate, refuseSuperseded } from '../../src/audit/issued-certificates.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import { readmit } from '../../src/erasure/readmit.ts';
@@ -286,12 +286,19 @@ it('what a scan finds in the mirror of a sealed request is erased at the next re
   expectSoundLedger(world);
 });
 
-it('what lies outside the data folder contradicts no certificate', async () => {
-  const { world, uuid } = await erased();
+it('what lies outside the data folder contradicts no certificate, and no proof of a request that waits for the service', async () => {
+  const { world, uuid } = await worldWithPerson();
   const file = join(world.dataDir, '..', `outside-${uuid}.json`);
   writeFileSync(file, JSON.stringify({ uuid }));
+  onTestFinished(() => rmSync(file));
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  await world.reconcile();
+  expect(world.onlyRequest()).toMatchObject({ state: 'awaiting_upstream', sealedAt: null });
+  const open = await scan(world, [file]);
+  expect(open.report.subjects.map(({ hits }) => hits > 0)).toEqual([true]);
+  expect(open.reopened).toEqual([]);
+  await world.reconcileToTheEnd();
   const { report, reopened } = await scan(world, [file]);
-  rmSync(file);
   expect(report.fenced).toHaveLength(1);
   expect(reopened).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { usageError } from '../../core/errors.ts';
 import { bytesText, countText } from '../../core/words.ts';
 import { scanRequests } from '../../erasure/scan/scan-requests.ts';
 import type { ScanReport } from '../../erasure/scan/scan-task.ts';
@@ -26,8 +27,10 @@ Examples:
   analytics-mirror erase scan --file people.csv --also /var/log/analytics-mirror`,
     run: async (app, source: string | undefined, options: GivenOptions & { also?: string[] }) => {
       const given = await readGiven(options, source);
+      const { also = [] } = options;
+      if (also.includes('')) throw usageError('--also names nothing', 'name a file or a folder');
       const { report, reopened } = await eraseJob(app, context, async (job) => {
-        const scan = await scanRequests(job, given, options.also ?? []);
+        const scan = await scanRequests(job, given, also);
         return { counts: { reopened: scan.reopened.length }, ...scan };
       });
       const isClean =

@@ -86,7 +86,7 @@ async function* readAll(scan: Scan): AsyncGenerator<void> {
 
 /** The scan with a judge that learns from every row, and finds nobody. */
 function learningOf(scan: Scan): Scan {
-  const judge = createRowJudge(scan.task.subjects, createFindings(0), scan.shared, undefined);
+  const judge = createRowJudge(scan.task.subjects, createFindings([]), scan.shared, undefined);
   return { ...scan, judge, sought: undefined };
 }
 

@@ -18,12 +18,11 @@ import type { ScanReport } from './scan-task.ts';
 export async function scanRequests(
   context: JobContext,
   given: readonly GivenIdentifier[],
-  alsoAt: readonly string[],
+  also: readonly string[],
 ): Promise<{ report: ScanReport; reopened: string[] }> {
   const { db, settings, signal } = context;
   const { dataDir } = settings;
-  // Places of the data folder are told relative to it, those elsewhere as a whole.
-  const extraPaths = alsoAt.map((path) => resolve(path));
+  const extraPaths = also.map((path) => resolve(path));
   const fenced = await openSubjects(context, ({ fencedAt }) => fencedAt !== null);
   const { scopes } = await scopeSubjects(
     { ...context, service: null },
@@ -38,13 +37,7 @@ export async function scanRequests(
     })),
   ];
   const report = await scanner.scan({ dataDir, phase: 'verify', subjects, fence: true, extraPaths }, { signal });
-  const found = new Set([
-    ...report.subjects.flatMap(({ request, hits }) => (hits > 0 ? [request] : [])),
-    // What lies elsewhere was never said to be erased.
-    ...report.fencedFor.flatMap(({ place, requests }) =>
-      extraPaths.some((path) => place.startsWith(path)) ? [] : requests,
-    ),
-  ]);
+  const found = new Set(report.foundHere);
   const reopened = listRequests(db, 'all').filter(({ id, verifiedAt }) => verifiedAt !== null && found.has(id));
   together(context, (own) => {
     for (const { id } of reopened)

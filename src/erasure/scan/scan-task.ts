@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { identifierKinds, partsOf, type IdentifierKind, type Identity } from '../../contract/identity.ts';
 
@@ -42,7 +43,7 @@ export type ScanSubject = z.infer<typeof SubjectTexts> & { identity: Identity };
 /**
  * What to scan, and the subjects to look for. `control`, before a purge, ends as soon as each subject has been found;
  * `verify` reads everything. `fence`: every identifier that stands anywhere is also looked up in the fence.
- * `extraPaths`: files and folders outside the data folder.
+ * `extraPaths`: files and folders outside the data folder, as whole paths.
  */
 export type ScanTask = z.infer<typeof ScanOptions> & { subjects: readonly ScanSubject[] };
 
@@ -106,7 +107,7 @@ export async function readTask(lines: AsyncIterable<string> | Iterable<string>):
   return { ...task, subjects };
 }
 
-/** What a scan found, without personal data. A place is a path in the data folder, and `:column` if decoded. */
+/** What a scan found, without personal data. A place is a path in the data folder or a whole path elsewhere, and `:column` if decoded. */
 export type ScanReport = {
   /** Files whose bytes were read, and their bytes. */
   files: number;
@@ -127,8 +128,8 @@ export type ScanReport = {
   }[];
   /** Identifiers that the fence should have kept out: the first thousand places. */
   fenced: { place: string; kind: IdentifierKind; hits: number }[];
-  /** The requests that fenced them, by place. */
-  fencedFor: { place: string; requests: readonly string[] }[];
+  /** The requests of whose subjects something stands in the data folder. */
+  foundHere: string[];
   /** What could not be read, in whole or in part. The scan proves nothing there. */
   unreadable: { place: string; reason: string }[];
   seconds: number;
@@ -147,7 +148,7 @@ export type Findings = {
   /** All that was found, its places as they are shown. Subjects are in the order of their numbers. */
   found(
     shown: (place: string) => string,
-  ): Pick<ScanReport, 'fenced' | 'fencedFor' | 'unreadable'> & {
+  ): Pick<ScanReport, 'fenced' | 'foundHere' | 'unreadable'> & {
     subjects: Pick<ScanReport['subjects'][number], 'hits' | 'places'>[];
   };
 };
@@ -158,17 +159,22 @@ export type Findings = {
  */
 const [placesMax, placesInAllMax] = [1000, 100_000];
 
-/** Prepares an empty record for so many subjects. */
-export function createFindings(subjects: number): Findings {
-  const hits = Array.from({ length: subjects }, () => 0);
+/** Prepares an empty record for the subjects of requests. */
+export function createFindings(requests: readonly string[]): Findings {
+  const hits = requests.map(() => 0);
   const places = hits.map(() => new Map<string, Place>());
   const fenced = new Map<string, ScanReport['fenced'][number]>();
-  const fencedFor = new Map<string, Set<string>>();
+  const foundHere = new Set<string>();
   const unreadable = new Map<string, ScanReport['unreadable'][number]>();
   const inFiles = new Set<number>();
   let placesLeft = placesInAllMax;
+  /** What lies elsewhere was never said to be erased. */
+  const addHere = (place: string, some: readonly string[]): void => {
+    if (!isAbsolute(place)) for (const request of some) foundHere.add(request);
+  };
   const add = (subject: number, found: Omit<Place, 'hits'>, count: number): void => {
     hits[subject] = (hits[subject] ?? 0) + count;
+    addHere(found.place, requests.slice(subject, subject + 1));
     if (found.how === 'raw' || !found.place.startsWith(`${mirrorPlace}:`)) inFiles.add(subject);
     if (countUp(places[subject], `${found.how} ${found.encoding} ${found.place}`, found, count, placesLeft))
       placesLeft -= 1;
@@ -176,11 +182,9 @@ export function createFindings(subjects: number): Findings {
   return {
     addDecoded: (subject, place) => add(subject, { place, how: 'decoded', encoding: null }, 1),
     addRaw: (subject, place, encoding, count) => add(subject, { place, how: 'raw', encoding }, count),
-    addFenced: (place, kind, requests) => {
+    addFenced: (place, kind, fencedBy) => {
       countUp(fenced, `${kind} ${place}`, { place, kind }, 1);
-      const known = fencedFor.get(place) ?? new Set();
-      fencedFor.set(place, known);
-      for (const request of requests) known.add(request);
+      addHere(place, fencedBy);
     },
     addUnreadable: (place, reason) => {
       if (unreadable.size < placesInAllMax) unreadable.set(`${reason} ${place}`, { place, reason });
@@ -192,7 +196,7 @@ export function createFindings(subjects: number): Findings {
       return {
         subjects: hits.map((count, subject) => ({ hits: count, places: inPlaces(places[subject]?.values() ?? []) })),
         fenced: inPlaces(fenced.values()),
-        fencedFor: inPlaces([...fencedFor].map(([place, requests]) => ({ place, requests: [...requests] }))),
+        foundHere: [...foundHere],
         unreadable: inPlaces(unreadable.values()),
       };
     },

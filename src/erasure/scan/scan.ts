@@ -34,7 +34,7 @@ export async function scanDataFolder(task: ScanTask): Promise<ScanReport> {
   const startedAtMs = performance.now();
   const needles = makeNeedles(task.subjects);
   const shared = createSharedText(needles);
-  const findings = createFindings(task.subjects.length);
+  const findings = createFindings(task.subjects.map(({ request }) => request));
   using reader = await openParquetReader(foldersOf(task));
   const scan: Scan = {
     task,

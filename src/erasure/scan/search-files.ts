@@ -115,7 +115,7 @@ export function createRawSearch(needles: Needles, shared: SharedText, findings: 
     },
     part: (place, bytes) => open(place)(bytes),
     name: (parent, name) => {
-      if (!isOwnName(name)) open(`${parent}/${hiddenName}`)(Buffer.from(name));
+      if (!isOwnName(name)) open(parent === '' ? hiddenName : `${parent}/${hiddenName}`)(Buffer.from(name));
     },
     shownPlace: (place) =>
       place

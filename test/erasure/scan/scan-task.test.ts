@@ -49,7 +49,7 @@ test('a task of which a part is missing is none: a scan for less would prove not
 });
 
 test('a report of thousands of subjects in thousands of places stays readable, and counts every hit', () => {
-  const findings = createFindings(3000);
+  const findings = createFindings(Array.from({ length: 3000 }, (_, subject) => `request ${subject}`));
   for (let subject = 0; subject < 3000; subject += 1)
     for (let place = 0; place < 100; place += 1)
       findings.addDecoded(subject, `snapshots/persons/${place}.parquet:name`);
@@ -58,4 +58,16 @@ test('a report of thousands of subjects in thousands of places stays readable, a
   expect(subjects.every(({ hits }) => hits === 100)).toBe(true);
   expect(subjects.reduce((sum, { places }) => sum + places.length, 0)).toBe(100_000);
   expect(unreadable).toHaveLength(100_000);
+});
+
+test('what lies outside of the data folder is found, and is not said to be found there', () => {
+  const findings = createFindings(['both', 'elsewhere', 'nowhere']);
+  for (const place of ['mirror.db:persons', '/var/log/app.log']) findings.addDecoded(0, place);
+  findings.addRaw(1, '/exports/(a name)/app.log', 'utf-8', 1);
+  findings.addFenced('/exports/persons.json', 'person_uuid', ['sealed']);
+  findings.addFenced('snapshots/persons.json', 'person_uuid', ['sealed here']);
+  const { subjects, fenced, foundHere } = findings.found((place) => place);
+  expect(subjects.map(({ hits }) => hits)).toEqual([2, 1, 0]);
+  expect(fenced).toHaveLength(2);
+  expect(foundHere).toEqual(['both', 'sealed here']);
 });

@@ -175,7 +175,7 @@ function judgeOf(subjects: { request: string; identity: Identity; values: string
     columns: readonly string[],
     values: readonly unknown[],
   ): boolean => {
-    const findings = createFindings(subjects.length);
+    const findings = createFindings(subjects.map(({ request }) => request));
     const judge = createRowJudge(subjects, findings, shared, undefined);
     judge.takeRow({ file: 'mirror.db', dataset, origin, columns, values });
     return findings.found((place) => place).subjects.some(({ hits }) => hits > 0);
