@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { replaceFile } from '../core/atomic-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
@@ -21,15 +22,23 @@ export type CalledBack = { name: string; outcome: boolean; url: string; secret: 
 /** A call, and the request that it is about; null for a publication. Its id is the same each time that it is sent. */
 export type Message = { id: string; about: string | null; body: string };
 
-/** What a sender was told: the requests that it was told to be received and not to be closed, and what was published. */
-const Told = z.strictObject({ open: z.array(z.string()), published: z.string().nullable() });
+/**
+ * What a sender was told: the requests that it was told to be received and not to be closed, and what was published; null before the
+ * first look. `noted`: its requests of which it is not told yet.
+ */
+const Told = z.strictObject({
+  open: z.array(z.string()),
+  published: z.string().nullable(),
+  noted: z.array(z.string()).default([]),
+});
 type Told = z.infer<typeof Told>;
+type News = Omit<Told, 'noted'>;
 const AllTold = z.record(z.string(), Told);
 
 /** Looks whether a sender has to be told of something, and tells it. */
 export type Callbacks = {
-  /** Notes that a sender's request was received: it may end before the next look. */
-  note: (sender: string, request: string) => void;
+  /** Notes that a sender's request was received: it may end before the next look. Resolves when that is kept, or `onError` has heard. */
+  note: (sender: string, request: string) => Promise<void>;
   /** Tells what is new. What a receiver does not accept is sent again at the next look, after all others. */
   look: () => Promise<void>;
 };
@@ -49,9 +58,22 @@ const pauseMs = { first: 5_000, most: 600_000 };
 /** After so many calls that failed in one look, its other calls wait for the next look. */
 const failuresMax = 3;
 
-/** Calls senders of one project back. What they were told is kept in a file, so that a restart forgets nothing of it. */
+/** Calls senders of one project back. What they were told, and have to be told, is kept in a file: a restart forgets nothing of it. */
 export function createCallbacks({ context, clock, senders, send, onError }: CallbackParts): Callbacks {
   const noted = new Map<string, Set<string>>(senders.map(({ name }) => [name, new Set()]));
+  const keepNoted = (name: string): Told => {
+    const own = noted.get(name) ?? new Set();
+    const add = (told: Told): Partial<Told> => ({ noted: [...new Set([...told.noted, ...own])] });
+    const kept = changeTold(context().settings.dataDir, name, add);
+    own.clear();
+    return kept;
+  };
+  /** What was received together is one write to the disk. */
+  let keeping: Promise<void> | undefined;
+  const keepAll = (): void => {
+    keeping = undefined;
+    for (const [name, own] of noted) if (own.size > 0) keepNoted(name);
+  };
   const failed = new Map<string, ReadonlySet<string | null>>();
   /** Sends calls, last those that failed at the last look. Returns the error of each request that its sender was not told of. */
   const sendAll = async (to: CalledBack, messages: readonly Message[]): Promise<Map<string | null, unknown>> => {
@@ -74,25 +96,25 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
   };
   const lookFor = async (to: CalledBack): Promise<void> => {
     const { db, published, settings } = context();
-    const path = join(settings.dataDir, 'callbacks.json');
-    const all = existsSync(path) ? AllTold.parse(JSON.parse(readWholeFile(path).toString())) : {};
+    const before = keepNoted(to.name);
     const current = published.readCurrent();
     const snapshots = publishedDatasets.flatMap((dataset) =>
       currentIds(current, dataset).map((id) => ({ dataset, snapshot_id: id })),
     );
-    const own = noted.get(to.name) ?? new Set();
+    const ids = new Set([...before.noted, ...before.open]);
     for (const { id, authorisedBy } of [...listRequests(db, 'open'), ...listRequests(db, 'open', 'access')])
-      if (authorisedBy?.split('/')[0] === to.name) own.add(id);
-    const requests = [...new Set([...own, ...(all[to.name]?.open ?? [])])].flatMap((id) => {
+      if (authorisedBy?.split('/')[0] === to.name) ids.add(id);
+    const requests = [...ids].flatMap((id) => {
       const request = findRequest(db, id);
       return request ? Object.assign(request, { isUnproved: isUnproved(request, listTargets(db, id)) }) : [];
     });
-    const { messages, told } = planCalls(to, all[to.name], { requests, snapshots, nowMs: clock.now() });
+    const { messages, told } = planCalls(to, before, { requests, snapshots, nowMs: clock.now() });
     const refused = await sendAll(to, messages);
-    const accepted = withoutRefused(told, all[to.name], refused);
-    if (JSON.stringify(accepted) !== JSON.stringify(all[to.name]))
-      replaceFile(path, JSON.stringify({ ...all, [to.name]: accepted }));
-    for (const { id } of requests) if (!refused.has(id)) own.delete(id);
+    const accepted = new Set(requests.flatMap(({ id }) => (refused.has(id) ? [] : [id])));
+    changeTold(settings.dataDir, to.name, (now) => ({
+      ...withoutRefused(told, before, refused),
+      noted: now.noted.filter((id) => !accepted.has(id)),
+    }));
     if (refused.size > 0) throw refused.values().next().value;
   };
   const pauses = new Map<string, { untilMs: number; ms: number }>();
@@ -101,7 +123,9 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
     pauses.set(name, { untilMs: nowMs + ms, ms });
   };
   return {
-    note: (sender, request) => void noted.get(sender)?.add(request),
+    note: async (sender, request) => {
+      if (noted.get(sender)?.add(request)) await (keeping ??= setImmediate().then(keepAll).catch(onError));
+    },
     look: async () => {
       for (const to of senders) {
         const nowMs = clock.now();
@@ -118,11 +142,21 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
   };
 }
 
+/** Changes what is kept of a sender, as it is now: others are noted while calls go on. */
+function changeTold(dataDir: string, name: string, change: (told: Told) => Partial<Told>): Told {
+  const path = join(dataDir, 'callbacks.json');
+  const all = existsSync(path) ? AllTold.parse(JSON.parse(readWholeFile(path).toString())) : {};
+  const before = all[name] ?? { open: [], published: null, noted: [] };
+  const after = { ...before, ...change(before) };
+  if (JSON.stringify(after) !== JSON.stringify(before)) replaceFile(path, JSON.stringify({ ...all, [name]: after }));
+  return after;
+}
+
 /** What a sender has been told where it did not accept all: of a request that it refused, what it had been told before. */
-function withoutRefused(told: Told, before: Told | undefined, refused: ReadonlyMap<string | null, unknown>): Told {
-  const stillOpen = before?.open.filter((id) => refused.has(id) && !told.open.includes(id)) ?? [];
-  const open = told.open.filter((id) => !refused.has(id) || before?.open.includes(id) === true);
-  return { open: [...open, ...stillOpen], published: refused.has(null) ? (before?.published ?? null) : told.published };
+function withoutRefused(told: News, before: News, refused: ReadonlyMap<string | null, unknown>): News {
+  const stillOpen = before.open.filter((id) => refused.has(id) && !told.open.includes(id));
+  const open = told.open.filter((id) => !refused.has(id) || before.open.includes(id));
+  return { open: [...open, ...stillOpen], published: refused.has(null) ? before.published : told.published };
 }
 
 /** What there is to tell of. */
@@ -135,9 +169,9 @@ type Facts = {
 /** The calls for a sender, and what it has been told after them. Who was never told of a publication is not told of an earlier one. */
 export function planCalls(
   to: Pick<CalledBack, 'name' | 'outcome'>,
-  before: Told | undefined,
+  before: News,
   { requests, snapshots, nowMs }: Facts,
-): { messages: Message[]; told: Told } {
+): { messages: Message[]; told: News } {
   const messages: Message[] = [];
   const tell = (type: string, what: string, about: string | null, data: object): void => {
     const body = JSON.stringify({ type, timestamp: isoTime(nowMs), data });
@@ -149,16 +183,16 @@ export function planCalls(
     const found = { ...rest, request: id, endedAt: sealedAt ?? refusedAt ?? cancelledAt };
     const status = statusOf(found, to.outcome, nowMs);
     const received = { ...status, state: 'received', outcome: null, ended_at: null };
-    if (before?.open.includes(id) !== true) tell('request.received', id, id, received);
+    if (!before.open.includes(id)) tell('request.received', id, id, received);
     if (status.state === 'closed') tell('request.closed', id, id, status);
     else open.push(id);
   }
   const published = sha256(JSON.stringify(snapshots));
   // After an erasure other datasets are published than after a request about nobody: that tells whether somebody exists.
-  if (to.outcome && before && before.published !== published)
+  if (to.outcome && before.published !== null && before.published !== published)
     tell('snapshots.published', published, null, { snapshots });
   // A request that an older mirror does not have is there again after the next job.
-  const missing = (before?.open ?? []).filter((id) => !requests.some((request) => request.id === id));
+  const missing = before.open.filter((id) => !requests.some((request) => request.id === id));
   return { messages, told: { open: [...open, ...missing], published } };
 }
 

@@ -65,7 +65,7 @@ export async function startIntake(setup: IntakeSetup): Promise<Intake> {
     const receiver = project === null ? only : receivers.get(project);
     const told: Told = (await receiver?.ask(asked)) ?? { unavailable: 'unexpected' };
     if ('receive' in asked && 'receipt' in told)
-      calling.note(asked.receive.authority.by.split('/')[0] ?? '', told.receipt.request);
+      await calling.note(asked.receive.authority.by.split('/')[0] ?? '', told.receipt.request);
     tell({ call, told });
   };
   const ended = once(thread, 'exit');
@@ -137,8 +137,8 @@ function callSenders({ settings, projects, callbacks, clock, onError }: IntakeSe
     underWay = look();
   }, lookEveryMs);
   return {
-    note: (sender: string, request: string): void => {
-      for (const each of all) each.note(sender, request);
+    note: async (sender: string, request: string): Promise<void> => {
+      for (const each of all) await each.note(sender, request);
     },
     end: async (): Promise<void> => {
       clearInterval(timer);

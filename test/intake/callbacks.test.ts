@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
+import { mkdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createCallbacks, planCalls, signatureOf, type Message } from '../../src/intake/callbacks.ts';
+import { createCallbacks, planCalls, signatureOf, type Callbacks, type Message } from '../../src/intake/callbacks.ts';
 import { cancelRequest } from '../../src/erasure/receive.ts';
 import { eraseBody, openIntakeWorld, step, type IntakeWorld } from './intake-world.ts';
 
@@ -20,27 +22,37 @@ function callbacksOf(world: IntakeWorld, outcome: boolean) {
   const sent: { id: string; type: unknown; data: unknown }[] = [];
   let isDown = false;
   let unwanted: string | undefined;
+  let during: (() => Promise<unknown>) | undefined;
   const errors: unknown[] = [];
   const open = () =>
     createCallbacks({
       context: () => world.context(),
       clock: world.clock,
       senders: [{ name: 'privacy-desk', outcome, url: 'https://desk.example.com', secret }],
-      send: (to, message, headers) => {
-        if (isDown || (unwanted !== undefined && message.body.includes(unwanted)))
-          return Promise.reject(new Error('no'));
+      send: async (to, message, headers) => {
+        await during?.();
+        if (isDown || (unwanted !== undefined && message.body.includes(unwanted))) throw new Error('no');
         const text = `${message.id}.${headers['webhook-timestamp']}.${message.body}`;
         const own = createHmac('sha256', to.secret).update(text).digest('base64');
         expect(headers['webhook-signature']).toBe(`v1,${own}`);
         sent.push({ id: message.id, ...(JSON.parse(message.body) as { type: unknown; data: unknown }) });
-        return Promise.resolve();
       },
       onError: (error) => errors.push(error),
     });
   const refuse = (what: string | undefined): void => {
     unwanted = what;
   };
-  return { sent, errors, open, refuse, setDown: (down: boolean) => (isDown = down) };
+  const meanwhile = (does: typeof during): void => {
+    during = does;
+  };
+  return { sent, errors, open, refuse, meanwhile, setDown: (down: boolean) => (isDown = down) };
+}
+
+/** Receives a request of a sender, as the intake does. */
+async function receive(world: IntakeWorld, callbacks: Callbacks, who: string): Promise<string> {
+  const { body } = await world.post(eraseBody(`${who}@canary.example`));
+  await callbacks.note('privacy-desk', String(body['request']));
+  return String(body['request']);
 }
 
 it('a sender is told once of each state, also after a restart, a receiver that was away, and an end before the first look', async () => {
@@ -57,7 +69,7 @@ it('a sender is told once of each state, also after a restart, a receiver that w
   expect(sent).toMatchObject([{ type: 'request.received', data: { request: body['request'], state: 'received' } }]);
   const second = await world.post(eraseBody('bob@canary.example'));
   const last = open();
-  last.note('privacy-desk', String(second.body['request']));
+  await last.note('privacy-desk', String(second.body['request']));
   await step(world, (job) => {
     for (const { request } of [body, second.body]) cancelRequest(job, String(request));
   });
@@ -66,6 +78,64 @@ it('a sender is told once of each state, also after a restart, a receiver that w
   expect(sent.slice(1).map(({ type }) => type)).toEqual(['request.received', 'request.closed', 'request.closed']);
   expect(sent.at(-1)).toMatchObject({ data: { state: 'closed', outcome: 'cancelled' } });
   expect(new Set(sent.map(({ id }) => id)).size).toBe(4);
+});
+
+it.each(['a receiver that is away', 'a restart before the first look'])(
+  'a sender is told of a request that has ended over a restart, after %s',
+  async (what) => {
+    const world = await openIntakeWorld();
+    const { sent, open, setDown } = callbacksOf(world, true);
+    const first = open();
+    const ids = await Promise.all(['ann', 'bob'].map((who) => receive(world, first, who)));
+    setDown(true);
+    if (what.startsWith('a receiver')) await first.look();
+    await step(world, (job) => {
+      for (const id of ids) cancelRequest(job, id);
+    });
+    await open().look();
+    expect(sent).toEqual([]);
+    setDown(false);
+    await open().look();
+    await open().look();
+    expect(sent.map(({ type, data }) => [type, (data as { request: string }).request])).toEqual(
+      ids.flatMap((id) => [
+        ['request.received', id],
+        ['request.closed', id],
+      ]),
+    );
+  },
+);
+
+it('a request that is received while a call goes on is kept', async () => {
+  const world = await openIntakeWorld();
+  const { sent, open, meanwhile } = callbacksOf(world, true);
+  const first = open();
+  await receive(world, first, 'ann');
+  let second = '';
+  meanwhile(async () => {
+    meanwhile(undefined);
+    second = await receive(world, first, 'bob');
+  });
+  await first.look();
+  await step(world, (job) => cancelRequest(job, second));
+  await open().look();
+  expect(sent.map(({ type }) => type)).toEqual(['request.received', 'request.received', 'request.closed']);
+  expect(sent.at(-1)).toMatchObject({ data: { request: second } });
+});
+
+it('what cannot be kept is told as an error, and is told to its sender at a later look', async () => {
+  const world = await openIntakeWorld();
+  const { sent, errors, open } = callbacksOf(world, true);
+  const { body } = await world.post(eraseBody('ann@canary.example'));
+  const file = join(world.dataDir, 'callbacks.json');
+  mkdirSync(file);
+  const callbacks = open();
+  await callbacks.note('privacy-desk', String(body['request']));
+  await step(world, (job) => cancelRequest(job, String(body['request'])));
+  expect([sent, errors.length]).toEqual([[], 1]);
+  rmdirSync(file);
+  await callbacks.look();
+  expect(sent.map(({ type }) => type)).toEqual(['request.received', 'request.closed']);
 });
 
 it('after a failure a sender is left alone for a while, each time longer', async () => {
@@ -110,7 +180,7 @@ it('a call that its receiver refuses keeps no other from it, and is sent again',
 it('a publication is told once, and the one from before the first look is not', () => {
   const to = { name: 'desk', outcome: true };
   const facts = { requests: [], nowMs: 0, snapshots: [{ dataset: 'persons', snapshot_id: '20260101T000000.000Z' }] };
-  const first = planCalls(to, undefined, facts);
+  const first = planCalls(to, { open: [], published: null }, facts);
   expect(first.messages).toEqual([]);
   expect(planCalls(to, first.told, facts).messages).toEqual([]);
   const next = { ...facts, snapshots: [{ dataset: 'persons', snapshot_id: '20260102T000000.000Z' }] };

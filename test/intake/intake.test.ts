@@ -1,22 +1,23 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { settingsWith } from '../config/settings-with.ts';
 import type { Sender } from '../../src/config/sender.ts';
 import { readCalledBack } from '../../src/intake/called-back.ts';
+import type { CalledBack } from '../../src/intake/callbacks.ts';
 import { startIntake } from '../../src/intake/intake.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { callIntake, eraseBody, openIntakeWorld, senderOf } from './intake-world.ts';
 
 /** Starts the intake's thread over the one project of a world, or over several of these names. */
-async function start(senders: Sender[], names = ['shop'], port = 0) {
+async function start(senders: Sender[], names = ['shop'], port = 0, callbacks: CalledBack[] = []) {
   const world = await openIntakeWorld();
   const errors: string[] = [];
   const intake = await startIntake({
     settings: { host: '127.0.0.1', port, businessId: null, senders },
     projects: names.map((name) => ({ name, dataDir: join(world.dataDir, name), jobContext: world.context })),
     clock: world.clock,
-    callbacks: [],
+    callbacks,
     onError: (code) => errors.push(code),
   });
   onTestFinished(() => intake.close());
@@ -28,6 +29,16 @@ it('the thread answers for the project of a sender', async () => {
   const headers = { 'idempotency-key': 'a-key-of-sixteen' };
   const made = await callIntake(intake.url, '/v1/requests', { body: eraseBody('ann@canary.example'), headers });
   expect([made.status, errors]).toEqual([201, []]);
+});
+
+it('whom a sender has to be told of is kept before the receipt is answered', async () => {
+  const called = { name: 'privacy-desk', outcome: false, url: 'https://desk.example.com', secret: Buffer.alloc(32) };
+  const { world, intake } = await start([senderOf()], ['shop'], 0, [called]);
+  const headers = { 'idempotency-key': 'a-key-of-sixteen' };
+  const made = await callIntake(intake.url, '/v1/requests', { body: eraseBody('ann@canary.example'), headers });
+  expect(JSON.parse(readFileSync(join(world.dataDir, 'callbacks.json'), 'utf8'))).toEqual({
+    'privacy-desk': { open: [], published: null, noted: [made.body['request']] },
+  });
 });
 
 it.each([[['shop', 'outlet']], [['outlet', 'shop']]])(
