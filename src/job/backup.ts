@@ -26,6 +26,7 @@ const copied = [
   'ledger/public-keys.txt',
   'keys',
   'reports',
+  'callbacks.json',
 ];
 
 const backupName = /^\d{8}T\d{6}Z$/;

@@ -16,16 +16,16 @@ function written() {
   for (const records of lifeOf(1, 1)) ledger.append(records);
   ledger.checkpoint();
   mkdirSync(join(mirror.dataDir, 'snapshots'), { mode: 0o700 });
-  writeFileSync(join(mirror.dataDir, 'snapshots', 'CURRENT.json'), '{}');
+  for (const file of ['snapshots/CURRENT.json', 'callbacks.json']) writeFileSync(join(mirror.dataDir, file), '{}');
   return { ...mirror, ledger, to: join(freshFolder(), 'backups') };
 }
 
-test('a copy has mirror, ledger and keys, for its owner only, and no published file', () => {
+test('a copy has mirror, ledger, keys and what senders were told, for its owner only, and no published file', () => {
   const { db, dataDir, ledger, to } = written();
   const { folder, entries, bytes, removed } = backUp(db, { dataDir, to, keep: 2, clock: at(0) });
   expect([folder, entries, removed]).toEqual([join(to, '20260101T000000Z'), ledger.size(), 0]);
   expect(bytes).toBeGreaterThan(statSync(join(folder, 'mirror.db')).size);
-  expect(readdirSync(folder).toSorted()).toEqual(['keys', 'ledger', 'mirror.db']);
+  expect(readdirSync(folder).toSorted()).toEqual(['callbacks.json', 'keys', 'ledger', 'mirror.db']);
   expect(readdirSync(join(folder, 'ledger')).toSorted()).toEqual(['checkpoints', 'entries.jsonl', 'public-keys.txt']);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   for (const file of ['mirror.db', 'keys/ledger.key']) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
