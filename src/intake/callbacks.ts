@@ -8,7 +8,7 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import { readWholeFile } from '../core/folder.ts';
 import type { JobContext } from '../job/job-context.ts';
-import { findRequest, listRequests, type ErasureRequest } from '../mirror/erasure-requests.ts';
+import { findRequest, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { isUnproved } from '../ledger/request-history.ts';
 import { currentIds } from '../snapshot/manifest.ts';
@@ -101,10 +101,8 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
     const snapshots = publishedDatasets.flatMap((dataset) =>
       currentIds(current, dataset).map((id) => ({ dataset, snapshot_id: id })),
     );
-    const ids = new Set([...before.noted, ...before.open]);
-    for (const { id, authorisedBy } of [...listRequests(db, 'open'), ...listRequests(db, 'open', 'access')])
-      if (authorisedBy?.split('/')[0] === to.name) ids.add(id);
-    const requests = [...ids].flatMap((id) => {
+    // Only what was noted is the sender's: an operator may give its name as the word of a request.
+    const requests = [...new Set([...before.noted, ...before.open])].flatMap((id) => {
       const request = findRequest(db, id);
       return request ? Object.assign(request, { isUnproved: isUnproved(request, listTargets(db, id)) }) : [];
     });

@@ -1,9 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { mkdirSync, rmdirSync } from 'node:fs';
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createCallbacks, planCalls, signatureOf, type Callbacks, type Message } from '../../src/intake/callbacks.ts';
-import { cancelRequest } from '../../src/erasure/receive.ts';
+import { nobody } from '../../src/contract/identity.ts';
+import { cancelRequest, receive as receiveByHand } from '../../src/erasure/receive.ts';
+import { newBox } from '../../src/erasure/request/box.ts';
 import { eraseBody, openIntakeWorld, step, type IntakeWorld } from './intake-world.ts';
 
 const secret = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
@@ -59,19 +61,18 @@ it('a sender is told once of each state, also after a restart, a receiver that w
   const world = await openIntakeWorld();
   const { sent, errors, open, setDown } = callbacksOf(world, true);
   await open().look();
-  const { body } = await world.post(eraseBody('ann@canary.example'));
+  const first = await receive(world, open(), 'ann');
   setDown(true);
   await open().look();
   expect([sent.length, errors.length]).toEqual([0, 1]);
   setDown(false);
   await open().look();
   await open().look();
-  expect(sent).toMatchObject([{ type: 'request.received', data: { request: body['request'], state: 'received' } }]);
-  const second = await world.post(eraseBody('bob@canary.example'));
+  expect(sent).toMatchObject([{ type: 'request.received', data: { request: first, state: 'received' } }]);
   const last = open();
-  await last.note('privacy-desk', String(second.body['request']));
+  const second = await receive(world, last, 'bob');
   await step(world, (job) => {
-    for (const { request } of [body, second.body]) cancelRequest(job, String(request));
+    for (const id of [first, second]) cancelRequest(job, id);
   });
   await last.look();
   await open().look();
@@ -138,11 +139,40 @@ it('what cannot be kept is told as an error, and is told to its sender at a late
   expect(sent.map(({ type }) => type)).toEqual(['request.received', 'request.closed']);
 });
 
+it.each(['privacy-desk', 'privacy-desk/TICKET-1'])(
+  "a sender is told nothing of an operator's request, erase add --by %s",
+  async (by) => {
+    const world = await openIntakeWorld();
+    const { sent, open } = callbacksOf(world, true);
+    const callbacks = open();
+    const authority = { basis: 'objection', by, deleteEvents: true };
+    const box = newBox([{ kind: 'email', value: 'zed@canary.example' }], nobody);
+    await step(world, (job) => receiveByHand(job, 'manual', box, authority));
+    const own = await receive(world, callbacks, 'ann');
+    await callbacks.look();
+    await open().look();
+    expect(sent.map(({ type, data }) => [type, (data as { request: string }).request])).toEqual([
+      ['request.received', own],
+    ]);
+  },
+);
+
+it('what a mirror kept that noted nothing in the file is read', async () => {
+  const world = await openIntakeWorld();
+  const { sent, errors, open } = callbacksOf(world, true);
+  const id = await receive(world, open(), 'ann');
+  const kept = { 'privacy-desk': { open: [id], published: 'x' } };
+  writeFileSync(join(world.dataDir, 'callbacks.json'), JSON.stringify(kept));
+  await step(world, (job) => cancelRequest(job, id));
+  await open().look();
+  expect([sent.map(({ type }) => type), errors]).toEqual([['request.closed', 'snapshots.published'], []]);
+});
+
 it('after a failure a sender is left alone for a while, each time longer', async () => {
   const world = await openIntakeWorld();
   const { sent, errors, open, setDown } = callbacksOf(world, false);
   const callbacks = open();
-  await world.post(eraseBody('ann@canary.example'));
+  await receive(world, callbacks, 'ann');
   setDown(true);
   for (const seconds of [0, 4, 2, 4, 5, 2]) {
     world.clock.nowMs += seconds * 1000;
@@ -160,10 +190,7 @@ it('a call that its receiver refuses keeps no other from it, and is sent again',
   const { sent, errors, open, refuse } = callbacksOf(world, true);
   const callbacks = open();
   const requests: string[] = [];
-  for (const who of ['ann', 'bob', 'cec']) {
-    const { body } = await world.post(eraseBody(`${who}@canary.example`));
-    requests.push(String(body['request']));
-  }
+  for (const who of ['ann', 'bob', 'cec']) requests.push(await receive(world, callbacks, who));
   refuse(requests[0]);
   for (const _look of [1, 2]) {
     await callbacks.look();
