@@ -243,7 +243,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   mirror: 7_511,
   publish: 7_924,
   erasure: 10_668,
-  operate: 11_050,
+  operate: 11_083,
   anchor: 315,
   cluster: 3_039,
   sandbox: 4_161,

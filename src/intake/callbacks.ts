@@ -29,7 +29,7 @@ export type Message = { id: string; about: string | null; body: string };
 const Told = z.strictObject({
   open: z.array(z.string()),
   published: z.string().nullable(),
-  noted: z.array(z.string()).default([]),
+  noted: z.array(z.string()),
 });
 type Told = z.infer<typeof Told>;
 type News = Omit<Told, 'noted'>;

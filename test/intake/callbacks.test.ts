@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createCallbacks, planCalls, signatureOf, type Callbacks, type Message } from '../../src/intake/callbacks.ts';
@@ -156,17 +156,6 @@ it.each(['privacy-desk', 'privacy-desk/TICKET-1'])(
     ]);
   },
 );
-
-it('what a mirror kept that noted nothing in the file is read', async () => {
-  const world = await openIntakeWorld();
-  const { sent, errors, open } = callbacksOf(world, true);
-  const id = await receive(world, open(), 'ann');
-  const kept = { 'privacy-desk': { open: [id], published: 'x' } };
-  writeFileSync(join(world.dataDir, 'callbacks.json'), JSON.stringify(kept));
-  await step(world, (job) => cancelRequest(job, id));
-  await open().look();
-  expect([sent.map(({ type }) => type), errors]).toEqual([['request.closed', 'snapshots.published'], []]);
-});
 
 it('after a failure a sender is left alone for a while, each time longer', async () => {
   const world = await openIntakeWorld();
