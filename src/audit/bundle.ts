@@ -4,7 +4,7 @@ import { sha256 } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import type { Bundle } from '../../docs/verifier/verify.mjs';
 import { canonicalJson } from '../ledger/canonical-json.ts';
-import { publicKeysPath } from '../ledger/checkpoint.ts';
+import { publicKeysAfter } from '../ledger/checkpoint.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readEntry } from '../ledger/entry.ts';
 import { readHistories } from '../ledger/histories.ts';
@@ -23,7 +23,7 @@ import { isRegularFile, readWholeFile, reportsFolder } from '../core/folder.ts';
  */
 export function bundleText(
   dataDir: string,
-  ledger: Pick<LedgerReader, 'entries' | 'lines' | 'size'>,
+  ledger: Pick<LedgerReader, 'entries' | 'lines' | 'rotations' | 'size'>,
   { certificate: { request }, text, entry: last }: { certificate: { request: string }; text: string; entry: number },
 ): string {
   const needed: number[] = [];
@@ -38,7 +38,8 @@ export function bundleText(
     bundle: 'analytics-mirror/bundle@1',
     certificate: text,
     entries: proved,
-    public_keys: readWholeFile(publicKeysPath(ledgerFolder(dataDir))).toString(),
+    // The key can have been replaced since the ledger was read.
+    public_keys: publicKeysAfter(ledgerFolder(dataDir), ledger.rotations().length),
     ...(timeStamps.length === 0 ? {} : { time_stamps: timeStamps.map((token) => token.toString('base64')) }),
   };
   if (bundle.entries.length < needed.length)

@@ -42,6 +42,12 @@ export function publicKeysPath(folder: string): string {
   return join(folder, 'public-keys.txt');
 }
 
+/** The text of the list of public keys as it was after so many rotations. Throws the system's error. */
+export function publicKeysAfter(folder: string, rotations: number): string {
+  const lines = readWholeFile(publicKeysPath(folder)).toString().split(/(?<=\n)/);
+  return lines.slice(0, rotations + 1).join('');
+}
+
 /** How the checkpoint of a size is named: its digits, so that names sort as sizes do. */
 export function checkpointName(size: number): string {
   return String(size).padStart(9, '0');

@@ -201,7 +201,11 @@ function headOf({ tree }: LedgerState): TreeHead {
 function readerOf(folder: string, state: LedgerState): LedgerReader {
   return {
     entries: function* () {
-      for (const { entry } of readLedgerLines(folder)) yield entry;
+      for (const { entry } of readLedgerLines(folder)) {
+        // What another process has appended since belongs to none of the other answers.
+        if (entry.seq >= state.tree.size()) return;
+        yield entry;
+      }
     },
     size: () => state.tree.size(),
     requestEntries: () => state.requestEntries,

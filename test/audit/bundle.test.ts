@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleText } from '../../src/audit/bundle.ts';
+import { findCertificate } from '../../src/audit/issued-certificates.ts';
 import { sha256 } from '../../src/core/digest.ts';
 import { certificateText } from '../../src/erasure/proof/certificate.ts';
 import { deriveCertificate } from '../../src/erasure/proof/derive-certificate.ts';
 import { canonicalJson } from '../../src/ledger/canonical-json.ts';
 import { ledgerOrigin } from '../../src/ledger/checkpoint.ts';
-import { openLedger } from '../../src/ledger/ledger.ts';
+import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
 import { proveEntries } from '../../src/ledger/prove-entries.ts';
-import { lifeOf, plantKeys, requestId, stated, tickingClock } from '../ledger/ledger-fixture.ts';
+import { issuing, lifeOf, plantKeys, requestId, stated, tickingClock } from '../ledger/ledger-fixture.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { readBundle, verifyBundle } from '../../docs/verifier/verify.mjs';
 import { bundleFolder, bundleOf, checkBytes, verifier } from './bundle-fixture.ts';
@@ -132,6 +133,26 @@ describe('a bundle', () => {
     expect(verifyBundle({ text, publicKey: present }).problems).toEqual([
       { where: 'kept public key', problem: 'not_signed_by_key' },
     ]);
+  });
+
+  it('verifies where the key was replaced while it was made, or after the ledger was read', () => {
+    const folder = join(freshFolder(), 'rotated');
+    cpSync(dataDir, folder, { recursive: true });
+    const ledger = readLedger(folder);
+    const found = findCertificate({ dataDir: folder, ...issuing }, ledger, requestId(1));
+    // Once the entries are read and the keys are not.
+    const rotate = () => openLedger(folder, tickingClock(Date.UTC(2026, 10, 22))).rotateKey();
+    const rotating = {
+      ...ledger,
+      lines: {
+        ...ledger.lines,
+        proofs: (...given: Parameters<typeof ledger.lines.proofs>) => (rotate(), ledger.lines.proofs(...given)),
+      },
+    };
+    expect(bundleText(folder, rotating, found)).toBe(text);
+    expect(readFileSync(join(folder, 'ledger/public-keys.txt'), 'utf8')).not.toBe(keys);
+    expect(bundleText(folder, ledger, found)).toBe(text);
+    expect(verifyBundle({ text, publicKey: keys })).toMatchObject({ ok: true, problems: [] });
   });
 
   it('does not verify after a change of a byte, nor cut short', () => {

@@ -5,7 +5,7 @@ import { replaceFile } from '../../core/atomic-file.ts';
 import { systemCode, usageError } from '../../core/errors.ts';
 import { isWithin, makeFolder, readWholeFile } from '../../core/folder.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import { ledgerOrigin, listCheckpointSizes, publicKeysPath } from '../../ledger/checkpoint.ts';
+import { ledgerOrigin, listCheckpointSizes, publicKeysAfter } from '../../ledger/checkpoint.ts';
 import type { RequestHistory } from '../../ledger/request-history.ts';
 import { ledgerFolder } from '../../ledger/entry-file.ts';
 import { proveEntries } from '../../ledger/prove-entries.ts';
@@ -100,10 +100,7 @@ function receiptsUnder(
   const { entries } = proveEntries(folder, ledger, numbers, size);
   const proved = new Map(entries.map((entry, at) => [numbers[at], entry]));
   const origin = ledgerOrigin(context.settings.dataDir, ledger);
-  const publicKeys = readWholeFile(publicKeysPath(folder))
-    .toString()
-    .split('\n')
-    .slice(0, rotations.length + 1);
+  const publicKeys = publicKeysAfter(folder, rotations.length);
   return about.map(({ request, subjectKey, history, refused, own }) => [
     request,
     {
@@ -115,7 +112,7 @@ function receiptsUnder(
       how,
       answer: refused ? answerOf(context, history) : undefined,
       entries: [...own, ...rotations].toSorted((a, b) => a - b).flatMap((seq) => proved.get(seq) ?? []),
-      public_keys: `${publicKeys.join('\n')}\n`,
+      public_keys: publicKeys,
     },
   ]);
 }
