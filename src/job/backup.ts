@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import { draftLivesMs, makeRequestedFolder, syncToDisk } from '../core/atomic-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError, systemCode, usageError } from '../core/errors.ts';
-import { copyFiles, entriesBelow, isWithin, namesIn, removeLeft } from '../core/folder.ts';
+import { copyFiles, entriesBelow, isWithin, namesIn, readRegularFile, removeLeft } from '../core/folder.ts';
 import { openFile } from '../core/open-file.ts';
+import { keyPath } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { readLedgerOrigin } from '../ledger/checkpoint.ts';
+import { publicKeysPath, readLedgerOrigin } from '../ledger/checkpoint.ts';
+import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedger } from '../ledger/ledger.ts';
+import { signingKeyName } from '../ledger/signing-key.ts';
 import { refuseOtherLedger } from './other-ledger.ts';
 import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 
@@ -58,7 +61,7 @@ export function backUp(
     openFile(mirror, 'wx', 0o600)[Symbol.dispose]();
     // Live rows only: a copy of pages would take freed ones along.
     db.prepare(/*sql*/ `VACUUM INTO ?`).run(mirror);
-    for (const part of copied) copyFiles(join(dataDir, part), join(draft, part));
+    copyParts(dataDir, draft);
     const files = entriesBelow(draft).map((entry) => join(entry.parentPath, entry.name));
     const entries = lookAt(draft);
     for (const file of files) syncToDisk(file);
@@ -78,6 +81,21 @@ export function backUp(
       });
     throw explainStorageError(error, to) ?? error;
   }
+}
+
+/** Copies the parts, once more where the signing key is replaced meanwhile: a key of after does not fit entries of before. */
+function copyParts(dataDir: string, draft: string): void {
+  const keyFiles = [publicKeysPath(ledgerFolder(dataDir)), keyPath(dataDir, signingKeyName)];
+  const keys = (): string => keyFiles.map((path) => readRegularFile(path)).join('');
+  for (const _attempt of [1, 2]) {
+    const before = keys();
+    for (const part of copied) copyFiles(join(dataDir, part), join(draft, part));
+    if (keys() === before) return;
+  }
+  throw new AppError('the signing key was replaced each time that it was copied', {
+    code: 'busy',
+    hint: 'run the command again once `audit rotate-key` has ended',
+  });
 }
 
 /** Reads mirror and ledger of a copy, and says how many entries the ledger has. Throws as `refuseOtherLedger`. */

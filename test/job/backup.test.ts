@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { failCall } from '../core/failing-call.ts';
 import { backUp } from '../../src/job/backup.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
+import { verifyLedger } from '../../src/ledger/verify.ts';
 import { noteTakenEntries } from '../../src/mirror/erasure-requests.ts';
 import { lifeOf, tickingClock } from '../ledger/ledger-fixture.ts';
 import { freshFolder, openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
@@ -29,6 +30,40 @@ test('a copy has mirror, ledger, keys and what senders were told, for its owner 
   expect(readdirSync(join(folder, 'ledger')).toSorted()).toEqual(['checkpoints', 'entries.jsonl', 'public-keys.txt']);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   for (const file of ['mirror.db', 'keys/ledger.key']) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
+});
+
+/** Replaces the signing key before each copy of these files, so many times. */
+function rotateAt(dataDir: string, names: readonly string[], times: number): void {
+  let left = times;
+  failCall('copyFileSync', new Error('of nothing'), (from) => {
+    if (left > 0 && names.includes(basename(String(from)))) {
+      left -= 1;
+      openLedger(dataDir, tickingClock()).rotateKey();
+    }
+    return false;
+  });
+}
+
+test.for(['entries.jsonl', 'public-keys.txt', 'ledger.key'])(
+  'a copy can be used where the signing key is replaced as %s is copied',
+  (name) => {
+    const { db, dataDir, to } = written();
+    rotateAt(dataDir, [name], 1);
+    const { folder } = backUp(db, { dataDir, to, keep: 2, clock: at(0) });
+    const copy = openLedger(folder, tickingClock());
+    copy.append([{ type: 'replayed', epoch_from: 0, epoch_to: 0, rows: 0 }]);
+    copy.checkpoint();
+    expect(copy.rotations()).toHaveLength(1);
+    expect(verifyLedger({ folder: join(folder, 'ledger') }).problems).toEqual([]);
+  },
+);
+
+test('where the signing key is replaced again and again, that is told, and no copy is left', () => {
+  const { db, dataDir, to } = written();
+  rotateAt(dataDir, ['ledger.key'], 2);
+  const told = { code: 'busy', message: 'the signing key was replaced each time that it was copied' };
+  expect(() => backUp(db, { dataDir, to, keep: 2, clock: at(0) })).toThrow(expect.objectContaining(told));
+  expect(readdirSync(to)).toEqual([]);
 });
 
 test('so many copies stay as are to be kept, and what a kill has left goes', () => {
