@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { syncToDisk } from '../core/atomic-file.ts';
 import { sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
+import { makeFolder } from '../core/folder.ts';
 import { inBatches } from '../core/batches.ts';
 import { checkPartSize, listPublishedParts } from '../snapshot/published-parts.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
@@ -227,7 +227,7 @@ export async function fetchPublished(bucket: Bucket, published: PublishedFiles, 
   for (const group of inOrder(standing))
     await inBatches(group, { atOnce: 4, signal }, async ({ path, bytes }) => {
       const to = join(published.localFolder, path);
-      mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+      makeFolder(dirname(to));
       if (await bucket.fetch(path, to, bytes)) syncToDisk(to);
     });
 }

@@ -6,6 +6,7 @@ import {
   type Dirent,
   existsSync,
   fstatSync,
+  fsyncSync,
   mkdirSync,
   opendirSync,
   readdirSync,
@@ -22,18 +23,24 @@ import { AppError, systemCode, usageError } from './errors.ts';
 import { shellWord } from './words.ts';
 import { openFile } from './open-file.ts';
 
-/** Makes a folder, and those above it, for the owner only. An existing path is not checked. Throws system errors. */
+/** Makes a folder, and those above it, for the owner only, on disk for good. An existing path is not checked. Throws system errors. */
 export function makeFolder(path: string): void {
   // Node's own `recursive` never ends below a folder that refuses children with ENOENT, such as /proc.
   try {
-    mkdirSync(path, { mode: 0o700 });
+    makeOne(path);
   } catch (error) {
     const code = systemCode(error);
     if (code === 'EEXIST') return;
     if (code !== 'ENOENT' || dirname(path) === path) throw error;
     makeFolder(dirname(path));
-    mkdirSync(path, { mode: 0o700 });
+    makeOne(path);
   }
+}
+
+function makeOne(path: string): void {
+  mkdirSync(path, { mode: 0o700 });
+  using parent = openFile(dirname(path), 'r');
+  fsyncSync(parent.descriptor);
 }
 
 /** The path itself, or the nearest one above it that exists. */

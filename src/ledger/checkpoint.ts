@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { dirname, join } from 'node:path';
-import { createFile, replaceFile, syncToDisk } from '../core/atomic-file.ts';
+import { join } from 'node:path';
+import { createFile, replaceFile } from '../core/atomic-file.ts';
 import { isRegularFile, makeFolder, namesIn, readRegularFile, readWholeFile } from '../core/folder.ts';
 import { ledgerFolder } from './entry-file.ts';
 import { readVkeys } from './key-chain.ts';
@@ -44,7 +44,9 @@ export function publicKeysPath(folder: string): string {
 
 /** The text of the list of public keys as it was after so many rotations. Throws the system's error. */
 export function publicKeysAfter(folder: string, rotations: number): string {
-  const lines = readWholeFile(publicKeysPath(folder)).toString().split(/(?<=\n)/);
+  const lines = readWholeFile(publicKeysPath(folder))
+    .toString()
+    .split(/(?<=\n)/);
   return lines.slice(0, rotations + 1).join('');
 }
 
@@ -87,7 +89,6 @@ export function createCheckpointFile(folder: string, size: number, text: string)
   makeFolder(place);
   // Every file among the checkpoints has to be one.
   createFile(join(place, `${checkpointName(size)}.txt`), text, folder);
-  for (const path of [folder, dirname(folder)]) syncToDisk(path);
 }
 
 /** Adds the line of a witness to the checkpoint of a size. Throws the system's error. */
@@ -111,7 +112,6 @@ export function keepTimeStamp(folder: string, size: number, token: Buffer): void
   makeFolder(place);
   const name = `${checkpointName(size)}-${hash('sha256', token, 'hex').slice(0, 8)}.tst`;
   createFile(join(place, name), token, folder);
-  syncToDisk(folder);
 }
 
 function timeStampsFolder(folder: string): string {

@@ -71,7 +71,7 @@ export function appendLines(path: string, lines: Iterable<Buffer>, bytesBefore: 
     try {
       const bytes = writeLines(file.descriptor, lines);
       fsyncSync(file.descriptor);
-      if (bytesBefore === 0) for (const folder of [dirname(path), dirname(dirname(path))]) syncToDisk(folder);
+      if (bytesBefore === 0) syncToDisk(dirname(path));
       return bytesBefore + bytes;
     } catch (error) {
       ftruncateSync(file.descriptor, bytesBefore);

@@ -1,4 +1,4 @@
-import { constants, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, readdirSync } from 'node:fs';
 import { renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, usageError } from '../core/errors.ts';
@@ -8,6 +8,7 @@ import {
   entriesBelow,
   isDraft,
   isRegularFile,
+  makeFolder,
   pathBelow,
   readWholeFile,
   realPath,
@@ -207,17 +208,16 @@ function changesOf(layout: Layout): PublishedChanges {
     openDraft: (snapshot) => {
       const draft = draftOf(snapshot);
       rmSync(draft, { recursive: true, force: true });
-      mkdirSync(draft, { recursive: true, mode: 0o700 });
+      makeFolder(draft);
       return draft;
     },
     addSnapshot: (snapshot, names) => {
       const draft = draftOf(snapshot);
       for (const name of names) syncToDisk(join(draft, name));
       syncToDisk(draft);
-      mkdirSync(datasetFolder(snapshot.dataset), { recursive: true, mode: 0o700 });
+      makeFolder(datasetFolder(snapshot.dataset));
       renameSync(draft, folderOf(snapshot));
       syncToDisk(datasetFolder(snapshot.dataset));
-      syncToDisk(root);
     },
     addParts: (snapshot, names) => {
       for (const name of names) {
@@ -230,11 +230,7 @@ function changesOf(layout: Layout): PublishedChanges {
     copyFile: (snapshot, name, to) => copyFileSync(join(folderOf(snapshot), name), to, constants.COPYFILE_FICLONE),
     writeFile: (snapshot, name, content) => {
       const folder = folderOf(snapshot);
-      if (!existsSync(folder)) {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
-        syncToDisk(datasetFolder(snapshot.dataset));
-        syncToDisk(root);
-      }
+      makeFolder(folder);
       replaceFile(join(folder, name), readable(content));
     },
     writeManifest: (manifest) =>
@@ -258,7 +254,7 @@ function changesOf(layout: Layout): PublishedChanges {
     },
     removeDraft: (snapshot) => rmSync(draftOf(snapshot), { recursive: true, force: true }),
     removeDrafts: (dataset) => {
-      mkdirSync(temporary, { recursive: true, mode: 0o700 });
+      makeFolder(temporary);
       for (const name of readdirSync(temporary))
         if (name.startsWith(temporaryPrefix(dataset))) rmSync(join(temporary, name), { recursive: true });
       for (const name of namesIn(root)) if (isDraft(name)) rmSync(join(root, name), { recursive: true, force: true });

@@ -1,4 +1,4 @@
-import fs from 'node:fs';
+import fs, { readlinkSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { onTestFinished, vi } from 'vitest';
 
@@ -16,4 +16,14 @@ export function failCall(call: Call, failure: Error, isMeant: (...given: unknown
     spy.mockRestore();
     syncBuiltinESMExports();
   });
+}
+
+/** The paths of which the content is made to survive a power cut from now on, until the test has ended. */
+export function syncedPaths(): string[] {
+  const paths: string[] = [];
+  failCall('fsyncSync', new Error('of nothing'), (descriptor) => {
+    paths.push(readlinkSync(`/proc/self/fd/${String(descriptor)}`));
+    return false;
+  });
+  return paths;
 }

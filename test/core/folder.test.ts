@@ -10,11 +10,17 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { failCall } from './failing-call.ts';
+import { failCall, syncedPaths } from './failing-call.ts';
 import { shellWord } from '../../src/core/words.ts';
 import { freshFolder } from '../mirror/open-test-mirror.ts';
 import { expect, test } from 'vitest';
-import { copyFiles, refuseHiddenFolder, refuseOpenFolder, refuseUnwritable } from '../../src/core/folder.ts';
+import {
+  copyFiles,
+  makeFolder,
+  refuseHiddenFolder,
+  refuseOpenFolder,
+  refuseUnwritable,
+} from '../../src/core/folder.ts';
 
 test('a data folder and keys that only their owner may read are let pass, with and without keys', () => {
   const folder = freshFolder();
@@ -51,6 +57,15 @@ test('a data folder of another user is refused, also to root', () => {
       message: `the data folder belongs to user ${owner}, and this is user ${owner + 1}`,
     }),
   );
+});
+
+test('a folder stays after a power cut, and so do those above it that were made for it', () => {
+  const folder = freshFolder();
+  const synced = syncedPaths();
+  makeFolder(join(folder, 'reports', 'drills'));
+  expect(synced).toEqual([folder, join(folder, 'reports')]);
+  makeFolder(join(folder, 'reports', 'drills'));
+  expect(synced).toHaveLength(2);
 });
 
 test('files are copied with their times, for their owner only, and what is no file is left out', () => {

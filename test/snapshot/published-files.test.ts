@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { currentPath, snapshotFolder, snapshotsFolder } from './paths.ts';
+import { syncedPaths } from '../core/failing-call.ts';
 import { wholeFileBytesMax } from '../../src/core/folder.ts';
 import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
 import { exportDataset, exportRequest } from '../export/export-fixture.ts';
@@ -51,6 +52,16 @@ test.for([
   expect(() => publishedFilesIn(dataDir).readManifest({ dataset: 'distinct_ids', snapshotId })).toThrow(
     expect.objectContaining({ code: 'storage', hint: 'export distinct_ids again' }) as Error,
   );
+});
+
+test('the folders of a first export stay after a power cut', async () => {
+  const dataDir = realpathSync(temporaryFolder());
+  const synced = syncedPaths();
+  await exportDataset(exportRequest(dataDir));
+  expect(synced).toEqual(expect.arrayContaining([dataDir, snapshotsFolder(dataDir)]));
+  const folder = join(snapshotsFolder(dataDir), 'persons', 'metadata');
+  publishedFilesIn(dataDir).writeFile({ dataset: 'persons', snapshotId: 'metadata' }, 'a.avro', Buffer.alloc(1));
+  expect(synced).toEqual(expect.arrayContaining([join(folder, '..'), folder]));
 });
 
 test('nothing is written that is larger than what is read whole', () => {

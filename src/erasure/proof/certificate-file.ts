@@ -1,7 +1,7 @@
 import packageJson from '../../../package.json' with { type: 'json' };
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { replaceFile, syncToDisk } from '../../core/atomic-file.ts';
+import { replaceFile } from '../../core/atomic-file.ts';
 import { isoTime } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
 import {
@@ -162,7 +162,6 @@ export function writeCertificateFile(
     if (present !== undefined && (present === text || isOnLedger(sha256(present)))) return sha256(present);
     makeFolder(dirname(path));
     replaceFile(path, text);
-    for (const folder of [reportsFolder(dataDir), dataDir]) syncToDisk(folder);
     return sha256(text);
   } catch (error) {
     throw explainStorageError(error, path) ?? error;
