@@ -11,7 +11,7 @@ import { noteServiceClock } from '../mirror/service-clock.ts';
 import { boundFiles } from './bound-files.ts';
 import type { JobContext } from './job-context.ts';
 import { waitForLease, type Lease } from './lease.ts';
-import { removeLeftDrills, removeUnrecordedDrill } from './left-drills.ts';
+import { removeLeftDrills } from './left-drills.ts';
 import { refuseLostLedger } from './lost-ledger.ts';
 import { refuseOtherLedger } from './other-ledger.ts';
 import { isGuest } from './turn-plan.ts';
@@ -58,7 +58,6 @@ export async function runJob<Context extends JobContext, Result extends JobResul
         recordRun(own, { job, set, away }, async () => {
           removeLeftDrills(context.settings.dataDir);
           await ledger.openFirst();
-          removeUnrecordedDrill(context.settings.dataDir, ledger.open());
           const givenUp = givenUpUntold(db, ledger.open());
           const result = await besideOthers(own, { lease, ledger }, () => work(own)).catch((error: unknown) => {
             try {

@@ -42,7 +42,6 @@ export type LedgerState = {
   holders: { machine: string; copy: string; seq: number }[];
   copies: Map<string, Copy>;
   rotations: Rotation[];
-  drills: Map<string, string>;
   histories: Histories;
   bound: ReturnType<typeof collectBoundState>;
 };
@@ -70,7 +69,6 @@ export function* readingState(folder: string): Generator<void, LedgerState> {
     holders: [],
     copies: new Map(),
     rotations: [],
-    drills: new Map(),
     histories: collectHistories(),
     bound: collectBoundState(),
   };
@@ -109,7 +107,6 @@ export function take(state: LedgerState, record: LedgerEntry, leaf: Buffer): voi
   }
   takeCopy(state.copies, record);
   if (record.type === 'key_rotated') state.rotations.push(record);
-  if (record.type === 'drill') state.drills.set(record.report, record.at);
 }
 
 function takeCopy(copies: Map<string, Copy>, record: LedgerEntry): void {

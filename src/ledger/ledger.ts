@@ -62,8 +62,6 @@ export type LedgerReader = {
   copies(): ReadonlyMap<string, Copy>;
   /** The entries that changed the signing key. */
   rotations(): readonly Rotation[];
-  /** The times of the entries of drills, in order, by the SHA-256 of their reports. */
-  drills: ReadonlyMap<string, string>;
   /** Where the lines lie, and what they hash to: all that a proof of an entry needs, so that it does not read the ledger again. */
   lines: Pick<LineIndex, 'leaves' | 'proofs' | 'read'>;
   /** What the disk and the mirror have to be like, by the entries so far. */
@@ -219,7 +217,6 @@ function readerOf(folder: string, state: LedgerState): LedgerReader {
     holders: () => state.holders,
     copies: () => state.copies,
     rotations: () => state.rotations,
-    drills: state.drills,
     lines: state.lines,
     histories: state.histories,
     bound: state.bound.state,

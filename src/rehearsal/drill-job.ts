@@ -1,10 +1,10 @@
 import { mkdtempSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { replaceFile } from '../core/atomic-file.ts';
 import { sha256 } from '../core/digest.ts';
-import { makeFolder, temporaryFolder } from '../core/folder.ts';
+import { makeFolder, temporaryFolder, reportsFolder } from '../core/folder.ts';
 import type { JobContext } from '../job/job-context.ts';
-import { drillFile, drillPrefix, removeLeftDrills } from '../job/left-drills.ts';
+import { drillPrefix, removeLeftDrills } from '../job/left-drills.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { holdDrill, type Drill } from './drill.ts';
 
@@ -17,9 +17,10 @@ export function runDrillJob(context: JobContext): Promise<DrillJobResult> {
     const fresh = mkdtempSync(join(temporaryFolder(settings.dataDir), drillPrefix));
     const drill = await holdDrill(fresh, signal).finally(() => removeLeftDrills(settings.dataDir));
     const { startedAt, outcome, steps } = drill;
-    const file = drillFile(settings.dataDir, startedAt);
+    const folder = join(reportsFolder(settings.dataDir), 'drills');
+    const file = join(folder, `${startedAt.slice(0, 10)}-${sha256(startedAt).slice(0, 8)}.json`);
     const text = `${JSON.stringify(drill, null, 2)}\n`;
-    makeFolder(dirname(file));
+    makeFolder(folder);
     replaceFile(file, text);
     openLedger().append([{ type: 'drill', outcome, steps: steps.length, report: sha256(text) }]);
     const passed = steps.filter((step) => step.passed).length;
