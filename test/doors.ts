@@ -237,15 +237,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_260,
-  service: 2_014,
-  ledger: 2_915,
+  kernel: 5_265,
+  service: 2_021,
+  ledger: 2_909,
   mirror: 7_511,
   publish: 7_920,
-  erasure: 10_664,
-  operate: 11_131,
+  erasure: 10_667,
+  operate: 11_128,
   anchor: 315,
   cluster: 3_039,
   sandbox: 4_161,
-  program: 6_109,
+  program: 6_110,
 };

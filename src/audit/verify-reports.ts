@@ -60,7 +60,10 @@ function findDrills(dataDir: string, recorded: ReadonlyMap<string, string>, { pr
     const digest = text === undefined ? '' : sha256(text);
     if (recorded.has(digest)) missing.delete(digest);
     else if (text === undefined) problems.push(`reports/drills/${name}: it is no file that can be read`);
-    else problems.push(`reports/drills/${name}: it is not on the ledger: it was changed, or it is of no drill`);
+    else
+      problems.push(
+        `reports/drills/${name}: it is not on the ledger: it was changed, or is of no drill; one that was killed leaves such a file: remove it`,
+      );
   }
   for (const at of missing.values())
     problems.push(`drill of ${at}: it is on the ledger, but no file in reports/drills/ is its report`);

@@ -220,15 +220,22 @@ const listTriesMax = 3;
 
 /**
  * Every row that the service lists for an address. Each page begins with the last row of the one before: else the list has moved. A page
- * with a row without the address ends it: that service was not asked. Rejects as the calls do, and with `service` for a list that
- * never stands still.
+ * with a row without the address ends it: that service was not asked. Pages are of fewer rows where one is too long for an answer.
+ * Rejects as the calls do, and with `service` for a list that never stands still.
  */
 export async function askForEmail(service: Service, email: string, signal: AbortSignal): Promise<readonly unknown[]> {
+  let limit: number | undefined;
   const pageAt = async (offset: number): Promise<{ results: readonly unknown[]; isLast: boolean }> => {
-    const query = offset === 0 ? { email } : { email, offset };
-    const { body } = await service.call('persons.list', { query, priority: 'deletion', signal });
-    const { results, next, has_next: hasNext } = readEnvelope(body, rowsOfOneMax - offset);
-    return { results, isLast: typeof next !== 'string' && hasNext !== true };
+    const query = { email, ...(offset > 0 && { offset }), ...(limit !== undefined && { limit }) };
+    try {
+      const { body } = await service.call('persons.list', { query, priority: 'deletion', signal });
+      const { results, next, has_next: hasNext } = readEnvelope(body, rowsOfOneMax - offset);
+      return { results, isLast: typeof next !== 'string' && hasNext !== true };
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'oversize' || limit === 2) throw error;
+      limit = Math.max(2, Math.ceil((limit ?? 100) / 4));
+      return await pageAt(offset);
+    }
   };
   const isOf = (row: unknown): boolean => emailOf(row) === emailKey(email);
   for (let tries = 0; tries < listTriesMax; tries += 1) {

@@ -39,8 +39,13 @@ export function makeFolder(path: string): void {
 
 function makeOne(path: string): void {
   mkdirSync(path, { mode: 0o700 });
-  using parent = openFile(dirname(path), 'r');
-  fsyncSync(parent.descriptor);
+  try {
+    using parent = openFile(dirname(path), 'r');
+    fsyncSync(parent.descriptor);
+  } catch (error) {
+    // A parent that this user may write to and not read cannot be asked for.
+    if (systemCode(error) !== 'EACCES') throw error;
+  }
 }
 
 /** The path itself, or the nearest one above it that exists. */

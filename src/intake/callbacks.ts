@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { replaceFile } from '../core/atomic-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
 import { sha256 } from '../core/digest.ts';
 import { readWholeFile } from '../core/folder.ts';
 import type { JobContext } from '../job/job-context.ts';
@@ -37,7 +38,7 @@ const AllTold = z.record(z.string(), Told);
 
 /** Looks whether a sender has to be told of something, and tells it. */
 export type Callbacks = {
-  /** Notes that a sender's request was received: it may end before the next look. Resolves when that is kept, or `onError` has heard. */
+  /** Notes that a sender's request was received: it may end before the next look. Rejects where that cannot be kept. */
   note: (sender: string, request: string) => Promise<void>;
   /** Tells what is new. What a receiver does not accept is sent again at the next look, after all others. */
   look: () => Promise<void>;
@@ -122,7 +123,7 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
   };
   return {
     note: async (sender, request) => {
-      if (noted.get(sender)?.add(request)) await (keeping ??= setImmediate().then(keepAll).catch(onError));
+      if (noted.get(sender)?.add(request)) await (keeping ??= setImmediate().then(keepAll));
     },
     look: async () => {
       for (const to of senders) {
@@ -143,11 +144,24 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
 /** Changes what is kept of a sender, as it is now: others are noted while calls go on. */
 function changeTold(dataDir: string, name: string, change: (told: Told) => Partial<Told>): Told {
   const path = join(dataDir, 'callbacks.json');
-  const all = existsSync(path) ? AllTold.parse(JSON.parse(readWholeFile(path).toString())) : {};
-  const before = all[name] ?? { open: [], published: null, noted: [] };
+  const all = existsSync(path) ? readAllTold(path) : {};
+  const before = (Object.hasOwn(all, name) ? all[name] : undefined) ?? { open: [], published: null, noted: [] };
   const after = { ...before, ...change(before) };
   if (JSON.stringify(after) !== JSON.stringify(before)) replaceFile(path, JSON.stringify({ ...all, [name]: after }));
   return after;
+}
+
+function readAllTold(path: string): z.infer<typeof AllTold> {
+  const text = readWholeFile(path).toString();
+  try {
+    return AllTold.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new AppError(`${path} is damaged`, {
+      code: 'storage',
+      hint: 'restore it from a backup, or remove it: then senders are not called back about what they sent before',
+      cause,
+    });
+  }
 }
 
 /** What a sender has been told where it did not accept all: of a request that it refused, what it had been told before. */

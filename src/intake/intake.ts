@@ -64,9 +64,10 @@ export async function startIntake(setup: IntakeSetup): Promise<Intake> {
   const answer = async ({ call, project, asked }: Extract<FromIntake, { call: number }>): Promise<void> => {
     const receiver = project === null ? only : receivers.get(project);
     const told: Told = (await receiver?.ask(asked)) ?? { unavailable: 'unexpected' };
-    if ('receive' in asked && 'receipt' in told)
-      await calling.note(asked.receive.authority.by.split('/')[0] ?? '', told.receipt.request);
-    tell({ call, told });
+    if (!('receive' in asked && 'receipt' in told)) return tell({ call, told });
+    const isNoted = await calling.note(asked.receive.authority.by.split('/')[0] ?? '', told.receipt.request);
+    // It is on the ledger. Whoever sends it again, as asked, is answered and called back.
+    tell({ call, told: isNoted ? told : { unavailable: 'storage' } });
   };
   const ended = once(thread, 'exit');
   const { promise: started, resolve, reject } = Promise.withResolvers<string>();
@@ -114,15 +115,16 @@ function callSenders({ settings, projects, callbacks, clock, onError }: IntakeSe
   const [first] = projects;
   const projectOf = (name: string): string =>
     settings.senders.find((sender) => sender.name === name)?.project ?? first?.name ?? '';
+  const hear = (error: unknown): void => {
+    if (!stopping.signal.aborted) onError(error instanceof AppError ? error.code : 'unexpected', 'a callback');
+  };
   const all = projects.map(({ name, jobContext }) =>
     createCallbacks({
       context: () => jobContext(stopping.signal),
       clock,
       senders: callbacks.filter((to) => projectOf(to.name) === name),
       send: (to, message, headers) => callBack(to, message, headers, stopping.signal),
-      onError: (error) => {
-        if (!stopping.signal.aborted) onError(error instanceof AppError ? error.code : 'unexpected', 'a callback');
-      },
+      onError: hear,
     }),
   );
   let underWay = Promise.resolve();
@@ -137,8 +139,15 @@ function callSenders({ settings, projects, callbacks, clock, onError }: IntakeSe
     underWay = look();
   }, lookEveryMs);
   return {
-    note: async (sender: string, request: string): Promise<void> => {
-      for (const each of all) await each.note(sender, request);
+    /** Whether it is kept that a sender has to be told of its request. */
+    note: async (sender: string, request: string): Promise<boolean> => {
+      try {
+        for (const each of all) await each.note(sender, request);
+        return true;
+      } catch (error) {
+        hear(error);
+        return false;
+      }
     },
     end: async (): Promise<void> => {
       clearInterval(timer);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
-import { personBatches } from '../../src/client/person-batches.ts';
+import { askForEmail, personBatches } from '../../src/client/person-batches.ts';
 import type { Service } from '../../src/client/service.ts';
 
 const uuidOf = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
@@ -68,4 +68,22 @@ it.each([
 ])('tells nothing where %s', async (_what, listed) => {
   const { service } = serviceOf({ listed });
   expect((await personBatches(service, signal).byUuids([uuidOf(50), uuidOf(500)])).size).toBe(0);
+});
+
+it('the persons of an address are listed in smaller pages where an answer is too long', async () => {
+  const rows = [1, 2, 3, 4, 5].map((number) => ({ uuid: `u${number}`, properties: { email: 'ann@x.example' } }));
+  const limits: unknown[] = [];
+  const service: Service = {
+    requestCount: () => limits.length,
+    call: (_name, args = {}) => {
+      const { limit = 100, offset = 0 } = (args as { query: { limit?: number; offset?: number } }).query;
+      limits.push(limit);
+      if (limit > 3) return Promise.reject(new AppError('too long', { code: 'oversize' }));
+      const results = rows.slice(offset, offset + limit);
+      const next = offset + limit < rows.length ? 'https://next.example/' : null;
+      return Promise.resolve({ status: 200, body: { results, next }, date: undefined });
+    },
+  };
+  expect(await askForEmail(service, 'ann@x.example', signal)).toEqual(rows);
+  expect(limits).toEqual([100, 25, 7, 2, 2, 2, 2]);
 });

@@ -1,6 +1,7 @@
 import { fstatSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemCode } from '../../core/errors.ts';
+import { isDraft } from '../../core/folder.ts';
 import { openFile } from '../../core/open-file.ts';
 import { isOwnName } from './known-formats.ts';
 import { type Encoding, type Findings, mirrorPlace } from './scan-task.ts';
@@ -29,6 +30,8 @@ export function* listFiles(path: string, place: string, listing: Listing = {}): 
   const { takeEntry, isLeftOut, seen = new Set() } = listing;
   const entry = look(path);
   if (typeof entry === 'string') {
+    // A draft has become its file meanwhile.
+    if (entry === 'ENOENT' && isDraft(path)) return;
     yield { path, place: place || '.', problem: entry };
     return;
   }
