@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { readRaw } from '../../../src/erasure/scan/search-files.ts';
+import { listFiles, readRaw } from '../../../src/erasure/scan/search-files.ts';
 import { createShingleSearch } from '../../../src/erasure/scan/shingle-search.ts';
 import { freshFolder } from '../../mirror/open-test-mirror.ts';
 import { tarOf, zipOf } from './packed.ts';
@@ -129,4 +129,18 @@ describe('packed content is named as not read, with the fix', () => {
   it('but not bytes within a file that begin like a frame', () => {
     expect(search(Buffer.concat([text, Buffer.from('28b52ffdffff', 'hex'), noise]))).toMatchObject(found);
   });
+});
+
+it('a draft that has become its file since it was listed is no gap, and any other file that is gone is one', () => {
+  const folder = freshFolder();
+  const names = ['callbacks.json.draft-3f0e4bfe-3bb5-4d6c-a3b4-c6a1d1a2a0d1', 'notes.txt', 'report.json'];
+  for (const name of names) writeFileSync(join(folder, name), '');
+  const takeEntry = (_parent: string, name: string): void => {
+    if (name !== 'report.json') rmSync(join(folder, name));
+  };
+  const found = [...listFiles(folder, '', { takeEntry })].map(({ place, problem }) => [place, problem]);
+  expect(found).toEqual([
+    ['notes.txt', 'ENOENT'],
+    ['report.json', null],
+  ]);
 });
