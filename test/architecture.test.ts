@@ -58,7 +58,7 @@ const isolated: Record<string, readonly string[]> = { sandbox: ['core', 'contrac
 /** The one file that knows that published files lie in a folder, the folders that go through it, and what only it may use. */
 const door = 'snapshot/published-files.ts';
 const behindDoor = ['snapshot', 'export'];
-const diskModules = [/^node:fs(?:\/promises)?$/, /\/core\/(?:atomic-file|temporary-folder|make-folder)\.ts$/];
+const diskModules = [/^node:fs(?:\/promises)?$/, /\/core\/(?:atomic-file|open-file|temporary-folder|make-folder)\.ts$/];
 /** A path below the folder of snapshots, as a program spells it; not as a help text names it. */
 const snapshotPath = /\bjoin\([^)]*'snapshots'|[`'/]\^?snapshots\\?\//;
 
@@ -180,6 +180,7 @@ describe('the architecture', () => {
     ['a file of exports on the disk', 'export/planted.ts', "import { rmSync } from 'node:fs';"],
     ['a promise of the disk', 'snapshot/planted.ts', "import { rm } from 'node:fs/promises';"],
     ['an fsync', 'snapshot/planted.ts', "import { syncToDisk } from '../core/atomic-file.ts';"],
+    ['a flushed folder', 'export/planted.ts', "import { syncToDisk } from '../core/open-file.ts';"],
     ['a path', 'status/planted.ts', "const path = join(dataDir, 'snapshots', dataset);"],
     ['a spelled path', 'erasure/planted.ts', 'const place = `snapshots/${dataset}/${id}`;'],
     ['a pattern of paths', 'erasure/scan/planted.ts', 'const part = /^snapshots\\/(.+)$/;'],

@@ -237,15 +237,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_265,
-  service: 2_021,
+  kernel: 5_263,
+  service: 2_037,
   ledger: 2_909,
   mirror: 7_511,
-  publish: 7_920,
+  publish: 7_921,
   erasure: 10_667,
   operate: 11_128,
   anchor: 315,
-  cluster: 3_039,
+  cluster: 3_040,
   sandbox: 4_161,
-  program: 6_110,
+  program: 6_109,
 };

@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path';
-import { syncToDisk } from '../core/atomic-file.ts';
 import { sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import { makeFolder } from '../core/folder.ts';
+import { syncToDisk } from '../core/open-file.ts';
 import { inBatches } from '../core/batches.ts';
 import { checkPartSize, listPublishedParts } from '../snapshot/published-parts.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';

@@ -261,11 +261,10 @@ function addAction(context: CommandContext, command: Command, action: CommandAct
       }
       const app = createApp(surroundings, flags);
       return withApp(app, async () => {
-        const result = await action.run(app, ...(given as never[]));
+        const { text, ...result } = await action.run(app, ...(given as never[]));
         // What these two print are data.
         const isData = ['query', 'call'].includes(command.name());
-        const text = isData ? result.text : forProject(result.text, options);
-        printResult(context, command, { ...result, text });
+        printResult(context, command, { ...result, text: isData ? text : forProject(text, options) });
       });
     });
 }

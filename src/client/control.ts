@@ -95,6 +95,22 @@ async function prove(
 }
 
 /**
+ * Asks for `most` rows, and for a quarter each time that the answer is too long, down to `least`. Rejects as `ask` does, and with
+ * `oversize` where the fewest are too long.
+ */
+export async function askForFewer<T>(
+  ask: (limit: number) => Promise<T>,
+  { most, least }: { most: number; least: number },
+): Promise<T> {
+  try {
+    return await ask(most);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'oversize' || most <= least) throw error;
+    return await askForFewer(ask, { most: Math.max(least, Math.ceil(most / 4)), least });
+  }
+}
+
+/**
  * The newest rows of a list: `most`, or fewer where an answer with so many is longer than the settings allow. Rejects as the call does, and
  * with `oversize` where one row is too long.
  */
@@ -107,14 +123,12 @@ export async function listNewest(
     signal,
   }: { most: number; extraQuery?: ListQueries['recordings']['query']; signal: AbortSignal },
 ): Promise<readonly unknown[]> {
-  const query = { limit: most, offset: 0 };
-  try {
+  const ask = async (limit: number): Promise<readonly unknown[]> => {
+    const query = { limit, offset: 0 };
     const { body } = await service.call(datasets[dataset].list, { query, extraQuery, priority: 'deletion', signal });
     return readEnvelope(body, rowsOfOneMax).results;
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'oversize' || most === 1) throw error;
-    return await listNewest(service, dataset, { most: Math.ceil(most / 4), extraQuery, signal });
-  }
+  };
+  return await askForFewer(ask, { most, least: 1 });
 }
 
 type Row = Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@ import { askableDistinctIds } from '../contract/identity.ts';
 import { personBatchMax } from '../contract/optional-endpoints.ts';
 import { readIdentityOfPerson } from '../contract/row-readers.ts';
 import { readEnvelope, textListOf } from '../contract/tolerant-reader.ts';
-import { listNewest } from './control.ts';
+import { askForFewer, listNewest } from './control.ts';
 import { bodyOrMissing, rowsOfOneMax, type Service } from './service.ts';
 import { personParams } from '../contract/endpoints.ts';
 
@@ -218,25 +218,27 @@ export async function askForDistinctId(
 /** A list that moves while it is paged is begun again so many times. */
 const listTriesMax = 3;
 
+/** How many rows a page of a list has where nobody says how many. */
+const pageRows = 100;
+
 /**
  * Every row that the service lists for an address. Each page begins with the last row of the one before: else the list has moved. A page
  * with a row without the address ends it: that service was not asked. Pages are of fewer rows where one is too long for an answer.
  * Rejects as the calls do, and with `service` for a list that never stands still.
  */
 export async function askForEmail(service: Service, email: string, signal: AbortSignal): Promise<readonly unknown[]> {
-  let limit: number | undefined;
-  const pageAt = async (offset: number): Promise<{ results: readonly unknown[]; isLast: boolean }> => {
-    const query = { email, ...(offset > 0 && { offset }), ...(limit !== undefined && { limit }) };
-    try {
-      const { body } = await service.call('persons.list', { query, priority: 'deletion', signal });
-      const { results, next, has_next: hasNext } = readEnvelope(body, rowsOfOneMax - offset);
-      return { results, isLast: typeof next !== 'string' && hasNext !== true };
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'oversize' || limit === 2) throw error;
-      limit = Math.max(2, Math.ceil((limit ?? 100) / 4));
-      return await pageAt(offset);
-    }
-  };
+  let most = pageRows;
+  const pageAt = (offset: number): Promise<{ results: readonly unknown[]; isLast: boolean }> =>
+    askForFewer(
+      async (limit) => {
+        most = limit;
+        const query = { email, ...(offset > 0 && { offset }), ...(limit < pageRows && { limit }) };
+        const { body } = await service.call('persons.list', { query, priority: 'deletion', signal });
+        const { results, next, has_next: hasNext } = readEnvelope(body, rowsOfOneMax - offset);
+        return { results, isLast: typeof next !== 'string' && hasNext !== true };
+      },
+      { most, least: 2 },
+    );
   const isOf = (row: unknown): boolean => emailOf(row) === emailKey(email);
   for (let tries = 0; tries < listTriesMax; tries += 1) {
     let page = await pageAt(0);

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
+import { replaceFile } from '../core/atomic-file.ts';
+import { syncToDisk } from '../core/open-file.ts';
 import { AppError } from '../core/errors.ts';
 import { makeFolder, readRegularFile, temporaryFolder } from '../core/folder.ts';
 import { lockFile } from '../mirror/file-lock.ts';

@@ -3,14 +3,8 @@ import { accessSync, constants, fsyncSync, linkSync, lstatSync, renameSync, rmSy
 import { basename, dirname, join } from 'node:path';
 import { systemCode, usageError } from './errors.ts';
 import { makeFolder, namesIn, isDraft, removeLeft } from './folder.ts';
-import { openFile } from './open-file.ts';
+import { openFile, syncToDisk } from './open-file.ts';
 import { explainStorageError } from './storage-error.ts';
-
-/** Makes a file's or folder's latest content survive a power cut. */
-export function syncToDisk(path: string): void {
-  using file = openFile(path, 'r');
-  fsyncSync(file.descriptor);
-}
 
 /** What is written into a file: whole, or in pieces, where all of it would take much memory. */
 type Content = string | Uint8Array | Iterable<string>;

@@ -6,7 +6,6 @@ import {
   type Dirent,
   existsSync,
   fstatSync,
-  fsyncSync,
   mkdirSync,
   opendirSync,
   readdirSync,
@@ -21,7 +20,7 @@ import {
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { AppError, systemCode, usageError } from './errors.ts';
 import { shellWord } from './words.ts';
-import { openFile } from './open-file.ts';
+import { openFile, syncToDisk } from './open-file.ts';
 
 /** Makes a folder, and those above it, for the owner only, on disk for good. An existing path is not checked. Throws system errors. */
 export function makeFolder(path: string): void {
@@ -40,8 +39,7 @@ export function makeFolder(path: string): void {
 function makeOne(path: string): void {
   mkdirSync(path, { mode: 0o700 });
   try {
-    using parent = openFile(dirname(path), 'r');
-    fsyncSync(parent.descriptor);
+    syncToDisk(dirname(path));
   } catch (error) {
     // A parent that this user may write to and not read cannot be asked for.
     if (systemCode(error) !== 'EACCES') throw error;

@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
 
 /** An open file, by its number. It is closed when it is disposed of. */
 export type OpenFile = Disposable & { descriptor: number };
@@ -7,4 +7,10 @@ export type OpenFile = Disposable & { descriptor: number };
 export function openFile(path: string, flags: string | number, mode?: number): OpenFile {
   const descriptor = openSync(path, flags, mode);
   return { descriptor, [Symbol.dispose]: () => closeSync(descriptor) };
+}
+
+/** Makes a file's or folder's latest content survive a power cut. Throws the system's error. */
+export function syncToDisk(path: string): void {
+  using file = openFile(path, 'r');
+  fsyncSync(file.descriptor);
 }

@@ -66,7 +66,7 @@ export async function startIntake(setup: IntakeSetup): Promise<Intake> {
     const told: Told = (await receiver?.ask(asked)) ?? { unavailable: 'unexpected' };
     if (!('receive' in asked && 'receipt' in told)) return tell({ call, told });
     const isNoted = await calling.note(asked.receive.authority.by.split('/')[0] ?? '', told.receipt.request);
-    // It is on the ledger. Whoever sends it again, as asked, is answered and called back.
+    // The request is on the ledger. Its sender gets the receipt, and is called back, once it has sent the request again.
     tell({ call, told: isNoted ? told : { unavailable: 'storage' } });
   };
   const ended = once(thread, 'exit');

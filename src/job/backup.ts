@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { draftLivesMs, makeRequestedFolder, syncToDisk } from '../core/atomic-file.ts';
+import { draftLivesMs, makeRequestedFolder } from '../core/atomic-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError, systemCode, usageError } from '../core/errors.ts';
 import { copyFiles, entriesBelow, isWithin, namesIn, readRegularFile, removeLeft } from '../core/folder.ts';
-import { openFile } from '../core/open-file.ts';
+import { openFile, syncToDisk } from '../core/open-file.ts';
 import { keyPath } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import { publicKeysPath, readLedgerOrigin } from '../ledger/checkpoint.ts';

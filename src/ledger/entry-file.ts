@@ -1,10 +1,9 @@
 import { constants, fstatSync, fsyncSync, ftruncateSync, readSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { syncToDisk } from '../core/atomic-file.ts';
 import { AppError } from '../core/errors.ts';
 import { isRegularFile, makeFolder } from '../core/folder.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { openFile } from '../core/open-file.ts';
+import { openFile, syncToDisk } from '../core/open-file.ts';
 
 const chunkBytes = 256 * 1024;
 

@@ -1,6 +1,7 @@
 import { existsSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
+import { replaceFile } from '../core/atomic-file.ts';
+import { syncToDisk } from '../core/open-file.ts';
 import { AppError, usageError } from '../core/errors.ts';
 import { makeFolder, readWholeFile } from '../core/folder.ts';
 import { keyPath, readKey, readOrMakeKey } from '../core/secret-key.ts';

@@ -2,7 +2,8 @@ import { constants, copyFileSync, existsSync, readdirSync } from 'node:fs';
 import { renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, usageError } from '../core/errors.ts';
-import { replaceFile, syncToDisk } from '../core/atomic-file.ts';
+import { replaceFile } from '../core/atomic-file.ts';
+import { syncToDisk } from '../core/open-file.ts';
 import { measureFileNow, sha256 } from '../core/digest.ts';
 import {
   entriesBelow,

@@ -19,10 +19,10 @@ import {
   makeRequestedFolder,
   removeOldDrafts,
   replaceFile,
-  syncToDisk,
   writeNewFile,
   writeRequestedFile,
 } from '../../src/core/atomic-file.ts';
+import { syncToDisk } from '../../src/core/open-file.ts';
 import { isDraft } from '../../src/core/folder.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { settingsWith } from '../config/settings-with.ts';
@@ -39,6 +39,22 @@ it('whom a sender has to be told of is kept before the receipt is answered', asy
   expect(JSON.parse(readFileSync(join(world.dataDir, 'callbacks.json'), 'utf8'))).toEqual({
     'privacy-desk': { open: [], published: null, noted: [made.body['request']] },
   });
+});
+
+it('beside a damaged callbacks.json no receipt is answered, and the same call has it once that file is gone', async () => {
+  const called = { name: 'privacy-desk', outcome: false, url: 'https://desk.example.com', secret: Buffer.alloc(32) };
+  const { world, intake, errors } = await start([senderOf()], ['shop'], 0, [called]);
+  const file = join(world.dataDir, 'callbacks.json');
+  writeFileSync(file, '{"privacy-desk":');
+  const headers = { 'idempotency-key': 'a-key-of-sixteen' };
+  const post = () => callIntake(intake.url, '/v1/requests', { body: eraseBody('ann@canary.example'), headers });
+  expect((await post()).status).toBe(503);
+  expect(errors).toEqual(['storage']);
+  rmSync(file);
+  const made = await post();
+  expect(made.status).toBe(201);
+  const kept = JSON.parse(readFileSync(file, 'utf8')) as Record<string, { noted: string[] }>;
+  expect(kept['privacy-desk']?.noted).toEqual([made.body['request']]);
 });
 
 it.each([[['shop', 'outlet']], [['outlet', 'shop']]])(
