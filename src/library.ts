@@ -83,6 +83,7 @@ export type ExportOptions = {
     | 'playlist_recordings'
     | 'deletions'
     | 'passes'
+    | 'fence'
   )[];
   /** `full`, the default, writes whole files; `delta` what has changed since the newest snapshot. */
   kind?: 'full' | 'delta';

@@ -247,5 +247,5 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   anchor: 315,
   cluster: 3_040,
   sandbox: 4_161,
-  program: 6_109,
+  program: 6_110,
 };
