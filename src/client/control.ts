@@ -82,8 +82,8 @@ async function prove(
     try {
       if (row && (await isShown(service, dataset, row, signal))) return;
     } catch (error) {
-      // The service may fail at this row alone.
-      if (!isSingleCase(error)) throw error;
+      // The service may fail at this row alone, or refuse the key this one.
+      if (!isSingleCase(error) && !(error instanceof AppError && error.status === 403)) throw error;
       failure = error;
     }
   }

@@ -76,8 +76,11 @@ it('a row that has gone in between is no reason: others are asked for', async ()
   expect(asked).toEqual(['persons.list', '1', '2', '3']);
 });
 
-it('a row at which the service fails is no reason either', async () => {
-  const failing = new AppError('no', { code: 'service', status: 500 });
+it.each([
+  ['at which the service fails', 'service', 500],
+  ['that the service refuses the key', 'refused', 403],
+] as const)('a row %s is no reason either', async (_which, code, status) => {
+  const failing = new AppError('no', { code, status });
   const { asked, prove } = serviceThat((id) => (id < 3 ? failing : { id, uuid: uuidOf(id) }));
   await prove();
   expect(asked).toEqual(['persons.list', '1', '2', '3']);
