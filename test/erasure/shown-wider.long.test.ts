@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
+import { approveRequest } from '../../src/erasure/receive.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { fencedBy } from '../../src/mirror/fence.ts';
 import { openErasureWorld } from './erasure-world.ts';
@@ -24,6 +25,20 @@ it('a person is fenced with what a merge has brought while the service was down,
   expect(world.living()).toContain(survivor);
   await world.reconcile();
   expect([isFenced('survivor'), isFenced('loser')]).toEqual([true, true]);
+  expect(world.living()).not.toContain(survivor);
+});
+
+it('also where an operator has left a distinct id of the person to somebody else', async () => {
+  const world = await openErasureWorld(5);
+  const [loser, survivor] = [world.create(['loser']), world.create(['survivor', 'left'])];
+  await world.sync();
+  world.sandbox.act({ do: 'split', uuid: survivor });
+  const [added] = await world.request([{ kind: 'uuid', value: survivor }]);
+  await world.reconcile();
+  await world.erase((job) => approveRequest(job, added?.id ?? ''));
+  world.sandbox.act({ do: 'merge', loser, survivor });
+  for (let round = 0; round < 2; round += 1) await world.reconcile();
+  expect(fencedBy(world.db(), [{ kind: 'distinct_id', value: 'loser' }])).toEqual([added?.id]);
   expect(world.living()).not.toContain(survivor);
 });
 

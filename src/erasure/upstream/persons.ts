@@ -1,8 +1,10 @@
 import { isoTime } from '../../core/clock.ts';
 import { assertNever, type AppError } from '../../core/errors.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
+import { nobody } from '../../contract/identity.ts';
 import { updateRequest } from '../../mirror/erasure-requests.ts';
 import { noteHolders } from '../../mirror/request-box.ts';
+import { findPersons } from '../../mirror/sightings.ts';
 import { transact } from '../../mirror/transact.ts';
 import { note, settle, type RequestRef } from '../request/target-journal.ts';
 import { together } from '../request/together.ts';
@@ -134,11 +136,13 @@ function hasComeBack({ goneAt }: Subject, { living }: Looked['look']): boolean {
   return goneAt !== undefined && [...living.values()].some(({ createdAt }) => isLater(createdAt, goneAt));
 }
 
-/** The distinct ids that the service shows a subject's living persons with, and had not shown when it was searched for. */
-function learnedIds({ identity, shown = [], sharedWith = [] }: Subject, look: Looked['look']): string[] {
-  // An operator has left the others to other persons.
-  if (sharedWith.length > 0) return [];
-  const known = new Set([...identity.distinct_id, ...shown.flatMap(({ distinct_ids: ids }) => ids)]);
+/**
+ * The distinct ids that the service shows a subject's living persons with, and had not shown when it was searched for. None of those that
+ * the mirror has of persons to whom an operator has left others.
+ */
+function learnedIds({ db }: UpstreamContext, { identity, shown = [], sharedWith = [] }: Subject, look: Looked['look']) {
+  const left = findPersons(db, { ...nobody, person_uuid: sharedWith });
+  const known = new Set([...identity.distinct_id, ...[...shown, ...left].flatMap(({ distinct_ids: ids }) => ids)]);
   return [...look.shown].filter((distinctId) => !known.has(distinctId));
 }
 
@@ -154,7 +158,7 @@ function takeStep(
   const { length: persons } = subject.identity.person_uuid;
   const seenAt = look.living.size > 0 ? isoTime(context.clock.now()) : null;
   if (seenAt !== person.seenAt) note(context, subject, target, { seenAt });
-  const learned = person.attempts === 0 ? learnedIds(subject, look) : [];
+  const learned = person.attempts === 0 ? learnedIds(context, subject, look) : [];
   if (learned.length > 0) {
     context.wider.push({ requestId: subject.id, distinctIds: learned });
     resting.add(subject.id);
