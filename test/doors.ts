@@ -243,7 +243,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   mirror: 7_511,
   publish: 7_921,
   erasure: 10_671,
-  operate: 11_128,
+  operate: 11_130,
   anchor: 315,
   cluster: 3_040,
   sandbox: 4_161,

@@ -158,7 +158,7 @@ function readAllTold(path: string): z.infer<typeof AllTold> {
   } catch (cause) {
     throw new AppError(`${path} is damaged`, {
       code: 'storage',
-      hint: 'restore it from a backup, or remove it: then senders are not called back about what they sent before',
+      hint: 'restore callbacks.json from a backup, or remove it: then senders are not called back about what they sent before',
       cause,
     });
   }

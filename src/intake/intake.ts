@@ -14,13 +14,13 @@ import { startReceiver, type Asked, type Receiver, type Told } from './receiver.
 /** A project that requests can be made for. In its folder is the key from which the keys of its agents are made. */
 type IntakeProject = { name: string; dataDir: string; jobContext: (signal: AbortSignal) => JobContext };
 
-/** What the intake works with. `onError` hears the code of an error, and what failed. */
+/** What the intake works with. `onError` hears the code of an error, what failed, and what helps. */
 export type IntakeSetup = {
   settings: Settings['intake'] & { port: number };
   projects: readonly IntakeProject[];
   clock: Clock;
   callbacks: readonly CalledBack[];
-  onError: (code: string, what: 'an answer' | 'a callback') => void;
+  onError: (code: string, what: 'an answer' | 'a callback', fix?: string) => void;
 };
 
 /** What the thread of the intake is given. */
@@ -67,7 +67,7 @@ export async function startIntake(setup: IntakeSetup): Promise<Intake> {
     if (!('receive' in asked && 'receipt' in told)) return tell({ call, told });
     const isNoted = await calling.note(asked.receive.authority.by.split('/')[0] ?? '', told.receipt.request);
     // The request is on the ledger. Its sender gets the receipt, and is called back, once it has sent the request again.
-    tell({ call, told: isNoted ? told : { unavailable: 'storage' } });
+    tell({ call, told: isNoted ? told : { unavailable: 'storage', isKnown: told.isKnown } });
   };
   const ended = once(thread, 'exit');
   const { promise: started, resolve, reject } = Promise.withResolvers<string>();
@@ -116,7 +116,9 @@ function callSenders({ settings, projects, callbacks, clock, onError }: IntakeSe
   const projectOf = (name: string): string =>
     settings.senders.find((sender) => sender.name === name)?.project ?? first?.name ?? '';
   const hear = (error: unknown): void => {
-    if (!stopping.signal.aborted) onError(error instanceof AppError ? error.code : 'unexpected', 'a callback');
+    const { code, hint }: { code: string; hint?: string | undefined } =
+      error instanceof AppError ? error : { code: 'unexpected' };
+    if (!stopping.signal.aborted) onError(code, 'a callback', hint);
   };
   const all = projects.map(({ name, jobContext }) =>
     createCallbacks({

@@ -27,12 +27,12 @@ export type Found = Pick<RequestHistory, 'request' | 'isAccess' | 'state' | 'rea
   isUnproved: boolean;
 };
 
-/** What came of it. `unavailable`: nothing is known of it; it may be done all the same. */
+/** What came of it. `unavailable`: nothing is known of it; it may be done all the same. With `isKnown` it is. */
 export type Told =
   | { receipt: Receipt; found: Found; isKnown: boolean }
   | { found: Found | undefined }
   | { refused: Extract<ReceivedOnce, string> }
-  | { unavailable: ErrorCode | 'unexpected' };
+  | { unavailable: ErrorCode | 'unexpected'; isKnown?: boolean };
 
 /** Takes what senders ask for to the ledger of one project. */
 export type Receiver = {

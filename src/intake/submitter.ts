@@ -33,7 +33,7 @@ export function createSubmitter({ nowMs, ask }: SubmitterParts): Submitter {
       const waitMs = takeToken(bucket, rate, nowMs());
       if (waitMs > 0) return { answer: problem('too_many', retryAfter(waitMs)) };
       const told = await within(ask(sender.project, { receive: onceOf(known, idempotencyKey, request) }));
-      const isNew = told !== 'late' && 'receipt' in told && !told.isKnown;
+      const isNew = told !== 'late' && 'isKnown' in told && !told.isKnown;
       // What is late may be new. What was there already, or is not there, takes nothing of the limit.
       if (told !== 'late' && !isNew) giveBack(bucket, rate);
       if (told === 'late' || 'unavailable' in told) return unavailable();

@@ -13,15 +13,19 @@ import { callIntake, eraseBody, openIntakeWorld, senderOf } from './intake-world
 async function start(senders: Sender[], names = ['shop'], port = 0, callbacks: CalledBack[] = []) {
   const world = await openIntakeWorld();
   const errors: string[] = [];
+  const fixes: unknown[] = [];
   const intake = await startIntake({
     settings: { host: '127.0.0.1', port, businessId: null, senders },
     projects: names.map((name) => ({ name, dataDir: join(world.dataDir, name), jobContext: world.context })),
     clock: world.clock,
     callbacks,
-    onError: (code) => errors.push(code),
+    onError: (code, _what, fix) => {
+      errors.push(code);
+      fixes.push(fix);
+    },
   });
   onTestFinished(() => intake.close());
-  return { world, intake, errors };
+  return { world, intake, errors, fixes };
 }
 
 it('the thread answers for the project of a sender', async () => {
@@ -43,18 +47,24 @@ it('whom a sender has to be told of is kept before the receipt is answered', asy
 
 it('beside a damaged callbacks.json no receipt is answered, and the same call has it once that file is gone', async () => {
   const called = { name: 'privacy-desk', outcome: false, url: 'https://desk.example.com', secret: Buffer.alloc(32) };
-  const { world, intake, errors } = await start([senderOf()], ['shop'], 0, [called]);
+  const { world, intake, errors, fixes } = await start([senderOf({ perHour: 2 })], ['shop'], 0, [called]);
   const file = join(world.dataDir, 'callbacks.json');
   writeFileSync(file, '{"privacy-desk":');
-  const headers = { 'idempotency-key': 'a-key-of-sixteen' };
-  const post = () => callIntake(intake.url, '/v1/requests', { body: eraseBody('ann@canary.example'), headers });
+  const post = (key = 'a-key-of-sixteen') => {
+    const headers = { 'idempotency-key': key };
+    return callIntake(intake.url, '/v1/requests', { body: eraseBody('ann@canary.example'), headers });
+  };
   expect((await post()).status).toBe(503);
   expect(errors).toEqual(['storage']);
+  expect(fixes).toEqual([expect.stringContaining('restore callbacks.json from a backup, or remove it')]);
   rmSync(file);
   const made = await post();
   expect(made.status).toBe(201);
   const kept = JSON.parse(readFileSync(file, 'utf8')) as Record<string, { noted: string[] }>;
   expect(kept['privacy-desk']?.noted).toEqual([made.body['request']]);
+  // What was received counts, whatever was answered.
+  expect((await post('another-key-of-16')).status).toBe(201);
+  expect((await post('a-third-key-of-16')).status).toBe(429);
 });
 
 it.each([[['shop', 'outlet']], [['outlet', 'shop']]])(

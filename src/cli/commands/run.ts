@@ -217,7 +217,7 @@ async function serveIntake({ apps, clock, log }: ProjectApps): Promise<Intake | 
     'an answer': 'an answer of the intake failed',
     'a callback': 'a sender was not called back',
   } as const;
-  const onError: IntakeSetup['onError'] = (code, what) => log.error({ code }, messages[what]);
+  const onError: IntakeSetup['onError'] = (code, what, fix) => log.error({ code, fix }, messages[what]);
   const callbacks = readCalledBack(settings.intake.senders);
   return startIntake({ settings: { ...settings.intake, port }, projects, clock, callbacks, onError });
 }
