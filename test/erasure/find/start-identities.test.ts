@@ -212,6 +212,28 @@ it('one question that a firewall lets not pass leaves its subject unasked, and n
   expect(starts.get('phone')).toMatchObject({ isAsked: true, persons: [bob] });
 });
 
+it.each([
+  ['alone', false, 'service_rejects', true],
+  ['like every list', true, 'service_refuses_key', false],
+] as const)('a person whom the service refuses the key %s', async (_how, isEveryList, waitsFor, isAsked) => {
+  const service = serviceOf({});
+  const inner = { ...service };
+  const refusal = new AppError('no', { code: 'refused', status: 403 });
+  service.call = (name, args = {}) => {
+    const { id } = (args as { params?: { id?: string } }).params ?? {};
+    return id === ann || (isEveryList && name === 'persons.list') ? Promise.reject(refusal) : inner.call(name, args);
+  };
+  // More than are asked for at once.
+  const values = [ann, ...Array.from({ length: 8 }, (_, index) => String(index))];
+  const subjects = values.map((value): SoughtSubject => {
+    return { id: value, given: [{ kind: 'uuid', value }], identity: nobody, shown: null };
+  });
+  const context = { db: mirrorOf(), settings: { dataDir: '' }, service, signal: new AbortController().signal };
+  const starts = await startIdentities(context, subjects, []);
+  expect(starts.get(ann)).toMatchObject({ isAsked: false, waitsFor });
+  expect(starts.get('7')).toMatchObject({ isAsked });
+});
+
 const address = 'team@x.test';
 /** Five persons with one address. */
 const team = [1, 2, 3, 4, 5].map((id) => ({
