@@ -242,7 +242,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_909,
   mirror: 7_511,
   publish: 7_921,
-  erasure: 10_673,
+  erasure: 10_677,
   operate: 11_130,
   anchor: 315,
   cluster: 3_040,

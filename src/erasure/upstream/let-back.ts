@@ -1,3 +1,4 @@
+import { ofOneRow } from '../../client/control.ts';
 import { askForProject, bodyOrMissing, isSingleCase } from '../../client/service.ts';
 import { pagedDatasets, type PagedDataset } from '../../contract/datasets.ts';
 import { personParams } from '../../contract/endpoints.ts';
@@ -139,13 +140,16 @@ async function askFor(context: JobContext, requestId: string): Promise<StaysOut 
   } = listedIdentity(context, requestId) ?? {};
   if (!service) return 'not_answered';
   const options = { priority: 'deletion', signal } as const;
+  const dataset = uuid === undefined ? 'recordings' : 'persons';
   const found = await bodyOrMissing(
     uuid === undefined
       ? service.call('recordings.retrieve', { params: { id: recording }, ...options })
       : service.call('persons.retrieve', { params: personParams(id ?? uuid), ...options }),
-  );
+  ).catch(async (error: unknown) => {
+    throw await ofOneRow(error, dataset, { control: () => Promise.resolve(), service, signal });
+  });
   if (found === undefined) return 'not_found';
-  const row = rowReaders[uuid === undefined ? 'recordings' : 'persons'](found);
+  const row = rowReaders[dataset](found);
   if (!row.ok) return 'not_answered';
   return row.columns[uuid === undefined ? 'id' : 'uuid'] === (uuid ?? recording) ? null : 'not_found';
 }
