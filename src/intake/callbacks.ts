@@ -34,6 +34,7 @@ const Told = z.strictObject({
 });
 type Told = z.infer<typeof Told>;
 type News = Omit<Told, 'noted'>;
+/** By the SHA-256 of each sender's name: the name itself can be a text of a person who is erased. */
 const AllTold = z.record(z.string(), Told);
 
 /** Looks whether a sender has to be told of something, and tells it. */
@@ -145,9 +146,10 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
 function changeTold(dataDir: string, name: string, change: (told: Told) => Partial<Told>): Told {
   const path = join(dataDir, 'callbacks.json');
   const all = existsSync(path) ? readAllTold(path) : {};
-  const before = (Object.hasOwn(all, name) ? all[name] : undefined) ?? { open: [], published: null, noted: [] };
+  const key = sha256(name);
+  const before = all[key] ?? { open: [], published: null, noted: [] };
   const after = { ...before, ...change(before) };
-  if (JSON.stringify(after) !== JSON.stringify(before)) replaceFile(path, JSON.stringify({ ...all, [name]: after }));
+  if (JSON.stringify(after) !== JSON.stringify(before)) replaceFile(path, JSON.stringify({ ...all, [key]: after }));
   return after;
 }
 

@@ -182,7 +182,7 @@ const advice: Readonly<Record<RequestReason, string>> = {
     'the service took the deletion and shows none of the events that belongs to this request. The person is gone there, so none can be queued any more. Ask the service to delete the events. The request ends by itself; `erase approve` ends it now',
   reader_holds_wal: 'another process reads mirror.db. End it and reconcile again',
   residue_found:
-    'the data folder still holds texts of the person. `erase scan` says where. In mirror.db it can be the reference (--by) or the basis of an open request that has words of the person: `erase amend` that one. Reconcile again',
+    'the data folder still holds texts of the person. `erase scan` says where. In mirror.db it can be the reference (--by) or the basis of an open request that has words of the person: `erase amend` that one. It can be a row of a person who was merged: `sync`. Reconcile again',
   outcome_unknown: 'the service does not show what was expected. Look at the person there and reconcile again',
   distinct_id_elsewhere:
     'another person at the service has a distinct id of this person, and was there before this program sent a deletion: a part that was split off, or somebody else. `erase show` names that person by uuid. If it is a part, `sync`, and `erase add` it by uuid: this request goes on once it is gone. If it is somebody else, `erase approve` leaves the distinct id to that person there; here, a person whom the mirror did not have before is kept out',

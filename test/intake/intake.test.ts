@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { settingsWith } from '../config/settings-with.ts';
+import { sha256 } from '../../src/core/digest.ts';
 import type { Sender } from '../../src/config/sender.ts';
 import { readCalledBack } from '../../src/intake/called-back.ts';
 import type { CalledBack } from '../../src/intake/callbacks.ts';
@@ -35,13 +36,13 @@ it('the thread answers for the project of a sender', async () => {
   expect([made.status, errors]).toEqual([201, []]);
 });
 
-it('whom a sender has to be told of is kept before the receipt is answered', async () => {
+it('whom a sender has to be told of is kept before the receipt is answered, without the name of the sender', async () => {
   const called = { name: 'privacy-desk', outcome: false, url: 'https://desk.example.com', secret: Buffer.alloc(32) };
   const { world, intake } = await start([senderOf()], ['shop'], 0, [called]);
   const headers = { 'idempotency-key': 'a-key-of-sixteen' };
   const made = await callIntake(intake.url, '/v1/requests', { body: eraseBody('ann@canary.example'), headers });
   expect(JSON.parse(readFileSync(join(world.dataDir, 'callbacks.json'), 'utf8'))).toEqual({
-    'privacy-desk': { open: [], published: null, noted: [made.body['request']] },
+    [sha256('privacy-desk')]: { open: [], published: null, noted: [made.body['request']] },
   });
 });
 
@@ -61,7 +62,7 @@ it('beside a damaged callbacks.json no receipt is answered, and the same call ha
   const made = await post();
   expect(made.status).toBe(201);
   const kept = JSON.parse(readFileSync(file, 'utf8')) as Record<string, { noted: string[] }>;
-  expect(kept['privacy-desk']?.noted).toEqual([made.body['request']]);
+  expect(kept[sha256('privacy-desk')]?.noted).toEqual([made.body['request']]);
   // What was received counts, whatever was answered.
   expect((await post('another-key-of-16')).status).toBe(201);
   expect((await post('a-third-key-of-16')).status).toBe(429);

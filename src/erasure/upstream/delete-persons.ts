@@ -252,10 +252,18 @@ async function unlessFailed<T extends object>(
       takeRequestBack(context, subject);
     };
     transact(context.db, () => subjects.forEach(takeAllBack));
+    if (error.status === 403 && (await mayChangePersons(context))) return { failed: 'refused' };
     if (error.code === 'refused' || error.code === 'quota') throw error;
     if (failed === 'none') for (const subject of subjects) countInVain(inVain, subject, error);
     return { failed };
   }
+}
+
+/** Whether the service refuses a change of nobody as one of nobody: then the key may change persons, and one who is refused is one case. */
+async function mayChangePersons({ service, signal }: UpstreamContext): Promise<boolean> {
+  const nobody = { params: { id: 0 }, body: { properties: {} }, priority: 'deletion', signal } as const;
+  const error: unknown = await service.call('persons.update', nobody).catch((caught: unknown) => caught);
+  return error instanceof AppError && error.status === 404 && !error.isForeign;
 }
 
 function countInVain(inVain: SentNow['inVain'], { id }: Subject, error: AppError): void {

@@ -19,10 +19,12 @@ it('a key that loses its right ends all once those under way have ended', async 
   const world = await openUpstreamWorld();
   const subjects = world.everybody(8);
   let deletes = 0;
+  const refusal = answer(403, '{"detail":"API key missing required scope \'person:write\'"}');
   world.intercept(async (request, send) => {
+    if (request.method === 'PATCH') return refusal;
     if (request.method !== 'DELETE') return send();
     deletes += 1;
-    return deletes === 2 ? answer(403, '{"detail":"API key missing required scope \'person:write\'"}') : send();
+    return deletes === 2 ? refusal : send();
   });
   await expect(world.advance(subjects)).rejects.toMatchObject({ code: 'refused', status: 403 });
   expect(deletes).toBe(4);
@@ -31,7 +33,7 @@ it('a key that loses its right ends all once those under way have ended', async 
   expect(statuses.filter((status) => status === 'pending')).toHaveLength(5);
   world.heal();
   await world.advance(subjects);
-  expect(world.changes()).toHaveLength(9);
+  expect(world.changes().filter((change) => change.startsWith('DELETE'))).toHaveLength(9);
   expect([...world.sandbox.gone()]).toHaveLength(8);
 });
 
@@ -100,6 +102,21 @@ it('a redirect is followed nowhere', async () => {
   await world.advance([subject]);
   expect(world.changes()).toHaveLength(1);
   expect(world.target(subject, 'person').reason).toBe('upstream_refuses');
+});
+
+it('one person whose deletion is refused to the key does not keep the others', async () => {
+  const world = await openUpstreamWorld();
+  const [kept] = [world.person(0)];
+  const subjects = world.everybody(6);
+  const isTheirs = ({ method, path }: { method: string; path: string }): boolean =>
+    method === 'DELETE' && path.includes(`/persons/${kept.id}/`);
+  world.answerTo(isTheirs, answer(403, '{"detail":"You do not have permission to perform this action."}'));
+  await world.advance(subjects);
+  expect(subjects.map((subject) => world.target(subject, 'person').reason)).toEqual([
+    'upstream_refuses',
+    ...Array.from({ length: 5 }, () => expect.not.stringContaining('refuses')),
+  ]);
+  expect([...world.sandbox.gone()]).toHaveLength(5);
 });
 
 it('one person at whom the service fails does not keep the others', async () => {
