@@ -36,9 +36,10 @@ export async function markSubjectRows(
     await loadSubjects(connection, some);
     for (const { column, role: kind } of datasets[dataset].identifiers)
       if (some.some((subject) => subject[kind].length > 0))
+        // By its table: a promoted column can have any of these names.
         await connection.run(`INSERT INTO gone SELECT file, row, owner
-          FROM (SELECT ${rowPlace}, CAST(owner AS INTEGER) AS owner FROM ${rows}
-            JOIN subject ON kind = '${kind}' AND value = CAST(${sqlName(column)} AS VARCHAR))
+          FROM (SELECT ${rowPlace}, CAST(subject.owner AS INTEGER) AS owner FROM ${rows}
+            JOIN subject ON subject.kind = '${kind}' AND subject.value = CAST(${sqlName(column)} AS VARCHAR))
           ANTI JOIN gone USING (file, row, owner)`);
   }
   await markNaming(connection, dataset, rows, unionOf(subjects));
