@@ -116,29 +116,35 @@ export function deletionsOf(all: readonly CurrentSnapshot[], dataset: PublishedD
 /** The paths of a dataset's files: of its full snapshot, of the deltas that follow it, and of the deletions that belong to these. */
 export type TableFiles = { full: readonly string[]; deltas: readonly string[]; gone: readonly string[] };
 
-/** The present rows of a dataset as a SELECT statement. The full snapshot is streamed: only keys of what changed are held beside it. */
+/**
+ * The present rows of a dataset as a SELECT statement. All snapshots are streamed: only keys of what changed are held beside them. Of a
+ * NOT EXISTS that compares numbers, DuckDB would hold every row that it is asked of.
+ */
 export function presentRows(dataset: PublishedDataset, { full, deltas, gone }: TableFiles): string {
   if (deltas.length === 0) return `FROM ${parquetRows(full)}`;
-  const key = sqlName(publishedShapes[dataset].key.name);
+  const key = keyName(dataset);
   return `FROM ${parquetRows(full)} AS version
-WHERE ${notGone(dataset, gone)}
-AND NOT EXISTS (FROM ${parquetRows(deltas)} AS newer WHERE newer.${key} = version.${key})
+${withoutGone(dataset, gone)}
+ANTI JOIN (SELECT ${key} FROM ${parquetRows(deltas)}) AS newer ON newer.${key} = version.${key}
 UNION ALL (${newestVersions(dataset, { deltas, gone })})`;
 }
 
 /** The rows that deltas have added or changed, and that have not left since, as a SELECT statement: of each its newest version. */
 export function newestVersions(dataset: PublishedDataset, { deltas, gone }: Omit<TableFiles, 'full'>): string {
+  const key = keyName(dataset);
+  // A delta has a row once.
   return `FROM ${parquetRows(deltas)} AS version
-WHERE ${notGone(dataset, gone)}
-QUALIFY row_number() OVER (PARTITION BY ${sqlName(publishedShapes[dataset].key.name)} ORDER BY _seq DESC) = 1`;
+${withoutGone(dataset, gone)}
+ANTI JOIN (SELECT ${key}, _seq FROM ${parquetRows(deltas)}) AS newer ON newer.${key} = version.${key} AND newer._seq > version._seq`;
 }
 
-function notGone(dataset: PublishedDataset, gone: readonly string[]): string {
-  const key = sqlName(publishedShapes[dataset].key.name);
-  return `NOT EXISTS (
-  FROM ${parquetRows(gone)} AS gone
-  WHERE gone.dataset = ${sqlText(dataset)} AND gone.key = version.${key} AND gone._seq > version._seq
-)`;
+function keyName(dataset: PublishedDataset): string {
+  return sqlName(publishedShapes[dataset].key.name);
+}
+
+function withoutGone(dataset: PublishedDataset, gone: readonly string[]): string {
+  return `ANTI JOIN (SELECT key, _seq FROM ${parquetRows(gone)} WHERE dataset = ${sqlText(dataset)}) AS gone
+  ON gone.key = version.${keyName(dataset)} AND gone._seq > version._seq`;
 }
 
 /**

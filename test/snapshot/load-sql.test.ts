@@ -1,7 +1,13 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { CurrentSnapshot } from '../../src/snapshot/current-snapshots.ts';
-import { dbtModel, dbtSources, duckDbScript } from '../../src/snapshot/load-sql.ts';
+import type { Row } from '../../src/snapshot/columns.ts';
+import { dbtModel, dbtSources, duckDbScript, presentRows } from '../../src/snapshot/load-sql.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
+import { queryParquet } from '../../src/snapshot/read-parquet.ts';
+import { publishRows } from './publish-rows.ts';
+import { personRow } from './rows.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const snapshot = (
   dataset: CurrentSnapshot['dataset'],
@@ -26,9 +32,29 @@ it('a full snapshot is read as it is; nothing is said of a dataset that is not p
 it('with a delta, the newest version of each row counts, by the key as the files name it, and rows that have left go', () => {
   const all = [snapshot('persons', 'full', '1'), snapshot('persons', 'delta', '2'), snapshot('deletions', 'full', '3')];
   const script = duckDbScript(all, ['persons']);
-  expect(script).toContain('PARTITION BY "person_uuid" ORDER BY _seq DESC');
-  expect(script).toContain(`gone.dataset = 'persons'`);
+  expect(script).toContain('newer."person_uuid" = version."person_uuid" AND newer._seq > version._seq');
+  expect(script).toContain(`WHERE dataset = 'persons') AS gone`);
   expect(script).not.toContain('TABLE "deletions"');
+});
+
+// DuckDB held all rows of the full snapshot and of the deltas in memory: of a million persons, it was too little.
+it('rows of a full snapshot and of deltas are streamed', async () => {
+  const dataDir = temporaryFolder();
+  const published = publishedFilesIn(dataDir);
+  const pathsOf = async (dataset: 'persons' | 'deletions', rows: readonly Row[]): Promise<string[]> => {
+    const snapshotId = await publishRows(dataDir, dataset, rows);
+    return [published.localPath({ dataset, snapshotId }, 'part-00001.parquet')];
+  };
+  const full = await pathsOf('persons', [personRow('a'), personRow('b')]);
+  const deltas = await pathsOf('persons', [personRow('b')]);
+  const sql = presentRows('persons', { full, deltas, gone: await pathsOf('deletions', []) });
+  const [plan] = await queryParquet(published.localFolder, `EXPLAIN ${sql}`);
+  expect(plan?.['explain_value']).toContain('HASH_JOIN');
+  expect(plan?.['explain_value']).not.toMatch(/DELIM|WINDOW|COLUMN_DATA/);
+  expect(await queryParquet(published.localFolder, `SELECT person_uuid FROM (${sql}) ORDER BY 1`)).toEqual([
+    { person_uuid: 'a' },
+    { person_uuid: 'b' },
+  ]);
 });
 
 // The statement had an empty list of files, at which DuckDB failed.
