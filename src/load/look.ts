@@ -41,7 +41,8 @@ export async function lookAt(
   const { schema, ledger, warehouse } = look;
   // A name that the ledger cannot hold stands under its schema's.
   const shown = (name: string): string => ReaderTable.safeParse(`${schema}.${name}`).data ?? schema;
-  const others = [...before.keys()].filter((name) => !Object.hasOwn(datasets, name)).map(shown);
+  // A table of a dataset that is not published now is not looked at either.
+  const others = [...before.keys()].filter((name) => !wanted.some(({ dataset }) => dataset === name)).map(shown);
   // An entry of the ledger has an end.
   const named = others.length > othersMax ? [schema] : others;
   const looked: LookedTable[] = named.map((table) => ({ table, found: 0, left: null }));
