@@ -136,11 +136,15 @@ async function apply(session: Session, { table, plan, comment, present }: Change
   await query(session, `COMMENT ON TABLE ${name} IS ${sqlText(comment)}`);
 }
 
+/** Columns that each table of Postgres has. */
+const systemColumns: readonly string[] = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'];
+
 function definition({ name, type }: LoadedColumn): string {
   // Postgres would cut it.
-  if (Buffer.byteLength(name) > 63)
+  const isLong = Buffer.byteLength(name) > 63;
+  if (isLong || systemColumns.includes(name))
     throw usageError(
-      `the column ${name} has a longer name than Postgres allows (63 bytes)`,
+      `the column ${name} has a ${isLong ? 'longer name than Postgres allows (63 bytes)' : 'name that Postgres keeps for itself'}`,
       'give it another one (`as` in `export.promote`), and export',
     );
   return `${sqlName(name)} ${dialect.types[type]}`;
@@ -166,6 +170,8 @@ async function evolve(
 /** Copies rows into a table that the end of the transaction drops, and returns its name. */
 async function stage(session: Session, name: string, columns: readonly LoadedColumn[], rows: string): Promise<string> {
   const staged = `pg_temp.${sqlName(name)}`;
+  // One that is loaded as a whole after its changes has been staged before.
+  await query(session, `DROP TABLE IF EXISTS ${staged}`);
   await query(session, `CREATE TEMP TABLE ${sqlName(name)} (${columns.map(definition).join(', ')}) ON COMMIT DROP`);
   await copy(session, staged, columns, rows);
   // Without statistics, Postgres takes a table for small, and may compare each row with each.

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { loadWarehouse } from '../../src/load/load.ts';
+import { publishedFilesIn } from '../../src/snapshot/published-files.ts';
+import { exportAll, openWorld, perform } from '../export/exported-world.ts';
 import { publishRows } from '../snapshot/publish-rows.ts';
 import { personRow } from '../snapshot/rows.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
@@ -20,6 +23,34 @@ describe('Postgres', () => {
     expect(await load(dataDir, warehouse)).toEqual(['persons: everything']);
     expect(await differences(dataDir, warehouse)).toEqual([]);
     expect(await load(dataDir, warehouse)).toEqual(['persons: nothing']);
+  });
+
+  // What was staged for the changes stood in the way of what was staged for the whole.
+  test('who was filled in again leaves by a load that has taken over changes', async () => {
+    const [world, warehouse] = [openWorld(), postgresWarehouse(LOAD_POSTGRES)];
+    const published = publishedFilesIn(world.dataDir);
+    const isFenced = (_kind: string, value: string): boolean => value === 'erased';
+    const showAndLoad = async (number: number, kind: 'full' | 'delta') => {
+      perform(world, { do: 'show persons', persons: [{ number, name: 'Ann', distinctIds: [`d${number}`] }] });
+      await exportAll(world, kind);
+      const { signal } = new AbortController();
+      return loadWarehouse(warehouse.place, { published, ledger: 'p', signal, isFenced });
+    };
+    await showAndLoad(1, 'full');
+    await warehouse.copy('persons', 'old');
+    await warehouse.alter('old', `person_uuid = 'erased'`, 'true');
+    await warehouse.read('INSERT INTO $persons SELECT * FROM $old');
+    const { looked } = await showAndLoad(2, 'delta');
+    expect(looked).toContainEqual({ table: `${warehouse.place.schema}.persons`, found: 1, left: 0 });
+    expect(await differences(world.dataDir, warehouse)).toEqual([]);
+  });
+
+  test('a column that Postgres keeps for itself is refused by name', async () => {
+    const [dataDir, warehouse] = [temporaryFolder(), postgresWarehouse(LOAD_POSTGRES)];
+    await publishRows(dataDir, 'persons', [personRow('a')], {
+      promote: [{ property: 'x', as: 'xmin', type: 'string' }],
+    });
+    await expect(load(dataDir, warehouse)).rejects.toMatchObject({ code: 'usage' });
   });
 
   test('a row that a policy hides from the loader is an error: it is not gone', async () => {
