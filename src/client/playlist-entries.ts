@@ -4,7 +4,7 @@ import type { Priority } from './budget.ts';
 import type { Service } from './service.ts';
 
 /** A recording as the list of a playlist shows it. */
-type ShownEntry = { id: string; [field: string]: unknown };
+export type ShownEntry = { id: string; [field: string]: unknown };
 
 /**
  * What the service tells of a playlist's recordings. `shown`: those that it shows, null where it shows no list; `reason`: why
@@ -50,7 +50,9 @@ export async function askForEntries(
   const read = Entries.safeParse(body);
   if (!read.success) return { shown: null, reason: 'no_list' };
   const { results, next = null, has_next: hasNext = false, count } = read.data;
+  // As in the list of recordings, where a row with such an id is in quarantine.
+  const shown = results.filter(({ id }) => id.isWellFormed() && !id.includes('\0'));
   const counted = Counted.safeParse(playlist).data?.recordings_counts.collection.count ?? 0;
-  const isCut = next !== null || hasNext === true || results.length < Math.max(count ?? 0, counted);
-  return { shown: results, reason: isCut ? 'cut' : null };
+  const isCut = next !== null || hasNext === true || shown.length < Math.max(count ?? 0, counted, results.length);
+  return { shown, reason: isCut ? 'cut' : null };
 }

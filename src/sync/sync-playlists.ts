@@ -1,7 +1,7 @@
 import { shallowJson } from '../core/deep-json.ts';
 import { isoTime } from '../core/clock.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
-import { askForEntries } from '../client/playlist-entries.ts';
+import { askForEntries, type ShownEntry } from '../client/playlist-entries.ts';
 import { bodyOrMissing, isSingleCase } from '../client/service.ts';
 import { AppError } from '../core/errors.ts';
 import {
@@ -112,8 +112,10 @@ export async function syncPlaylists(parts: SyncPlaylistsParts, pass: PlaylistPas
   return { pass: finishPass(db, passId, reason, at), membershipsTold: shortIds.length - untold.length };
 }
 
-function memberOf(shown: { id: string }): Member {
-  const recording = rowReaders.recordings(shown);
+/** By the fields that say whose it is: whatever else cannot be read of an entry, an erasure has to find it. */
+function memberOf(shown: ShownEntry): Member {
+  const { id, distinct_id, person } = shown;
+  const recording = rowReaders.recordings({ id, distinct_id, person });
   const textOf = (name: string): string | null => {
     const value = recording.ok ? recording.columns[name] : null;
     return typeof value === 'string' ? value : null;

@@ -393,6 +393,30 @@ describe('a pass over the playlists', () => {
     expect(untoldPlaylists(db, [])).toEqual([]);
   });
 
+  // An erasure found neither the entry nor the recording then, and an id that is no text ended every export.
+  it('knows whose an entry is that cannot be read, and leaves out one whose id cannot be kept', async () => {
+    const { db } = openTestMirror();
+    const [first = ''] = sandbox.playlists;
+    const uuid = '018f0000-0000-4000-8000-00000000000a';
+    const results = [
+      { id: 'a', distinct_id: 'ann', person: { uuid }, click_count: 'many' },
+      { id: '\ud800' },
+      { id: 'nul\0' },
+    ];
+    const through: Service = {
+      ...service,
+      call: (name, args) =>
+        name === 'playlists.recordings'
+          ? Promise.resolve({ status: 200, date: undefined, body: { results, has_next: false } })
+          : service.call(name, args),
+    };
+    const { pass } = await playlists(db, [first], through);
+    expect(pass.untold).toEqual([{ shortId: first, reason: 'cut' }]);
+    expect(db.prepare(`SELECT recording_id, person_uuid, distinct_id FROM playlist_recordings`).raw().all()).toEqual([
+      ['a', uuid, 'ann'],
+    ]);
+  });
+
   it('reads the others where the service fails at one, and fails at the end', async () => {
     const { db } = openTestMirror();
     const [first = '', second = ''] = sandbox.playlists;
