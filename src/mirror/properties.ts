@@ -90,9 +90,13 @@ function lookOn(db: Database, at: string, until: number): boolean {
     .prepare<[number, number], string | null>(/*sql*/ `SELECT properties FROM persons
       WHERE uuid IN (SELECT key FROM changes WHERE dataset = 'persons' AND seq > ? AND seq <= ?)`)
     .pluck()
-    .all(from, to);
+    .iterate(from, to);
   const counts = new Map<string, Counted>();
-  for (const text of shown) countIn(counts, text);
+  let rows = 0;
+  for (const text of shown) {
+    countIn(counts, text);
+    rows += 1;
+  }
   const known = db.prepare<[string], string>(/*sql*/ `SELECT types FROM properties WHERE name = ?`).pluck();
   const note = db.prepare<
     Record<Look, number> & { name: string; types: string; rows: number; at: string }
@@ -107,7 +111,7 @@ function lookOn(db: Database, at: string, until: number): boolean {
     const types = new Set([...counted.types, ...typesIn(before ?? '[]')]);
     note.run({ ...counted, name, types: JSON.stringify([...types].toSorted()), at });
   }
-  db.prepare(/*sql*/ `UPDATE properties_seen SET seq = ?, rows = rows + ?`).run(to, shown.length);
+  db.prepare(/*sql*/ `UPDATE properties_seen SET seq = ?, rows = rows + ?`).run(to, rows);
   return true;
 }
 
