@@ -55,16 +55,17 @@ export function sightingsOf(dataset: PublishedDataset): (row: Row) => Sighting {
   const { identifiers, embeddedPerson: field } = datasets[dataset];
   const names = [field, ...identifiers.map(({ role, name }) => (role === 'recording_id' ? null : name))];
   const telling = names.filter((name) => name !== null);
-  const known = new Map<string, ShownPerson>();
+  const known = new Map<string, { person: ShownPerson; text: unknown }>();
   return (row) => {
     // Rows of other datasets are each about another person.
     if (field === null) return sightingOf(dataset, row);
     const key = JSON.stringify(telling.map((name) => idOf(row[name])));
-    const person = known.get(key) ?? shownPerson(dataset, row);
+    // The same text: one of several rows would be in memory once for each of them.
+    const { person, text } = known.get(key) ?? { person: shownPerson(dataset, row), text: row[field] };
     // Texts that are another in each row would fill it.
     if (known.size === knownMax) known.clear();
-    known.set(key, person);
-    return { ...person, ...ownOf(dataset, row) };
+    known.set(key, { person, text });
+    return { ...person, ...ownOf(dataset, { ...row, [field]: text }) };
   };
 }
 

@@ -193,11 +193,12 @@ export function* trimRecordings(db: Database, distinctIds: readonly string[], at
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES ('recordings', ?, 'upsert', ?)`,
   );
   type Named = { rowKey: number; id: string; person: string };
-  const found = recordingsInParts<Named>(
+  const found = recordingsInParts(
     db,
     { distinct_id: distinctIds },
     'row_key AS rowKey, id, person',
     namesSought,
+    (row) => row as Named,
   );
   for (const rows of found) {
     let changed = 0;

@@ -134,11 +134,10 @@ export function* findRecordingsInParts(db: Database, identity: Identity): Genera
   const byId = db.prepare<[string], Columns>(sql);
   const { person_uuid, distinct_id, recording_id: ids } = identity;
   for (let first = 0; first < ids.length; first += idsAtOnce)
-    yield byId.all(JSON.stringify(ids.slice(first, first + idsAtOnce))).map(read);
+    yield Array.from(byId.iterate(JSON.stringify(ids.slice(first, first + idsAtOnce))), read);
   if (person_uuid.length + distinct_id.length === 0) return;
   const isFound = `${isSought('person_uuid', 'person_uuid')} OR ${isSought('distinct_id', 'distinct_id')} OR ${namesSought}`;
-  for (const rows of recordingsInParts<Columns>(db, { person_uuid, distinct_id }, columns, isFound))
-    yield rows.map(read);
+  yield* recordingsInParts(db, { person_uuid, distinct_id }, columns, isFound, read);
 }
 
 /** So many are looked up in some hundredths of a second. */
@@ -187,20 +186,22 @@ const rowsAtOnce = 5_000;
  * of rows at a time. Other work may go on between. Reads all recordings. What is sought is a table: a list would be read again
  * by each statement.
  */
-export function* recordingsInParts<Row>(
+export function* recordingsInParts<Read>(
   db: Database,
   sought: Partial<Identity>,
   columns: string,
   condition: string,
-): Generator<Row[]> {
+  read: (row: Columns) => Read,
+): Generator<Read[]> {
   db.exec(/*sql*/ `CREATE TEMP TABLE sought (kind TEXT, value TEXT, PRIMARY KEY (kind, value)) WITHOUT ROWID`);
   try {
     const fill = db.prepare(/*sql*/ `INSERT OR IGNORE INTO temp.sought SELECT ?, value FROM json_each(?)`);
     for (const kind of identifierKinds) fill.run(kind, JSON.stringify(sought[kind] ?? []));
     const last = db.prepare<[], number>(/*sql*/ `SELECT max(row_key) FROM recordings`).pluck().get() ?? 0;
     const sql = /*sql*/ `SELECT ${columns} FROM recordings WHERE row_key > ? AND row_key <= ? AND (${condition})`;
-    const some = db.prepare<[number, number], Row>(sql);
-    for (let after = 0; after < last; after += rowsAtOnce) yield some.all(after, after + rowsAtOnce);
+    const some = db.prepare<[number, number], Columns>(sql);
+    for (let after = 0; after < last; after += rowsAtOnce)
+      yield Array.from(some.iterate(after, after + rowsAtOnce), read);
   } finally {
     db.exec(/*sql*/ `DROP TABLE temp.sought`);
   }
