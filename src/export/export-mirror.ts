@@ -144,7 +144,7 @@ function stageFromMirror(
 /**
  * The snapshot that a delta of a dataset can go on from now. Undefined where a full snapshot has to be published: nothing is
  * published yet, or there are `export.deltasMax` deltas already; the full snapshot is older than half the time that rows stay
- * in the feed of deletions, which need not keep them for deltas then; columns or values are made otherwise now; or
+ * in the feed of deletions, which need not keep them for deltas then; columns or values are made otherwise now; a part is gone; or
  * the table is not as wanted. Throws
  * `storage` when CURRENT or a manifest is damaged.
  */
@@ -159,5 +159,11 @@ function findDeltaBase(context: ExportContext, dataset: PublishedDataset): Delta
   if (Date.parse(full.created_at) < oldestMs) return undefined;
   const snapshotId = deltaIds.at(-1) ?? fullId;
   const newest = published.readManifest({ dataset, snapshotId });
+  // Readers of a delta read all that it goes on from.
+  const isWhole = [fullId, ...deltaIds].every((id) => {
+    const { files } = published.readManifest({ dataset, snapshotId: id });
+    return files.every(({ name, bytes }) => published.sizeOf({ dataset, snapshotId: id }, name) === bytes);
+  });
+  if (!isWhole) return undefined;
   return newest.changes && isMadeAlike(context, dataset, newest) ? { snapshotId, changes: newest.changes } : undefined;
 }

@@ -58,6 +58,15 @@ test.for<[string, (world: World) => Settings]>([
     'there are as many deltas as may be',
     ({ settings }) => ({ ...settings, export: { ...settings.export, deltasMax: 0 } }),
   ],
+  // Deltas went on from it, and nobody could load them.
+  [
+    'a part is gone that a delta would go on from',
+    ({ dataDir, settings }) => {
+      const [persons] = listCurrentSnapshots(publishedFilesIn(dataDir));
+      for (const { path } of persons?.files ?? []) rmSync(path);
+      return settings;
+    },
+  ],
   ['deletions may have left their feed', ({ settings, pass }) => (pass(31 * 86_400_000), settings)],
 ])('where %s, a full snapshot is published', async ([, change]) => {
   const world = openWorld();
