@@ -237,11 +237,11 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_264,
+  kernel: 5_269,
   service: 2_039,
   ledger: 2_909,
   mirror: 7_519,
-  publish: 7_941,
+  publish: 7_943,
   erasure: 10_685,
   operate: 11_132,
   anchor: 315,

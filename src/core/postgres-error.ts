@@ -41,6 +41,11 @@ export function explainPostgres(error: unknown, { is, place }: { is: string; pla
       `a view needs a column that is no longer published, or has another type now${told}`,
       'drop the view, load, and make it anew',
     );
+  if (state === '23503')
+    return usageError(
+      `a table of yours refers to rows that leave${told}`,
+      'drop its foreign key, or let it end with ON DELETE CASCADE, and load',
+    );
   const isRefused = /^[0-9A-Z]{5}$/.test(state) && !/^(?:08|40|53|55|57|58)/.test(state);
   return new AppError(`${is} ${isRefused ? 'refuses a statement' : 'does not answer'}${told}`, {
     code: isRefused ? 'storage' : 'unreachable',

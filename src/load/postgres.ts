@@ -53,6 +53,8 @@ export async function openPostgres(
     await explained(session, () => client.connect());
     // Where a policy hides rows, a statement fails. With every name in quotes, no type would be known.
     await query(session, `SET row_security = off; SET quote_all_identifiers = off; SET lock_timeout = ${lockMs}`);
+    // A load lasts as long as its rows need, whatever the user's queries may.
+    await query(session, `SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0`);
     const [[encoding = ''] = []] = await query(session, `SELECT current_setting('server_encoding')`);
     if (encoding !== 'UTF8')
       throw usageError(

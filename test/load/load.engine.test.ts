@@ -53,6 +53,21 @@ describe('Postgres', () => {
     await expect(load(dataDir, warehouse)).rejects.toMatchObject({ code: 'usage' });
   });
 
+  test('a table of its user that refers to a row that leaves is told, and how long a statement may take ends no load', async () => {
+    const [dataDir, warehouse] = [temporaryFolder(), postgresWarehouse(LOAD_POSTGRES)];
+    await publishRows(dataDir, 'persons', [personRow('a'), personRow('b')]);
+    const { searchParams, href } = new URL(warehouse.place.at);
+    searchParams.set('options', '-c statement_timeout=1');
+    const hurried = { ...warehouse, place: { ...warehouse.place, at: `${href}?${searchParams}` } };
+    expect(await load(dataDir, hurried)).toEqual(['persons: everything']);
+    await warehouse.read('ALTER TABLE $persons ADD PRIMARY KEY (person_uuid)');
+    await warehouse.read('CREATE TABLE $notes AS SELECT person_uuid FROM $persons');
+    await warehouse.read('ALTER TABLE $notes ADD FOREIGN KEY (person_uuid) REFERENCES $persons');
+    await publishRows(dataDir, 'persons', [personRow('a')]);
+    const refused = { code: 'usage', message: expect.stringContaining('23503') as string };
+    await expect(load(dataDir, warehouse)).rejects.toMatchObject(refused);
+  });
+
   test('a row that a policy hides from the loader is an error: it is not gone', async () => {
     const [dataDir, warehouse] = [temporaryFolder(), postgresWarehouse(LOAD_POSTGRES)];
     const loader = `loader_${randomBytes(6).toString('hex')}`;
