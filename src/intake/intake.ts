@@ -6,6 +6,7 @@ import type { Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import { AppError, type ErrorCode, usageError } from '../core/errors.ts';
 import { readOrMakeKey } from '../core/secret-key.ts';
+import { explainStorageError } from '../core/storage-error.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { callBack } from './called-back.ts';
 import { createCallbacks, type CalledBack } from './callbacks.ts';
@@ -96,7 +97,7 @@ function taskOf({ settings, projects }: IntakeSetup): IntakeTask {
     const { id, verifyKey } = sender.agent;
     const [only] = projects;
     const { dataDir = '' } = projects.find(({ name }) => name === sender.project) ?? only ?? {};
-    const key = readOrMakeKey(dataDir, 'intake.key');
+    const key = keyIn(dataDir);
     const token = createHmac('sha256', key)
       .update(JSON.stringify([id, verifyKey]))
       .digest('base64url');
@@ -106,7 +107,15 @@ function taskOf({ settings, projects }: IntakeSetup): IntakeTask {
   return { settings: { ...settings, senders }, tokens };
 }
 
-/** So often it is looked whether senders have to be told of something. */
+function keyIn(dataDir: string): Buffer {
+  try {
+    return readOrMakeKey(dataDir, 'intake.key');
+  } catch (error) {
+    throw explainStorageError(error, dataDir) ?? error;
+  }
+}
+
+/** So often it is looked whether senders have to be told of something. It keeps no process that could not begin to listen. */
 const lookEveryMs = 5_000;
 
 /** Calls the senders of each project back until it is ended. */
@@ -139,7 +148,7 @@ function callSenders({ settings, projects, callbacks, clock, onError }: IntakeSe
     if (isBusy) return;
     isBusy = true;
     underWay = look();
-  }, lookEveryMs);
+  }, lookEveryMs).unref();
   return {
     /** Whether it is kept that a sender has to be told of its request. */
     note: async (sender: string, request: string): Promise<boolean> => {

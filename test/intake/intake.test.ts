@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { settingsWith } from '../config/settings-with.ts';
 import { sha256 } from '../../src/core/digest.ts';
+import { failCall } from '../core/failing-call.ts';
 import type { Sender } from '../../src/config/sender.ts';
 import { readCalledBack } from '../../src/intake/called-back.ts';
 import type { CalledBack } from '../../src/intake/callbacks.ts';
@@ -88,6 +89,18 @@ it('a port that is taken, a project that is not there and one that is not named 
   });
   await expect(start([senderOf({ project: 'other' })])).rejects.toMatchObject(usage);
   await expect(start([senderOf()], ['shop', 'outlet'])).rejects.toMatchObject(usage);
+});
+
+it('an intake that cannot begin keeps no process: the worker ends with its mistake', async () => {
+  const setInterval = vi.spyOn(globalThis, 'setInterval');
+  const { intake } = await start([senderOf()]);
+  const { port } = new URL(intake.url);
+  await expect(start([senderOf()], ['shop'], Number(port))).rejects.toMatchObject({ code: 'usage' });
+  const agent = { id: 'AN_AGENT', verifyKey: Buffer.alloc(32).toString('base64') };
+  failCall('openSync', Object.assign(new Error('no'), { code: 'ENOSPC' }), (path) => /intake\.key/.test(String(path)));
+  await expect(start([senderOf({ agent, keys: [] })])).rejects.toMatchObject({ code: 'storage' });
+  const timers = setInterval.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
+  expect(timers).toEqual([false, false, false]);
 });
 
 it('a secret of callbacks is read from its file, and refused where it is none', () => {
