@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import './start-up.ts';
+import { fstatSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 
 // Loaded after `start-up.ts` has run: an older Node could not read these modules, and only now are they kept compiled.
@@ -22,6 +23,16 @@ whenNpmIsGone(process.env, () => {
   if (signals === 0) onSignal();
 });
 
+// Into a file Node writes once, and says nothing of what a disk that is full by then has not taken.
+if (fstatSync(process.stdout.fd).isFile())
+  process.stdout._write = (chunk: Buffer, _encoding, done) => {
+    try {
+      writeFileSync(process.stdout.fd, chunk);
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  };
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A reader such as `head` closes the pipe when it has enough; that is no error, and no reason to end what works.
   if (error.code === 'EPIPE') return;
