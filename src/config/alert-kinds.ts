@@ -109,7 +109,7 @@ export const alertTable = {
     severity: 'critical',
     title: 'Erasure requests were given up',
     section: 'requests',
-    todo: 'See `analytics-mirror erase list --all`: what ended in the last days by its age. Add these persons again with `analytics-mirror erase add`. The alert ends a week after.',
+    todo: 'See `analytics-mirror erase list --all`: what ended in the last days by its age, or is cancelled since an older mirror.db did not name its person. Add these persons again with `analytics-mirror erase add`. The alert ends a week after.',
   },
   access_overdue: {
     severity: 'critical',

@@ -42,7 +42,7 @@ export const ProjectCondition = z.object({
   /** Erasure requests that call for a person's attention, and open ones that are overdue. */
   attentionRequests: z.number(),
   overdueRequests: z.number(),
-  /** Erasure requests that have ended by their age in the last days, with something that was not reached or not proved. */
+  /** Erasure requests that have ended in the last days by their age, with something that was not reached or not proved, or since they were lost. */
   givenUpRequests: z.number(),
   /** Open requests for access that are overdue. */
   overdueAccess: z.number(),

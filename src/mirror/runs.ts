@@ -61,6 +61,12 @@ export function finishRun(
   db.prepare(sql).run({ ...run, counts: JSON.stringify(run.counts) });
 }
 
+/** How many requests runs of `reconcile` have ended since a time (ISO 8601 UTC) because the mirror did not say whom they mean. */
+export function countLost(db: Database, since: string): number {
+  const sql = /*sql*/ `SELECT coalesce(sum(counts ->> 'lost'), 0) FROM runs WHERE job = 'reconcile' AND started_at >= ?`;
+  return db.prepare<[string], number>(sql).pluck().get(since) ?? 0;
+}
+
 /** Whoever lives of those who have begun a run: the holder of the lease, and passes that have given way to it. */
 export type Living = readonly Pick<LeaseHolder, 'job' | 'takenAt'>[];
 

@@ -123,7 +123,7 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
     ...only(
       givenUpRequests > 0,
       'given_up',
-      `${countedText(givenUpRequests, 'erasure request has', 'erasure requests have')} ended by age, and not all was reached`,
+      `${countedText(givenUpRequests, 'erasure request has', 'erasure requests have')} ended by age, or since mirror.db had lost whom they mean, and not all was reached`,
     ),
     ...only(
       overdueAccess > 0,

@@ -17,7 +17,7 @@ import { listTargets } from '../mirror/erasure-targets.ts';
 import { readLogBytes } from '../mirror/log-size.ts';
 import { readOpenAlerts, type Alert } from '../mirror/open-alerts.ts';
 import { countNewProperties } from '../mirror/properties.ts';
-import { listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
+import { countLost, listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
 import { alertOf, alertsOf } from './alerts.ts';
 import { historyOf, jobStateOf, runsLookedAt, type JobHistory } from './schedule-plan.ts';
@@ -106,9 +106,11 @@ export function readProjectCondition(
     heldRequests: open.filter(({ state }) => state === 'held').length,
     attentionRequests: open.filter(needsOperator).length,
     overdueRequests: countOverdue(open),
-    givenUpRequests: listEnded(db, lately).filter((request) =>
-      isGivenUp(request, () => listTargets(db, request.id), erasure.maxRequestDays),
-    ).length,
+    givenUpRequests:
+      countLost(db, lately) +
+      listEnded(db, lately).filter((request) =>
+        isGivenUp(request, () => listTargets(db, request.id), erasure.maxRequestDays),
+      ).length,
     overdueAccess: countOverdue(listRequests(db, 'open', 'access')),
     bucketsBehind: readStandings(db).filter(({ cause }) => cause !== null).length,
     newProperties: properties === 'listed' ? countNewProperties(db, lately, [...promote, ...mask].map(propertyOf)) : 0,

@@ -113,6 +113,10 @@ export function runReconcileJob(context: JobContext, approve: string | undefined
       reopenListed(own);
       const mended = found.differences.map(({ sentence }) => sentence);
       const first = { replayed, mended, ...endLostRequests(own) };
+      const { lost: requests } = first;
+      // A worker has nobody to whom it could name them at its end.
+      if (requests.length > 0)
+        own.log.warn({ requests }, 'mirror.db does not name these persons, so their requests ended: add them again');
       try {
         return await reconcile(own, first);
       } catch (error) {
@@ -161,6 +165,7 @@ async function reconcile(
   removeLeftDrafts(context);
   removeUnrecorded(context);
   renewVerifierPage(context);
+  const neverFenced = lost.length;
   lost.push(...(await settleUnnamed(context)));
   const givenUp = await giveUpShown(context, service && ((...rows) => askAgain({ ...context, service }, ...rows)));
   const { plan, planned } = await planReconcile(context);
@@ -216,6 +221,7 @@ async function reconcile(
       ...listedAgain,
       ...bucketCounts(bucket),
       ...(silent > 0 ? { unacknowledged: silent } : {}),
+      ...(neverFenced > 0 ? { lost: neverFenced } : {}),
     },
     plan,
     replayed,
