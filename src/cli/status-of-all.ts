@@ -95,7 +95,8 @@ async function overviewOf(app: App): Promise<ProjectOverview> {
     refuseHiddenFolder(dataDir);
     const report = await shared?.elsewhere();
     if (report) return { ...known, ...report.said, content: null };
-    if (!existsSync(databasePath(dataDir))) return known;
+    // A folder without a mirror may have lost it, or be where a disk is not mounted.
+    if (!existsSync(databasePath(dataDir)) && (shared || !existsSync(dataDir))) return known;
     const db = app.databaseReadOnly();
     refuseRestoredFolder(db, dataDir);
     return overviewHere(app, db);

@@ -107,10 +107,13 @@ async function examineFolder(attempt: Attempt, parts: DoctorParts, hasMirror: bo
   ];
 }
 
-/** No `sync` makes a mirror where persons were erased before: their fences have to stand in it first. */
+/**
+ * A ledger grows beside a mirror only: that was lost, and with it whom open requests mean. No `sync` makes one where persons were erased
+ * before: their fences have to stand in it first.
+ */
 function missingMirror(ledger: LedgerReader): Found {
   const recorded = ledger.epoch();
-  if (recorded === 0) return { state: 'skipped', detail: 'there is no mirror yet; `sync` makes it' };
+  if (ledger.size() === 0) return { state: 'skipped', detail: 'there is no mirror yet; `sync` makes it' };
   throw new AppError(`mirror.db is missing, and the ledger knows of ${countedText(recorded, 'round')} of erasures`, {
     code: 'storage',
     hint: 'put it back; if it is lost, run `analytics-mirror reconcile`, which makes one that knows the erased persons, then `sync`',

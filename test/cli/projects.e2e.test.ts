@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -36,4 +36,8 @@ it('status of all projects answers first, and has the worst first', async () => 
     { project: 'blog', tone: 'broken' },
     { project: 'shop', tone: 'new', problem: null },
   ]);
+  rmSync(join(folder, 'blog'), { recursive: true });
+  mkdirSync(join(folder, 'blog'), { mode: 0o700 });
+  const lost = await runCli(['status', '--config', config, '--check']);
+  expect([lost.code, lost.stdout]).toEqual([4, expect.stringMatching(/\nATTENTION: blog: .*there is no mirror yet/)]);
 });
