@@ -220,7 +220,7 @@ export function copyFiles(from: string, to: string): void {
   const paths = isRegularFile(from) ? [''] : entriesBelow(from).map((entry) => pathBelow(from, entry));
   for (const path of paths) {
     const [source, target] = [join(from, path), join(to, path)];
-    if (!isRegularFile(source)) continue;
+    if (!statSync(source, { throwIfNoEntry: false })?.isFile()) continue;
     makeFolder(dirname(target));
     copyFileSync(source, target);
     chmodSync(target, 0o600);

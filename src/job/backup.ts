@@ -13,7 +13,7 @@ import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import { signingKeyName } from '../ledger/signing-key.ts';
 import { refuseOtherLedger } from './other-ledger.ts';
-import { databasePath, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
+import { databasePath, mirrorMadeAt, openDatabaseReadOnly, type Database } from '../mirror/database.ts';
 
 /** A backup: its folder, its bytes, the entries of its ledger, and how many older ones were removed for it. */
 export type Backup = { folder: string; bytes: number; entries: number; removed: number };
@@ -116,13 +116,18 @@ function removeUnfinished(to: string, beforeMs: number): void {
 }
 
 /**
- * Keeps the copy just made and the newest others of the same ledger: other projects may be copied to the same place. Names tell the
- * times of a clock that may have been wrong: a name later than that of the copy just made is no proof of a newer one.
+ * Keeps the copy just made and the newest others of the same ledger: other projects may be copied to the same place. Before the first
+ * request there is no ledger: then, of the same mirror. Names tell the times of a clock that may have been wrong: a name later than that
+ * of the copy just made is no proof of a newer one.
  */
 function removeOlder(to: string, made: string, keep: number): number {
-  const ledgerOf = (name: string): string | undefined => readLedgerOrigin(join(to, name));
+  const [ledger, mirror] = [readLedgerOrigin(join(to, made)), mirrorMadeAt(join(to, made))];
+  const isOwn = (name: string): boolean => {
+    const other = readLedgerOrigin(join(to, name));
+    return ledger && other ? ledger === other : mirror !== undefined && mirror === mirrorMadeAt(join(to, name));
+  };
   const older = namesIn(to)
-    .filter((name) => backupName.test(name) && name !== made && ledgerOf(name) === ledgerOf(made))
+    .filter((name) => backupName.test(name) && name !== made && isOwn(name))
     .toSorted((a, b) => Number(a > made) - Number(b > made) || (a < b ? 1 : -1))
     .slice(keep - 1);
   for (const name of older) rmSync(join(to, name), { recursive: true, force: true });

@@ -91,6 +91,19 @@ export function openDatabaseReadOnly(
   });
 }
 
+/** When the mirror of a folder was made, which all copies of it say; undefined where that cannot be read. */
+export function mirrorMadeAt(dataDir: string): string | undefined {
+  let db: Database | undefined;
+  try {
+    db = new Sqlite(databasePath(dataDir), { readonly: true });
+    return db.prepare<[], string>(/*sql*/ `SELECT min(applied_at) FROM schema_migrations`).pluck().get();
+  } catch {
+    return undefined;
+  } finally {
+    db?.close();
+  }
+}
+
 const [logTries, logWaitMs] = [200, 50];
 
 /**

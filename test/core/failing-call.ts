@@ -2,7 +2,7 @@ import fs, { readlinkSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { onTestFinished, vi } from 'vitest';
 
-type Call = 'copyFileSync' | 'fsyncSync' | 'mkdirSync' | 'openSync' | 'rmSync' | 'utimesSync';
+type Call = 'copyFileSync' | 'fsyncSync' | 'mkdirSync' | 'openSync' | 'rmSync' | 'statSync' | 'utimesSync';
 
 /** Lets a call of Node fail until the test has ended, as on a disk that does: with any arguments, or those that are meant. */
 export function failCall(call: Call, failure: Error, isMeant: (...given: unknown[]) => boolean = () => true): void {

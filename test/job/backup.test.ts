@@ -100,6 +100,29 @@ test('the copies of another project in the same place stay', () => {
   expect(readdirSync(to).toSorted()).toEqual(['20260101T000000Z', '20260101T000002Z']);
 });
 
+test('before there is a ledger, the copies of another project stay, and own ones go once there is one', () => {
+  const [own, other] = [openTestMirror(), openTestMirror()];
+  const to = join(freshFolder(), 'backups');
+  // No two are made in the same millisecond.
+  other.db.exec(`UPDATE schema_migrations SET applied_at = '2020-01-01T00:00:00.000Z'`);
+  backUp(other.db, { dataDir: other.dataDir, to, keep: 1, clock: at(0) });
+  for (const time of [1, 2]) backUp(own.db, { dataDir: own.dataDir, to, keep: 1, clock: at(time) });
+  expect(readdirSync(to).toSorted()).toEqual(['20260101T000000Z', '20260101T000002Z']);
+  const ledger = openLedger(own.dataDir, tickingClock());
+  for (const records of lifeOf(1, 1)) ledger.append(records);
+  ledger.checkpoint();
+  backUp(own.db, { dataDir: own.dataDir, to, keep: 1, clock: at(3) });
+  expect(readdirSync(to).toSorted()).toEqual(['20260101T000000Z', '20260101T000003Z']);
+});
+
+test('no copy is made without what this user may not read', () => {
+  const { db, dataDir, to } = written();
+  const failure = Object.assign(new Error('of the system'), { code: 'EACCES' });
+  failCall('statSync', failure, (path) => String(path).endsWith('keys/ledger.key'));
+  expect(() => backUp(db, { dataDir, to, keep: 1, clock: at(0) })).toThrow('EACCES');
+  expect(readdirSync(to)).toEqual([]);
+});
+
 test('of two projects that are copied in the same second, the one that ends first keeps its copy', () => {
   const { db, dataDir, to } = written();
   const other = written();
