@@ -9,6 +9,7 @@ import { AppError } from '../core/errors.ts';
 import { sha256 } from '../core/digest.ts';
 import { readWholeFile } from '../core/folder.ts';
 import type { JobContext } from '../job/job-context.ts';
+import { endedOf } from '../mirror/ended-requests.ts';
 import { findRequest, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
 import { isUnproved } from '../ledger/request-history.ts';
@@ -104,7 +105,8 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
       currentIds(current, dataset).map((id) => ({ dataset, snapshot_id: id })),
     );
     // Only what was noted is the sender's: an operator may give its name as the word of a request.
-    const requests = [...new Set([...before.noted, ...before.open])].flatMap((id) => {
+    const ended = endedOf(db, before.open, to.outcome ? null : isoTime(clock.now()));
+    const requests = [...new Set([...before.noted, ...before.open.filter((id) => ended.has(id))])].flatMap((id) => {
       const request = findRequest(db, id);
       return request ? Object.assign(request, { isUnproved: isUnproved(request, listTargets(db, id)) }) : [];
     });
@@ -122,23 +124,26 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
     const ms = Math.min(2 * (pauses.get(name)?.ms ?? pauseMs.first / 2), pauseMs.most);
     pauses.set(name, { untilMs: nowMs + ms, ms });
   };
+  /** One that takes long to accept its calls holds up nobody else. */
+  const called = new Set<string>();
+  const callUp = async (to: CalledBack): Promise<void> => {
+    const nowMs = clock.now();
+    if (called.has(to.name) || nowMs < (pauses.get(to.name)?.untilMs ?? 0)) return;
+    called.add(to.name);
+    try {
+      await lookFor(to);
+      pauses.delete(to.name);
+    } catch (error) {
+      pause(to.name, nowMs);
+      onError(error);
+    }
+    called.delete(to.name);
+  };
   return {
     note: async (sender, request) => {
       if (noted.get(sender)?.add(request)) await (keeping ??= setImmediate().then(keepAll));
     },
-    look: async () => {
-      for (const to of senders) {
-        const nowMs = clock.now();
-        if (nowMs < (pauses.get(to.name)?.untilMs ?? 0)) continue;
-        try {
-          await lookFor(to);
-          pauses.delete(to.name);
-        } catch (error) {
-          pause(to.name, nowMs);
-          onError(error);
-        }
-      }
-    },
+    look: async () => void (await Promise.all(senders.map(callUp))),
   };
 }
 
@@ -205,9 +210,10 @@ export function planCalls(
   // After an erasure other datasets are published than after a request about nobody: that tells whether somebody exists.
   if (to.outcome && before.published !== null && before.published !== published)
     tell('snapshots.published', published, null, { snapshots });
-  // A request that an older mirror does not have is there again after the next job.
-  const missing = before.open.filter((id) => !requests.some((request) => request.id === id));
-  return { messages, told: { open: [...open, ...missing], published } };
+  // Those that have not ended; and one that an older mirror does not have is there again after the next job.
+  const looked = new Set(requests.map(({ id }) => id));
+  const others = before.open.filter((id) => !looked.has(id));
+  return { messages, told: { open: [...open, ...others], published } };
 }
 
 /** The headers of a call, by which its receiver knows the sender (Standard Webhooks, `v1`). */

@@ -138,16 +138,12 @@ function callSenders({ settings, projects, callbacks, clock, onError }: IntakeSe
       onError: hear,
     }),
   );
-  let underWay = Promise.resolve();
-  let isBusy = false;
-  const look = async (): Promise<void> => {
-    for (const each of all) await each.look();
-    isBusy = false;
-  };
+  const underWay = new Set<Promise<void>>();
   const timer = setInterval(() => {
-    if (isBusy) return;
-    isBusy = true;
-    underWay = look();
+    for (const each of all) {
+      const looking = each.look().finally(() => underWay.delete(looking));
+      underWay.add(looking);
+    }
   }, lookEveryMs).unref();
   return {
     /** Whether it is kept that a sender has to be told of its request. */
@@ -163,7 +159,7 @@ function callSenders({ settings, projects, callbacks, clock, onError }: IntakeSe
     end: async (): Promise<void> => {
       clearInterval(timer);
       stopping.abort(new AppError('interrupted', { code: 'interrupted' }));
-      await underWay;
+      await Promise.all(underWay);
     },
   };
 }

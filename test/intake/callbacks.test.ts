@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -219,4 +219,43 @@ it('a request that an older mirror does not have is not forgotten', () => {
   const told = { open: ['r1'], published: 'x' };
   const facts = { requests: [], snapshots: [], nowMs: 0 };
   expect(planCalls({ name: 'desk', outcome: true }, told, facts).told.open).toEqual(['r1']);
+});
+
+it('a sender that takes long to accept a call holds up no other one', async () => {
+  const world = await openIntakeWorld();
+  const sent: string[] = [];
+  const slow = Promise.withResolvers<undefined>();
+  const callbacks = createCallbacks({
+    context: () => world.context(),
+    clock: world.clock,
+    senders: ['slow-desk', 'quick-desk'].map((name) => ({ name, outcome: false, url: 'https://desk.example', secret })),
+    send: async (to) => {
+      if (to.name === 'slow-desk') await slow.promise;
+      sent.push(to.name);
+    },
+    onError: (error) => {
+      throw error;
+    },
+  });
+  const { body } = await world.post(eraseBody('ann@canary.example'));
+  for (const name of ['slow-desk', 'quick-desk']) await callbacks.note(name, String(body['request']));
+  const looks = [callbacks.look(), callbacks.look()];
+  await expect.poll(() => sent).toEqual(['quick-desk']);
+  slow.resolve(undefined);
+  await Promise.all(looks);
+  expect(sent).toEqual(['quick-desk', 'slow-desk']);
+});
+
+it('requests that have not ended cost a look next to nothing', async () => {
+  const world = await openIntakeWorld();
+  const { errors, open } = callbacksOf(world, false);
+  const ids = Array.from({ length: 40_000 }, () => randomUUID());
+  const told = { 'privacy-desk': { open: ids, published: null, noted: [] } };
+  writeFileSync(join(world.dataDir, 'callbacks.json'), JSON.stringify(told));
+  const callbacks = open();
+  await callbacks.look();
+  const before = process.cpuUsage();
+  await callbacks.look();
+  expect(errors).toEqual([]);
+  expect(process.cpuUsage(before).user).toBeLessThan(700_000);
 });
