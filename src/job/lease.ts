@@ -119,11 +119,12 @@ function tryToTake(db: Database, wanted: Waiter, nowMs: number): Disposable | Le
   const awake = queue.filter((waiter) => waiter.holder === wanted.holder || isAwake(waiter, nowMs));
   const ahead = whoIsAhead(wanted, awake);
   if (ahead) return ahead;
+  // First: a lock makes its folder, and one that was moved away could not come back to its place.
+  refuseReplaced(db);
   const lock = lockFile(lockOf(db), lockWaitMs);
   // Who has it writes who it is a moment later.
   if (!lock) return readLease(db) ?? { ...wanted, job: 'another run' };
   try {
-    refuseReplaced(db);
     const left = queue.filter((waiter) => waiter.holder === wanted.holder || !isAwake(waiter, nowMs));
     transact(db, () => {
       writeLease(db, wanted);

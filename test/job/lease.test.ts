@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, renameSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, renameSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
 import { presentHolder, waitForLease } from '../../src/job/lease.ts';
 import { readLease } from '../../src/mirror/lease-rows.ts';
@@ -66,6 +66,15 @@ it('is refused where another folder stands in place of the one that was opened',
   await expect(acquireLease(db, 'sync', stillClock)).rejects.toMatchObject(replaced);
   const { db: anew } = openTestMirror(dataDir);
   (await acquireLease(anew, 'sync', stillClock)).release();
+});
+
+it('makes no folder in the place of one that was moved away, so that it can come back', async () => {
+  const { db, dataDir } = openTestMirror();
+  renameSync(dataDir, `${dataDir}.old`);
+  await expect(acquireLease(db, 'intake', stillClock)).rejects.toMatchObject({ code: 'storage' });
+  expect(existsSync(dataDir)).toBe(false);
+  renameSync(`${dataDir}.old`, dataDir);
+  (await acquireLease(db, 'sync', stillClock)).release();
 });
 
 it('is given back where its holder cannot be noted', async () => {
