@@ -14,6 +14,7 @@ import { presentRun } from '../job/run-job.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isUnproved, type RequestHistory } from '../ledger/request-history.ts';
+import { refuseReplaced } from '../mirror/database.ts';
 import { waitingAtMost } from '../mirror/transact.ts';
 import { claimMirror } from '../mirror/runs.ts';
 
@@ -157,6 +158,7 @@ function serve(context: JobContext, batch: readonly Waiting[]): void {
 }
 
 function answerAll(context: JobContext, batch: readonly Waiting[]): Told[] {
+  refuseReplaced(context.db);
   const ledger = context.ledger();
   refuseRestored(context.db, ledger);
   const found = together(context, (own) =>

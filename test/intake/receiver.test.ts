@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { verify } from '../../docs/verifier/verify.mjs';
@@ -112,6 +112,19 @@ it('within a long transaction of a run nothing is received, and the sender is to
   });
   expect(await world.post(eraseBody(ann), key)).toMatchObject({ status: 201 });
   expect(listRequests(world.db(), 'open')).toHaveLength(1);
+});
+
+it('no receipt is given while the data folder of a run is away: its request would lie in another one', async () => {
+  const world = await openIntakeWorld();
+  const away = `${world.dataDir}.away`;
+  await runJob(world.context(), 'reconcile', async () => {
+    renameSync(world.dataDir, away);
+    expect(await world.post(eraseBody(ann))).toMatchObject({ status: 503, body: { title: 'unavailable' } });
+    expect(existsSync(world.dataDir)).toBe(false);
+    renameSync(away, world.dataDir);
+    return { outcome: 'done', counts: {} };
+  });
+  expect(await world.post(eraseBody(ann))).toMatchObject({ status: 201 });
 });
 
 it('an older mirror does not forget a request: the ledger has it, and its sender can give the identifier again', async () => {
