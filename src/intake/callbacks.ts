@@ -7,7 +7,7 @@ import { replaceFile } from '../core/atomic-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { sha256 } from '../core/digest.ts';
-import { readWholeFile } from '../core/folder.ts';
+import { readWholeFile, wholeFileBytesMax } from '../core/folder.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { endedOf } from '../mirror/ended-requests.ts';
 import { findRequest, type ErasureRequest } from '../mirror/erasure-requests.ts';
@@ -159,7 +159,8 @@ function changeTold(dataDir: string, name: string, change: (told: Told) => Parti
 }
 
 function readAllTold(path: string): z.infer<typeof AllTold> {
-  const text = readWholeFile(path).toString();
+  // A sender can have very many open requests.
+  const text = readWholeFile(path, 4 * wholeFileBytesMax).toString();
   try {
     return AllTold.parse(JSON.parse(text));
   } catch (cause) {

@@ -112,9 +112,9 @@ async function examineFolder(attempt: Attempt, parts: DoctorParts, hasMirror: bo
  * before: their fences have to stand in it first.
  */
 function missingMirror(ledger: LedgerReader): Found {
-  const recorded = ledger.epoch();
-  if (ledger.size() === 0) return { state: 'skipped', detail: 'there is no mirror yet; `sync` makes it' };
-  throw new AppError(`mirror.db is missing, and the ledger knows of ${countedText(recorded, 'round')} of erasures`, {
+  const entries = ledger.size();
+  if (entries === 0) return { state: 'skipped', detail: 'there is no mirror yet; `sync` makes it' };
+  throw new AppError(`mirror.db is missing, and the ledger has ${countedText(entries, 'entry', 'entries')}`, {
     code: 'storage',
     hint: 'put it back; if it is lost, run `analytics-mirror reconcile`, which makes one that knows the erased persons, then `sync`',
   });

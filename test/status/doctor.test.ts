@@ -160,16 +160,16 @@ test('a mirror that is not there yet is no failure', async () => {
 });
 
 test.each([
-  ['of an erasure', Infinity, '1 round'],
-  ['of a request that was received', 1, '0 rounds'],
-] as const)('a mirror that is lost after entries %s is a failure', async (_of, steps, rounds) => {
+  ['of an erasure', Infinity, /, and the ledger has [1-9]\d* entries$/],
+  ['of a request that was received', 1, /, and the ledger has 1 entry$/],
+] as const)('a mirror that is lost after entries %s is a failure', async (_of, steps, told) => {
   const dataDir = freshFolder();
   const ledger = openLedger(dataDir, tickingClock());
   for (const record of lifeOf(1, 1).slice(0, steps)) ledger.append(record);
   ledger.checkpoint();
   expect((await examined(dataDir)).get('mirror')).toMatchObject({
     state: 'failed',
-    detail: `mirror.db is missing, and the ledger knows of ${rounds} of erasures`,
+    detail: expect.stringMatching(told) as unknown,
     fix: expect.stringContaining('run `analytics-mirror reconcile`') as unknown,
   });
 });
