@@ -31,6 +31,7 @@ it('the package brings no Node, names one version, and starts with what an older
     "process from 'node:process'",
     "{ exit, stderr } from 'node:process'",
     "{ fileURLToPath } from 'node:url'",
+    "{ fstatSync, writeFileSync } from 'node:fs'",
     "{ getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8'",
     "{ oldNode } from './core/needed-node.ts'",
     "{ versions } from 'node:process'",
