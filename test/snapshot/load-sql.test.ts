@@ -32,8 +32,10 @@ it('a full snapshot is read as it is; nothing is said of a dataset that is not p
 it('with a delta, the newest version of each row counts, by the key as the files name it, and rows that have left go', () => {
   const all = [snapshot('persons', 'full', '1'), snapshot('persons', 'delta', '2'), snapshot('deletions', 'full', '3')];
   const script = duckDbScript(all, ['persons']);
-  expect(script).toContain('newer."person_uuid" = version."person_uuid" AND newer._seq > version._seq');
-  expect(script).toContain(`WHERE dataset = 'persons') AS gone`);
+  expect(script).toContain('newest."person_uuid" = version."person_uuid" AND newest._seq = version._seq');
+  expect(script).toContain(`WHERE dataset = 'persons' GROUP BY ALL) AS gone`);
+  // Of two anti joins that compare numbers, DuckDB 1.1 to 1.4.3 lost rows by chance.
+  for (const [condition] of script.matchAll(/ON [^\n]+/g)) expect(condition).not.toMatch(/[<>]/);
   expect(script).not.toContain('TABLE "deletions"');
 });
 
