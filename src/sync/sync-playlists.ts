@@ -1,5 +1,6 @@
 import { shallowJson } from '../core/deep-json.ts';
 import { isoTime } from '../core/clock.ts';
+import { isJsonObject } from '../core/exact-json.ts';
 import type { Columns } from '../contract/tolerant-reader.ts';
 import { askForEntries, type ShownEntry } from '../client/playlist-entries.ts';
 import { bodyOrMissing, isSingleCase } from '../client/service.ts';
@@ -112,13 +113,17 @@ export async function syncPlaylists(parts: SyncPlaylistsParts, pass: PlaylistPas
   return { pass: finishPass(db, passId, reason, at), membershipsTold: shortIds.length - untold.length };
 }
 
-/** By the fields that say whose it is: whatever else cannot be read of an entry, an erasure has to find it. */
-function memberOf(shown: ShownEntry): Member {
-  const { id, distinct_id, person } = shown;
-  const recording = rowReaders.recordings({ id, distinct_id, person });
-  const textOf = (name: string): string | null => {
+/** Each field that says whose it is is read by itself: whatever else cannot be read of an entry, an erasure has to find it. */
+function memberOf({ id, distinct_id, person }: ShownEntry): Member {
+  const textOf = (name: string, field: object): string | null => {
+    const recording = rowReaders.recordings({ id: 'entry', ...field });
     const value = recording.ok ? recording.columns[name] : null;
     return typeof value === 'string' ? value : null;
   };
-  return { id: shown.id, person_uuid: textOf('person_uuid'), distinct_id: textOf('distinct_id') };
+  const uuid = isJsonObject(person) ? person['uuid'] : null;
+  return {
+    id,
+    person_uuid: textOf('person_uuid', { person: { uuid } }),
+    distinct_id: textOf('distinct_id', { distinct_id }),
+  };
 }

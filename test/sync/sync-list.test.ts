@@ -4,6 +4,7 @@ import { createService, readWhole, type Reply, type Service } from '../../src/cl
 import { openTransport, type Transport } from '../../src/client/transport.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { isoTime, systemClock } from '../../src/core/clock.ts';
+import { parseDeepJson } from '../../src/core/deep-json.ts';
 import { AppError } from '../../src/core/errors.ts';
 import type { PagedDataset } from '../../src/contract/datasets.ts';
 import { describeField, Person } from '../../src/contract/resources.ts';
@@ -398,8 +399,11 @@ describe('a pass over the playlists', () => {
     const { db } = openTestMirror();
     const [first = ''] = sandbox.playlists;
     const uuid = '018f0000-0000-4000-8000-00000000000a';
+    const deep = parseDeepJson('[[1]]', 1);
     const results = [
       { id: 'a', distinct_id: 'ann', person: { uuid }, click_count: 'many' },
+      { id: 'b', distinct_id: 5, person: { uuid } },
+      { id: 'c', distinct_id: 'ann', person: { uuid, properties: deep } },
       { id: '\ud800' },
       { id: 'nul\0' },
     ];
@@ -414,6 +418,8 @@ describe('a pass over the playlists', () => {
     expect(pass.untold).toEqual([{ shortId: first, reason: 'cut' }]);
     expect(db.prepare(`SELECT recording_id, person_uuid, distinct_id FROM playlist_recordings`).raw().all()).toEqual([
       ['a', uuid, 'ann'],
+      ['b', uuid, null],
+      ['c', uuid, 'ann'],
     ]);
   });
 
