@@ -27,12 +27,15 @@ export async function findUnchanged(
 ): Promise<MirrorExport | undefined> {
   const { published, settings, signal } = context;
   const ids = currentIds(published.readCurrent(), dataset);
-  const snapshotId = kind === 'full' ? ids[0] : ids.at(-1);
-  if (snapshotId === undefined) return undefined;
+  // Readers of a delta read all that it goes on from.
+  const needed = kind === 'full' ? ids.slice(0, 1) : ids;
   // An export reads as much to write, so every byte can be read to be sure; a delta costs next to nothing.
   const depth = kind === 'full' ? 'bytes' : 'size';
-  const { manifest, problems } = await verifySnapshot(published, { dataset, snapshotId }, () => depth, signal);
-  if (!manifest || problems.length > 0 || !isMadeAlike(context, dataset, manifest)) return undefined;
+  const verify = (id: string) => verifySnapshot(published, { dataset, snapshotId: id }, () => depth, signal);
+  const verified = await Promise.all(needed.map(verify));
+  const [snapshotId, manifest] = [needed.at(-1), verified.at(-1)?.manifest];
+  if (snapshotId === undefined || !manifest || verified.some(({ problems }) => problems.length > 0)) return undefined;
+  if (!isMadeAlike(context, dataset, manifest)) return undefined;
   const verdict = lastJudgedPass(source, datasets[dataset].published.pass)?.verdict ?? null;
   const isAsProved = manifest.pass?.verdict === 'complete' || (manifest.pass?.verdict ?? null) === verdict;
   const isAsSplit = manifest.publication.part_rows === settings.export.partRows;

@@ -77,6 +77,18 @@ test.for<[string, (world: World) => Settings]>([
   expect(partsOf(world.dataDir, 'persons')).toHaveLength(1);
 });
 
+test('where a part is gone that deltas go on from, a full snapshot is published, also of what is unchanged', async () => {
+  const world = openWorld();
+  show(world, ann);
+  await publish(world, 'full');
+  show(world, bob);
+  await publish(world, 'delta');
+  const [full] = listCurrentSnapshots(publishedFilesIn(world.dataDir));
+  for (const { path } of full?.files ?? []) rmSync(path);
+  await publish(world, 'delta');
+  expect(partsOf(world.dataDir, 'persons')).toHaveLength(1);
+});
+
 test('where an older mirror was put back and nothing is published any more, numbers go on above the published ones, once', async () => {
   const world = openWorld();
   const seqOf = async (): Promise<number> => {
