@@ -57,6 +57,11 @@ export async function ofOneRow(
   });
 }
 
+/** Whether an error is one of `ofOneRow`: however many there are, they say nothing of the service. */
+export function isOfOneRow(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'rejected' && error.status === 403;
+}
+
 async function prove(
   { service, settings, signal, areKnown }: ControlParts,
   dataset: PagedDataset,

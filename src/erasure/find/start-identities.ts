@@ -1,4 +1,4 @@
-import { ofOneRow } from '../../client/control.ts';
+import { isOfOneRow, ofOneRow } from '../../client/control.ts';
 import { askDatabase, askForDistinctId, askForEmail } from '../../client/person-batches.ts';
 import { bodyOrMissing, isSingleCase, singleCasesMax, type Service } from '../../client/service.ts';
 import { AppError } from '../../core/errors.ts';
@@ -76,6 +76,7 @@ export async function startIdentities(
     return await askPatiently(context, service, question, (error) => {
       failure = waitReasonOf(error);
       // An answer to one question alone says nothing of the others.
+      if (isOfOneRow(error)) return;
       if (!isSingleCase(error) || (singleCases += 1) >= singleCasesMax) service = null;
     });
   };

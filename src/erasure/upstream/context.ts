@@ -2,7 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { inBatches as inBatchesOf } from '../../core/batches.ts';
 import { AppError } from '../../core/errors.ts';
 import { presentOf } from '../../core/present.ts';
-import type { Control } from '../../client/control.ts';
+import { isOfOneRow, type Control } from '../../client/control.ts';
 import { isSingleCase, singleCasesMax, type Service } from '../../client/service.ts';
 import type { ListQueries, Settings } from '../../config/settings.ts';
 import type { UpstreamTarget } from '../../ledger/target.ts';
@@ -130,7 +130,7 @@ export function raiseRefusal(
 /**
  * Takes a step for each subject, as many at once as the budget allows, and returns what they returned. A step at whose
  * request the service fails is put down, and the others go on; a refused key, a service that cannot be reached, or too
- * many of the former end it with that error, once all that have begun have ended.
+ * many of the former (but for those that the key is refused alone) end it with that error, once all that have begun have ended.
  */
 export async function eachSubject<S extends Pick<RequestRef, 'id'>, T>(
   context: UpstreamContext,
@@ -141,11 +141,11 @@ export async function eachSubject<S extends Pick<RequestRef, 'id'>, T>(
     try {
       return [await step(subject)];
     } catch (error) {
-      // A request at which several steps fail is one case.
-      const failed = new Set([...context.failed.map(({ requestId }) => requestId), subject.id]);
       if (!isSingleCase(error)) throw error;
       context.failed.push({ requestId: subject.id, error });
-      if (failed.size >= singleCasesMax) throw error;
+      // A request at which several steps fail is one case.
+      const failed = context.failed.flatMap((each) => (isOfOneRow(each.error) ? [] : each.requestId));
+      if (new Set(failed).size >= singleCasesMax && !isOfOneRow(error)) throw error;
       return [];
     }
   };

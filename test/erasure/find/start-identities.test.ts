@@ -234,6 +234,23 @@ it.each([
   expect(starts.get('7')).toMatchObject({ isAsked });
 });
 
+// Ten were taken for a failure of the service, and nobody else was asked for.
+it('persons whom the service refuses the key keep no others from being asked for, however many they are', async () => {
+  const service = serviceOf({});
+  const inner = { ...service };
+  service.call = (name, args = {}) =>
+    (args as { params?: { id?: string } }).params?.id?.startsWith('1')
+      ? Promise.reject(new AppError('no', { code: 'refused', status: 403 }))
+      : inner.call(name, args);
+  const subjects = Array.from({ length: 25 }, (_, index): SoughtSubject => {
+    return { id: `${index}`, given: [{ kind: 'id', value: `${index}` }], identity: nobody, shown: null };
+  });
+  const context = { db: mirrorOf(), settings: { dataDir: '' }, service, signal: new AbortController().signal };
+  const starts = await startIdentities(context, subjects, []);
+  expect(starts.get('19')).toMatchObject({ isAsked: false, waitsFor: 'service_rejects' });
+  expect(starts.get('24')).toMatchObject({ isAsked: true });
+});
+
 const address = 'team@x.test';
 /** Five persons with one address. */
 const team = [1, 2, 3, 4, 5].map((id) => ({
