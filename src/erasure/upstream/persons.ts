@@ -1,5 +1,7 @@
+import { turned } from '../../core/batches.ts';
 import { isoTime } from '../../core/clock.ts';
 import { assertNever, type AppError } from '../../core/errors.ts';
+import { isSingleCase, singleCasesMax } from '../../client/service.ts';
 import { bulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
 import { nobody } from '../../contract/identity.ts';
 import { updateRequest } from '../../mirror/erasure-requests.ts';
@@ -54,7 +56,8 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
   const roundsMax = 2 * retry.attemptsMax + deletions.confirmations;
   for (let round = 0; round < roundsMax; round += 1) {
     const withEvents = deletedWithEvents(context, subjects);
-    const due = subjects.filter(
+    // Where so many can fail that the run ends, each run begins at another.
+    const due = turned(subjects, subjects.length < singleCasesMax ? 0 : context.clock.now()).filter(
       (subject) =>
         !resting.has(subject.id) &&
         isDue(context, openTarget(context, subject, target)) &&
@@ -68,7 +71,16 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
     for (let first = 0; first < due.length; first += atOnce) {
       const part = due.slice(first, first + atOnce);
       const told = await askForMany(context, part, (subject) => isSent(context, subject));
-      const looked = await eachSubject(context, part, (subject) => lookUp(context, subject, sent, told));
+      const looked: Looked[] = [];
+      const look = async (subject: Subject) => looked.push(await lookUp(context, subject, sent, told));
+      // Too many at whom the service fails end the run, but keep nobody whom it has told of: they are as many in the next run.
+      const ended = await eachSubject(context, part, look).then(
+        () => null,
+        (error: unknown) => {
+          if (!isSingleCase(error)) throw error;
+          return error;
+        },
+      );
       const planned = together(context, (own) =>
         looked.flatMap((each) => takeStep(own, each, { resting, going, queues: bulkDelete })),
       );
@@ -80,6 +92,7 @@ export async function advancePersons(context: UpstreamContext, subjects: readonl
         sent,
       );
       await deleteOneByOne(context, deletions.filter(isAlone), sent);
+      if (ended) throw ended;
     }
     for (const [requestId, { times, error }] of sent.inVain)
       if (times >= inVainMax(error, roundsMax)) context.failed.push({ requestId, error });

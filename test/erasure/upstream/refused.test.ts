@@ -142,6 +142,19 @@ it('one person at whom the service fails does not keep the others', async () => 
   expect(world.changes()).toEqual([`DELETE /persons/${well.id}/?delete_events=true`]);
 });
 
+// Ten ended each run before anybody was deleted.
+it('ten persons at whom the service fails do not keep the others for ever', async () => {
+  const world = await openUpstreamWorld();
+  const sick = Array.from({ length: 10 }, (_, index) => world.person(index));
+  const subjects = world.everybody(13);
+  world.answerTo(({ path }) => sick.some(({ id }) => path.includes(`/persons/${id}/`)), answer(500));
+  for (let run = 0; run < 13; run += 1) {
+    await world.advance(subjects);
+    world.pass(run);
+  }
+  expect([...world.sandbox.gone()]).toHaveLength(3);
+});
+
 it('one person whose distinct id a firewall lets not pass does not keep the others', async () => {
   const world = await openUpstreamWorld();
   const people = [world.person(0), world.person(1)];
