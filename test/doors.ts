@@ -239,11 +239,11 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_269,
-  service: 2_039,
+  service: 2_044,
   ledger: 2_909,
-  mirror: 7_548,
-  publish: 7_943,
-  erasure: 10_685,
+  mirror: 7_553,
+  publish: 7_949,
+  erasure: 10_699,
   operate: 11_163,
   anchor: 315,
   cluster: 3_040,
