@@ -77,6 +77,10 @@ export const statedText = z
 
 /** A number of things: one at least. */
 export const count = z.int().min(1);
+/** So many days are a hundred years: a time further away than that may be one that no record can spell. */
+export const daysMax = 36_500;
+/** A number of days. */
+export const days = count.max(daysMax);
 /** Node's timers cannot wait longer than this: they would fire at once. */
 export const timerMsMax = 2 ** 31 - 1;
 /** A time in milliseconds that Node's timers can wait. */

@@ -14,6 +14,8 @@ import {
   count,
   cron,
   databaseUrl,
+  days,
+  daysMax,
   durationMs,
   limitWindow,
   limitWindows,
@@ -129,7 +131,7 @@ export const Settings = z.strictObject({
   persons: list.superRefine(checkOverlap),
   recordings: list
     .extend({
-      retentionDays: z.number().positive().nullable(),
+      retentionDays: z.number().positive().max(daysMax).nullable(),
       query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
     })
     .superRefine(checkOverlap),
@@ -198,14 +200,14 @@ export const Settings = z.strictObject({
   erasure: z.strictObject({
     deleteEvents: z.boolean(),
     deleteRecordings: z.enum(['auto', 'never']),
-    dueDays: count,
-    maxRequestDays: count,
+    dueDays: days,
+    maxRequestDays: days,
     maxBatch: count,
-    feedRetentionDays: count,
+    feedRetentionDays: days,
   }),
   audit: z.strictObject({
     controller: z.strictObject({ name: statedText.nullable(), contact: statedText.nullable() }),
-    backupDays: count.nullable(),
+    backupDays: days.nullable(),
     anchors: z.array(anchor),
     signer: signer.nullable(),
     nextSigner: signer.nullable(),

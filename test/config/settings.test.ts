@@ -97,6 +97,12 @@ test.for([
   ['recordings.query', { date_from: ['-30d'] }],
   ['playlists.shortIds', ['']],
   ['export.keep', 0],
+  // The times that these would lead to have years of more than four digits.
+  ['erasure.dueDays', 9_999_999],
+  ['erasure.maxRequestDays', 9_999_999],
+  ['erasure.feedRetentionDays', 999_999],
+  ['audit.backupDays', 9_999_999],
+  ['recordings.retentionDays', 999_999_999],
   ['log.level', 'loud'],
 ] as const)('%s may not be %j', ([path, value]) => {
   expect(accepts(path, value)).toThrow(expect.objectContaining({ code: 'usage' }));
