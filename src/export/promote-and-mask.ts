@@ -5,12 +5,12 @@ import { cleanJson, mayNeedCleaning } from '../core/clean-json.ts';
 import { type Column, type Row, type DatasetShape, publishedShapes } from '../snapshot/columns.ts';
 import { propertyOf, type Mask, type Promotion } from '../config/settings.ts';
 import type { ColumnValue } from '../contract/tolerant-reader.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-json.ts';
 import type { Manifest } from '../snapshot/manifest.ts';
 import { emailKey, trimBlanks } from '../contract/email.ts';
 import { type Masks, prepareMasks } from './masks.ts';
-import { listedOnly, promotedColumns, type PromotedColumn } from './promotion.ts';
+import { listedOnly, promotedColumns, type PromotedColumn, valueAt } from './promotion.ts';
 
 /**
  * The version of what this program makes of the mirror's values. A new one for every change after which the same rows
@@ -51,7 +51,8 @@ type Publication = {
  * Decides what is published of a dataset. In a promoted column of strings, a string is published as it is, any other value as
  * its JSON text, a missing one as null. What is none of a column's type is null there, and whole in the properties. JSON columns are made such that every engine reads them: NUL and lone surrogates become U+FFFD.
  * Masking reaches names and properties; it does not reach distinct ids, nor `extra`.
- * Throws `usage` when the promoted keys cannot all be columns; publishing throws `storage` at a row that is not JSON.
+ * Throws `usage` when the promoted keys cannot all be columns; publishing throws `storage` at a row that is not JSON, and `usage` at a
+ * masked path.
  */
 export function publicationOf(
   dataset: PublishedDataset,
@@ -166,11 +167,20 @@ function maskOfName(
   return [...masked].find(([key]) => repeats(properties?.[key]) || (isEmail && key === 'email'))?.[1];
 }
 
-/** Masks the values of the masked keys of an object; null stays null. Returns whether it has any. */
+/**
+ * Masks the values of the masked keys of an object; null stays null. Returns whether it has any. Throws `usage` where one is a path,
+ * whose value would be published as it is.
+ */
 function maskKeys(object: JsonObject | undefined, masked: Masks['of']): boolean {
   if (!object) return false;
   const found = [...masked].filter(([key]) => Object.hasOwn(object, key));
   for (const [key, mask] of found) object[key] = object[key] === null ? null : mask(object[key]);
+  for (const key of masked.keys())
+    if (key.includes('.') && !Object.hasOwn(object, key) && valueAt(object, key) !== undefined)
+      throw usageError(
+        `export.mask has ${JSON.stringify(key)}, which is within a property; only whole ones are masked`,
+        `name ${JSON.stringify(key.split('.')[0])} in export.mask`,
+      );
   return found.length > 0;
 }
 

@@ -105,7 +105,7 @@ function ownValue(object: unknown, key: string): unknown {
 }
 
 /** The value of a property, or of a path of keys between dots. A property with dots in its key comes first. */
-function valueAt(properties: unknown, path: string): unknown {
+export function valueAt(properties: unknown, path: string): unknown {
   return ownValue(properties, path) ?? path.split('.').reduce(ownValue, properties);
 }
 

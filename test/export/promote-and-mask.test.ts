@@ -198,6 +198,16 @@ test('masking reaches the person embedded in a recording', () => {
   expect(publish(nobody)).toEqual({ ...nobody, property_email: null });
 });
 
+test('a path is masked by no name of its own: its value is not published, but refused', () => {
+  const row = personRow('p1', { properties: '{"address":{"city":"Bern"}}' });
+  const promote = [{ property: 'address.city', as: 'city', type: 'string' as const }];
+  const published = (...mask: string[]) => publicationOf('persons', { promote, mask }).publish(row);
+  expect(() => published('address.city')).toThrow(expect.objectContaining({ code: 'usage' }) as Error);
+  expect(published('address', 'address.city')).toMatchObject({ city: null, properties: '{"address":null}' });
+  const dotted = personRow('p2', { properties: '{"address.city":"Bern","address":{}}' });
+  expect(publicationOf('persons', { promote, mask: ['address.city'] }).publish(dotted)).toMatchObject({ city: null });
+});
+
 test('masking `__proto__` reaches a property of that very name', () => {
   const { publish } = publicationOf('persons', { promote: [], mask: ['__proto__'] });
   expect(publish(personRow('p1', { properties: '{"__proto__":"x","a":1}' }))['properties']).toBe(
