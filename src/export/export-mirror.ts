@@ -15,6 +15,7 @@ import { fenceOf, findUnchanged, isMadeAlike } from './find-unchanged.ts';
 import type { ExportContext, MirrorExport, MirrorExportTask } from './mirror-export.ts';
 import { numberColumns } from './number-columns.ts';
 import { publicationOf } from './promote-and-mask.ts';
+import { promotedColumns } from './promotion.ts';
 import { publishTogether } from './publish-together.ts';
 import { readIfSound } from '../snapshot/published-parts.ts';
 import { isTableAsWanted, tableLocation } from './table-location.ts';
@@ -105,6 +106,13 @@ export function noteFeed({ db, published, clock }: Pick<ExportContext, 'db' | 'p
   const nowMs = clock.now();
   const atMs = Math.max(nowMs, nowMs - (readServiceClock(db)?.aheadMs ?? 0), agreedMs(db));
   noteFeedPublished(db, published.readManifest({ dataset: 'deletions', snapshotId }).seq, isoTime(atMs));
+}
+
+/** Throws `usage` where what `export.promote` names cannot all be columns. Makes no key. */
+export function refusePromotion({ promote, mask }: ExportContext['settings']['export']): void {
+  const isHashed = (property: string): boolean =>
+    !mask.includes(property) && mask.some((one) => typeof one !== 'string' && one.property === property);
+  promotedColumns(promote, {}, (property) => (isHashed(property) ? '' : undefined));
 }
 
 function stageFromMirror(

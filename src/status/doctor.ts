@@ -14,6 +14,8 @@ import { findDifferencesIn } from '../erasure/bound/differences.ts';
 import { differenceError } from '../erasure/bound/compare.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { findMissingAnchors } from '../anchor/missing-anchors.ts';
+import { refusePromotion } from '../export/export-mirror.ts';
+import { warehousePlace } from '../load/address.ts';
 import { ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedger, type LedgerReader } from '../ledger/ledger.ts';
 import type { OutsideSigner } from '../ledger/outside-signer.ts';
@@ -63,7 +65,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
   const ofService = await examineService(attempt, { ...parts, isErasing });
   const isAnswering = ofService.some(({ state }) => state === 'ok');
   return [
-    configurationFound(settings),
+    await attempt('configuration', () => configurationFound(settings)),
     ...ofFolder,
     ofBudget,
     ...ofService,
@@ -133,19 +135,16 @@ async function checkMirror(db: Database, settings: Settings, signal: AbortSignal
   return `mirror.db is sound and holds ${countedText(countTable(db, 'persons'), 'person')}`;
 }
 
-/** Says which settings the service cannot do without and nothing gives. */
-function configurationFound({ service }: Settings): Check {
+/** Says which settings the service cannot do without and nothing gives. Throws `usage` where no export or load could be made. */
+function configurationFound({ service, export: exporting }: Settings): Found {
+  refusePromotion(exporting);
+  if (exporting.load.into !== null) warehousePlace(exporting.load.into, exporting.load.schema, null);
   const missing = (['baseUrl', 'projectId'] as const).filter((name) => service[name] === null);
   const detail = 'every setting is known and valid';
-  if (missing.length === 0) return { check: 'configuration', state: 'ok', detail };
+  if (missing.length === 0) return detail;
   const named = missing.map((name) => `service.${name}`).join(' and ');
   const fix = 'set it, or run `analytics-mirror init`';
-  return {
-    check: 'configuration',
-    state: 'warning',
-    detail: `${detail}, but ${named} ${missing.length === 1 ? 'is' : 'are'} not set`,
-    fix,
-  };
+  return { state: 'warning', detail: `${detail}, but ${named} ${missing.length === 1 ? 'is' : 'are'} not set`, fix };
 }
 
 /** Checks that no reader keeps the write-ahead log from being written back. */

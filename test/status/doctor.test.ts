@@ -1,5 +1,5 @@
 import { claimMirror } from '../../src/mirror/runs.ts';
-import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Budget } from '../../src/client/budget.ts';
@@ -51,6 +51,7 @@ type Given = {
   openService: () => Service;
   usedUpUntilMs: Budget['usedUpUntilMs'];
   query: object;
+  own: object;
   deprecation: Deprecation | null;
   standing: BudgetStanding;
 };
@@ -62,6 +63,7 @@ async function examined(
     openService = () => serviceThat(well).service,
     usedUpUntilMs = () => Promise.resolve(null),
     query = { date_from: '-30d' },
+    own = {},
     deprecation = null,
     standing = { pausedUntil: null, learnt: null },
   }: Partial<Given> = {},
@@ -72,6 +74,7 @@ async function examined(
     'service.projectId': 7,
     'playlists.shortIds': ['abc'],
     'recordings.query': query,
+    ...own,
   });
   const openReader = () => {
     const db = openDatabaseReadOnly(dataDir);
@@ -188,6 +191,23 @@ test('a damaged mirror and a lost file are found in one examination', async () =
     detail: expect.stringContaining('distinct_ids') as unknown,
     fix: expect.stringContaining('export') as unknown,
   });
+});
+
+test.for([
+  [{ 'export.promote': [{ property: 'plan', as: 'Name' }] }, 'export.promote has the column "Name", which there is'],
+  [
+    { 'export.mask': [{ property: 'age', how: 'hash' }], 'export.promote': [{ property: 'age', type: 'int64' }] },
+    'hash',
+  ],
+  [{ 'export.load.into': 'mysql://warehouse' }, 'the address of the warehouse'],
+  [{ 'export.load.into': 'warehouse.duckdb', 'export.load.schema': 'My-Mart' }, 'the name of the schema'],
+] as const)('settings with which each export or load would end are told before: %j', async ([own, detail]) => {
+  const { dataDir } = openTestMirror();
+  expect((await examined(dataDir, { own })).get('configuration')).toMatchObject({
+    state: 'failed',
+    detail: expect.stringContaining(detail) as unknown,
+  });
+  expect(existsSync(join(dataDir, 'keys/mask.key'))).toBe(false);
 });
 
 test('when the service refuses the key, nothing more is asked of it', async () => {
