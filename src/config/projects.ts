@@ -86,9 +86,10 @@ function readProject(
 function placesIn({ export: own }: JsonObject): [name: string, place: unknown, apart: string][] {
   if (!isJsonObject(own)) return [];
   const load = isJsonObject(own['load']) ? own['load'] : {};
+  const folder = (place: unknown): unknown => (typeof place === 'string' ? place.replace(/\/+$/, '') : place);
   return [
-    ['destination', own['destination'], 'prefix'],
-    ['publicRoot', own['publicRoot'], 'prefix'],
+    ['destination', folder(own['destination']), 'prefix'],
+    ['publicRoot', folder(own['publicRoot']), 'prefix'],
     ['load.into', load['into'] && JSON.stringify([load['into'], load['schema']]), 'schema'],
   ];
 }

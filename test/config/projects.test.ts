@@ -109,6 +109,9 @@ test('projects do not share a destination: each would remove the files of the ot
     'projects.1.export.destination',
   ]);
   const own = 'export: { destination: s3://bucket/blog }';
+  // A slash at the end names the same place.
+  const slashed = 'export: { destination: s3://bucket/mirror/ }';
+  expect(problemsOf(`${shared}\nprojects: [{ name: shop }, { name: blog, ${slashed} }]`)).toHaveLength(1);
   expect(problemsOf(`${shared}\nprojects: [{ name: shop }, { name: blog, ${own} }]`)).toEqual([]);
 });
 
