@@ -53,17 +53,19 @@ export function signingKey(
 
 /**
  * Throws as `signingKey` does where what is appended to the ledger could not be signed, and changes nothing. A ledger that has no
- * list of keys has not been signed yet.
+ * list of keys has not been signed yet. Returns whether a key of the data folder signs.
  */
 export function refuseOtherKey(
   dataDir: string,
   rotations: readonly Rotation[],
   outside: readonly OutsideSigner[] = [],
-): void {
+): boolean {
   const folder = ledgerFolder(dataDir);
   const path = publicKeysPath(folder);
-  if (existsSync(path)) findSigner(dataDir, keysOf(path, readListedKeys(path), rotations), outside);
-  else refuseLostList(folder, path);
+  if (existsSync(path))
+    return 'privateKey' in findSigner(dataDir, keysOf(path, readListedKeys(path), rotations), outside).key;
+  refuseLostList(folder, path);
+  return outside.length === 0;
 }
 
 /** A ledger that was signed has a list of keys. */

@@ -156,13 +156,19 @@ function checkLog(dataDir: string): Found {
 }
 
 /** Checks that every entry can be read, that every checkpoint matches the entries that it covers, and that the next can be signed. */
-function checkLedger(dataDir: string, signers: readonly OutsideSigner[]): string {
+function checkLedger(dataDir: string, signers: readonly OutsideSigner[]): Found {
   const hasLedger = existsSync(ledgerFolder(dataDir));
   if (!hasLedger) refuseLostLedger(dataDir, { size: () => 0 });
   if (!hasLedger) return 'there is no ledger yet; the first erasure request makes it';
   const { ok, size, checkpoints, problems } = verifyLedger({ folder: ledgerFolder(dataDir) });
   refuseLostLedger(dataDir, { size: () => size });
-  if (ok) refuseOtherKey(dataDir, readLedger(dataDir).rotations(), signers);
+  const isSignedHere = ok && refuseOtherKey(dataDir, readLedger(dataDir).rotations(), signers);
+  if (isSignedHere && signers.length > 0)
+    return {
+      state: 'warning',
+      detail: 'keys/ledger.key signs the ledger still, and not the signing key of the settings',
+      fix: 'run `analytics-mirror audit rotate-key`, then delete keys/ledger.key, from backups too',
+    };
   if (ok) return `${countedText(size, 'entry', 'entries')}, ${countedText(checkpoints, 'checkpoint')}, all correct`;
   const [first] = problems;
   const isUnsigned = problems.every(({ problem }) => problem === 'nothing_signed' || problem === 'unsigned_for_long');

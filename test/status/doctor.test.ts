@@ -19,6 +19,7 @@ import type { Check } from '../../src/status/check.ts';
 import { examine } from '../../src/status/doctor.ts';
 import { exportCount } from '../export/export-fixture.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
+import { type OutsideSigner, seedSigner } from '../../src/ledger/outside-signer.ts';
 import { lifeOf, requestId, tickingClock } from '../ledger/ledger-fixture.ts';
 import { preparePageCommit } from '../mirror/commit-page.ts';
 import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';
@@ -52,6 +53,7 @@ type Given = {
   usedUpUntilMs: Budget['usedUpUntilMs'];
   query: object;
   own: object;
+  signers: readonly OutsideSigner[];
   deprecation: Deprecation | null;
   standing: BudgetStanding;
 };
@@ -64,6 +66,7 @@ async function examined(
     usedUpUntilMs = () => Promise.resolve(null),
     query = { date_from: '-30d' },
     own = {},
+    signers = [],
     deprecation = null,
     standing = { pausedUntil: null, learnt: null },
   }: Partial<Given> = {},
@@ -87,7 +90,7 @@ async function examined(
     settings,
     openReader,
     openService,
-    signers: () => [],
+    signers: () => signers,
     deprecation: () => deprecation,
     clock: systemClock,
     budget: { usedUpUntilMs, standing: () => Promise.resolve(standing) },
@@ -154,6 +157,25 @@ test('a write-ahead log that a reader holds is a warning', async () => {
     state: 'warning',
     detail: 'mirror.db-wal has grown to 400 MB, because a reader keeps it from being written back',
   });
+});
+
+test('a signing key of the settings that does not sign yet is a warning', async () => {
+  const [signer, next] = [1, 2].map((byte) => seedSigner(Buffer.alloc(32, byte))) as [OutsideSigner, OutsideSigner];
+  const signedBy = (...outside: OutsideSigner[]): string => {
+    const dataDir = freshFolder();
+    const ledger = openLedger(dataDir, tickingClock(), outside);
+    for (const record of lifeOf(1, 1)) ledger.append(record);
+    ledger.checkpoint();
+    return dataDir;
+  };
+  const found = async (dataDir: string, ...signers: OutsideSigner[]) =>
+    (await examined(dataDir, { signers })).get('ledger');
+  expect((await found(signedBy()))?.state).toBe('ok');
+  expect(await found(signedBy(), signer)).toMatchObject({
+    state: 'warning',
+    fix: expect.stringContaining('audit rotate-key') as unknown,
+  });
+  expect((await found(signedBy(signer), signer, next))?.state).toBe('ok');
 });
 
 test('a mirror that is not there yet is no failure', async () => {
