@@ -238,13 +238,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_269,
+  kernel: 5_276,
   service: 2_044,
-  ledger: 2_909,
+  ledger: 2_911,
   mirror: 7_553,
-  publish: 7_949,
+  publish: 7_967,
   erasure: 10_699,
-  operate: 11_163,
+  operate: 11_168,
   anchor: 315,
   cluster: 3_040,
   sandbox: 4_161,
