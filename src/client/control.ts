@@ -151,5 +151,7 @@ async function isShown(
       ? service.call('persons.retrieve', { params: personParams(integerText(id) ?? String(uuid)), ...asked })
       : service.call('recordings.retrieve', { params: { id: String(id) }, ...asked }),
   );
-  return isJsonObject(found) && (dataset === 'persons' ? found['uuid'] === uuid : found['id'] === id);
+  if (!isJsonObject(found)) return false;
+  // A uuid is the same in capitals.
+  return dataset === 'persons' ? String(found['uuid']).toLowerCase() === String(uuid).toLowerCase() : found['id'] === id;
 }

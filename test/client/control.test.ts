@@ -9,6 +9,9 @@ import { parseExactJson } from '../../src/core/exact-json.ts';
 const missing = (isForeign = false) => new AppError('no row', { code: 'rejected', status: 404, isForeign });
 const uuidOf = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 
+/** A uuid with letters. */
+const capital = 'aaaaaaaa-0000-4000-8000-00000000000a';
+
 /** A service that lists persons 1 to 9, and answers by id as it is told; and what it was asked. */
 function serviceThat(
   byId: (id: number) => unknown,
@@ -24,7 +27,7 @@ function serviceThat(
       const { params, extraQuery } = args as { params?: { id: string }; extraQuery?: object };
       asked.push(params?.id ?? name);
       queries.push(extraQuery);
-      const results = listed.map((id, index) => ({ id, uuid: uuidOf(index + 1) }));
+      const results = listed.map((id, index) => ({ id, uuid: id === capital ? capital : uuidOf(index + 1) }));
       const body = params === undefined ? { next: null, results } : byId(Number(params.id));
       if (body instanceof AppError) throw body;
       return { status: 200, body, date: undefined };
@@ -51,6 +54,12 @@ it.each([
   const { asked, prove } = serviceThat(() => ({ uuid: uuidOf(1) }), [id]);
   await prove();
   expect(asked).toEqual(['persons.list', ref]);
+});
+
+it('a row that is shown by its id with its uuid in capitals is a control', async () => {
+  const { asked, prove } = serviceThat(() => ({ uuid: capital.toUpperCase() }), [capital]);
+  await expect(prove()).resolves.toBeUndefined();
+  expect(asked).toEqual(['persons.list', capital]);
 });
 
 it('fewer rows are listed where an answer with 40 is too long', async () => {
