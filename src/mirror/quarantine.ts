@@ -21,7 +21,7 @@ const quarantineMax = { rows: 10_000, bytes: 64 * 1024 * 1024 };
 
 /** The rows of one list that could not be read. Both functions belong into the page's transaction. */
 export type Quarantine = {
-  /** Keeps a row; false, and nothing is kept, where the quarantine has no room for it. */
+  /** Keeps a row; false, and nothing is kept, where rows of the same pass leave no room for it. Rows of earlier ones make room. */
   add(row: QuarantinedRow, passId: number, at: string): boolean;
   /** Forgets rows that have now been read. Costs nothing while nothing of the list is in quarantine. */
   release(key: string): void;
@@ -42,26 +42,40 @@ export function prepareQuarantine(db: Database, dataset: MirroredDataset): Quara
     bytesHeld += bytes - (bytesOf.get(rowId) ?? 0);
     bytesOf.set(rowId, bytes);
   };
+  const forget = (rowId: string): void => {
+    note(rowId, 0);
+    bytesOf.delete(rowId);
+  };
   const add =
     db.prepare(/*sql*/ `INSERT INTO quarantine (dataset, row_id, reason, payload, first_seen_pass, last_seen_pass, seen_at)
       VALUES (@dataset, @rowId, @reason, @payload, @passId, @passId, @at)
       ON CONFLICT (dataset, row_id) DO UPDATE SET reason = excluded.reason, payload = excluded.payload,
         last_seen_pass = excluded.last_seen_pass, seen_at = excluded.seen_at`);
   const remove = db.prepare<[string, string]>(/*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND row_id = ?`);
+  const removeOlder = db
+    .prepare<[string, number], string>(
+      /*sql*/ `DELETE FROM quarantine WHERE dataset = ? AND last_seen_pass < ? RETURNING row_id`,
+    )
+    .pluck();
+  const hasRoom = (rowId: string, bytes: number): boolean =>
+    (bytesOf.has(rowId) || bytesOf.size < quarantineMax.rows) &&
+    bytesHeld - (bytesOf.get(rowId) ?? 0) + bytes <= quarantineMax.bytes;
+  let clearedFor: number | undefined;
   return {
     add: ({ key, reason, payload }, passId, at) => {
       const rowId = key ?? digestOf(payload);
       const bytes = Buffer.byteLength(payload);
-      const isFull = !bytesOf.has(rowId) && bytesOf.size >= quarantineMax.rows;
-      if (isFull || bytesHeld - (bytesOf.get(rowId) ?? 0) + bytes > quarantineMax.bytes) return false;
+      // No pass would ever be complete, and forget them, while what is shown no more keeps the room.
+      if (!hasRoom(rowId, bytes) && clearedFor !== passId)
+        for (const older of removeOlder.all(dataset, (clearedFor = passId))) forget(older);
+      if (!hasRoom(rowId, bytes)) return false;
       add.run({ dataset, rowId, reason, payload, passId, at });
       note(rowId, bytes);
       return true;
     },
     release: (key) => {
       if (!bytesOf.has(key)) return;
-      note(key, 0);
-      bytesOf.delete(key);
+      forget(key);
       remove.run(dataset, key);
     },
   };

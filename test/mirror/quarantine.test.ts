@@ -31,6 +31,23 @@ it('keeps ten thousand rows of a list and no more; a row that is there already m
   expect(held()).toBe(10_000);
 });
 
+it('forgets what earlier passes have shown where a row has no room, once for a pass', () => {
+  const { db, passId, open, held } = world();
+  const row = (number: number) => ({ key: null, reason: 'x', payload: `{"number":${number}}` });
+  const fill = db.transaction((quarantine: ReturnType<typeof open>, from: number, to: number, pass: number) =>
+    Array.from({ length: to - from }, (_row, number) => quarantine.add(row(from + number), pass, at)),
+  );
+  fill(open(), 0, 10_000, passId);
+  const quarantine = open();
+  // Shown again, 1 is of this pass.
+  expect(fill(quarantine, 1, 2, passId + 1)).toEqual([true]);
+  expect(fill(quarantine, 10_000, 10_001, passId + 1)).toEqual([true]);
+  expect(held()).toBe(2);
+  expect(fill(quarantine, 20_000, 29_998, passId + 1)).not.toContain(false);
+  expect(fill(quarantine, 30_000, 30_002, passId + 1)).toEqual([false, false]);
+  expect(held()).toBe(10_000);
+});
+
 it('keeps 64 MiB of payloads of a list and no more', () => {
   const { passId, open, held } = world();
   const row = (number: number, characters: number) => ({
