@@ -151,7 +151,7 @@ async function isShown(
       ? service.call('persons.retrieve', { params: personParams(integerText(id) ?? String(uuid)), ...asked })
       : service.call('recordings.retrieve', { params: { id: String(id) }, ...asked }),
   );
-  if (!isJsonObject(found)) return false;
+  if (!isJsonObject(found) || dataset !== 'persons') return isJsonObject(found) && found['id'] === id;
   // A uuid is the same in capitals.
-  return dataset === 'persons' ? String(found['uuid']).toLowerCase() === String(uuid).toLowerCase() : found['id'] === id;
+  return String(found['uuid']).toLowerCase() === String(uuid).toLowerCase();
 }

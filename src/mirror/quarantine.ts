@@ -126,6 +126,12 @@ export function* listQuarantined(db: Database): Generator<QuarantinedSighting> {
   }
 }
 
+/** The persons whose rows could not be read, though their identifiers can: of each what its row shows. */
+export function unreadPersons(db: Database): Sighting[] {
+  const all = listQuarantined(db).filter(({ dataset, sure }) => dataset === 'persons' && sure.person_uuid !== null);
+  return all.map(({ sure }) => sure).toArray();
+}
+
 /** Prepares the question whether any of some identifiers is one of an identity. */
 export function prepareNames(identity: Identity): (identifiers: readonly Identifier[]) => boolean {
   // Made when it is first asked: a large person has a million identifiers, and mostly nothing is in quarantine.

@@ -1,7 +1,7 @@
 import { pausing, type Pause } from '../../core/pausing.ts';
 import { identifierKinds, nobody, unionOf, type Identity, type Sighting } from '../../contract/identity.ts';
 import { findFormerUuids, findLostDistinctIds, findMemberships, findPersons } from '../../mirror/sightings.ts';
-import { findQuarantined, prepareNames, type QuarantinedSighting } from '../../mirror/quarantine.ts';
+import { findQuarantined, prepareNames, type QuarantinedSighting, unreadPersons } from '../../mirror/quarantine.ts';
 import type { FoundPart } from '../../snapshot/subject-rows.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { Box } from '../request/box.ts';
@@ -66,6 +66,7 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
   // Rows of a person that was merged into the subject may show nothing of it: the merge has taken the distinct ids.
   const former = new Map<string, string[]>();
   const rows = seenRows(context, begun);
+  const unread = unreadPersons(db);
   let union = unionOf(begun);
   // Each round finds what the one before saw for the first time: a history can be a long chain, of a device and the next.
   for (;;) {
@@ -84,6 +85,10 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
       ...seenIn('person', persons),
       ...seenIn('service', shown),
       ...seenIn('lost', findLostDistinctIds(db, union)),
+      ...seenIn(
+        'lead',
+        unread.filter(({ person_uuid: uuid }) => uuids.has(uuid ?? '')),
+      ),
       ...seen,
     ]);
     const shownBy = (isOld: boolean): Sighting[] =>

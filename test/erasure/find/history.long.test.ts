@@ -85,6 +85,22 @@ it('a chain of recordings, each of one device and the next, is followed to its e
   expect(chain.filter((id) => holds(world, id))).toEqual([]);
 });
 
+it('a person whose row is in quarantine is found by any of the distinct ids there, with the recordings of others', async () => {
+  const world = await openErasureWorld(5);
+  await world.sync();
+  const uuid = randomUUID();
+  const row = { uuid, id: null, name: 5, distinct_ids: ['canary-login', 'canary-device'] };
+  const payload = JSON.stringify(row);
+  prepareQuarantine(world.db(), 'persons').add({ key: uuid, reason: 'name', payload }, 1, '2026-11-18T09:00:00.000Z');
+  const recording = addNameless(world, {}, 'canary-device');
+  await world.publish();
+  const given = { kind: 'distinct_id', value: 'canary-login' } as const;
+  expect(await world.request([given])).toMatchObject([{ state: 'scoped', persons: 1, recordings: 1 }]);
+  expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1 } });
+  expect(await textsLeft(world.dataDir, ['canary-'])).toEqual([]);
+  expect(holds(world, recording)).toBe(false);
+});
+
 describe('a row that shows a person without any id', () => {
   const ann = { name: 'Canary Ann', properties: { email: 'Canary-Ann@x.example', plan: 'canary-plan' } };
   const bob = { name: 'Canary Ann', properties: { email: 'canary-bob@x.example', plan: 'pro' } };

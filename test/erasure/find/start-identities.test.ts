@@ -6,6 +6,7 @@ import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
 import { startIdentities, type SoughtSubject, type Start } from '../../../src/erasure/find/start-identities.ts';
 import type { Database } from '../../../src/mirror/database.ts';
 import { emailKey } from '../../../src/contract/email.ts';
+import { prepareQuarantine } from '../../../src/mirror/quarantine.ts';
 import { findEmails } from '../../../src/mirror/sightings.ts';
 import { openTestMirror } from '../../mirror/open-test-mirror.ts';
 import { insert } from '../scan/canary.ts';
@@ -112,6 +113,26 @@ describe('whom the mirror has under a distinct id that the service shows with an
     const first = await begin(db, service, device);
     expect(await begin(db, service, device, { shown: first.shown })).toMatchObject({ meant: [bob] });
     expect(await begin(db, null, device, { shown: first.shown })).toMatchObject({ meant: [bob], isDoubted: true });
+  });
+});
+
+describe('whom the mirror has in quarantine under a distinct id', () => {
+  const mirror = (): Database => {
+    const db = mirrorOf();
+    const payload = JSON.stringify({ uuid: ann, id: 1, name: 5, distinct_ids: ['ann', 'device'] });
+    prepareQuarantine(db, 'persons').add({ key: ann, reason: 'name', payload }, 1, '2026-11-20T10:00:00Z');
+    return db;
+  };
+
+  it.each<[string, Parameters<typeof serviceOf>[0], string[]]>([
+    ['is meant where they are gone', {}, [ann]],
+    [
+      'is not meant where another has it and they live',
+      { device: [{ uuid: bob, id: 2, ids: ['device'] }], 1: [{ uuid: ann, id: 1, ids: ['ann'] }] },
+      [bob],
+    ],
+  ])('%s', async (_what, answers, meant) => {
+    expect(await begin(mirror(), serviceOf(answers), device)).toMatchObject({ meant, persons: 1 });
   });
 });
 
