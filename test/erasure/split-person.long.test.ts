@@ -5,6 +5,7 @@ import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { whereIs } from '../../src/erasure/find/where.ts';
 import { openErasureWorld } from './erasure-world.ts';
 import { findTexts } from './find-texts.ts';
+import { insert } from './scan/canary.ts';
 import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
 
 reuseDuckDb();
@@ -48,6 +49,28 @@ it('or once an operator leaves the distinct id to that one, and to nobody else',
   await approve();
   await world.reconcile();
   expect([requestNow().state, isThere(uuid)]).toEqual(['awaiting_upstream', false]);
+});
+
+it('who has a distinct id now, and only a recording shows, is a living person: the request is held', async () => {
+  const world = await openErasureWorld(5);
+  const uuid = world.create(['ann', 'tablet']);
+  await world.syncAndPublish();
+  world.sandbox.act({ do: 'split', uuid });
+  const half = [...world.sandbox.living()].find(({ distinct_ids: ids }) => ids.includes('tablet'))?.uuid ?? '';
+  insert(world.db(), 'recordings', {
+    id: 'of-the-tablet',
+    distinct_id: 'tablet',
+    person_uuid: half,
+    person: JSON.stringify({ uuid: half, distinct_ids: ['tablet'] }),
+    first_seen_pass: 1,
+    changed_at: '2026-11-18T09:00:00.000Z',
+  });
+  expect(await world.request([{ kind: 'uuid', value: uuid }])).toMatchObject([
+    { state: 'held', reason: 'shared_identifier', sharedWith: [half] },
+  ]);
+  await world.approveHeld();
+  for (let round = 0; round < 3; round += 1) await world.reconcile();
+  expect([world.living().includes(uuid), world.living().includes(half)]).toEqual([false, true]);
 });
 
 it('who has a distinct id that was another person’s before gets no row of that person in an answer', async () => {

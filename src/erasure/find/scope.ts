@@ -7,6 +7,7 @@ import type { JobContext } from '../../job/job-context.ts';
 import type { Box } from '../request/box.ts';
 import { findNamelessRows, findShownEmails, holdersIn, seenIn, seenRows, type Seen } from './seen-rows.ts';
 import { closeIdentity, indexSightings, isNameless, type Closure, type LivingOthers } from './closure.ts';
+import { meetStrangers } from './strangers.ts';
 import { planSearchedTexts } from './searched-texts-plan.ts';
 import { emailsOf, startIdentities, type SoughtSubject, type Start } from './start-identities.ts';
 
@@ -67,6 +68,8 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
   const former = new Map<string, string[]>();
   const rows = seenRows(context, begun);
   const unread = unreadPersons(db);
+  const meet = meetStrangers(context);
+  const met = new Map<string, Sighting | null>();
   let union = unionOf(begun);
   // Each round finds what the one before saw for the first time: a history can be a long chain, of a device and the next.
   for (;;) {
@@ -94,7 +97,11 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
     const shownBy = (isOld: boolean): Sighting[] =>
       [...starts.values()].flatMap((start) => (start.isOld === isOld ? start.shown : []));
     // The mirror knows better than what the service once said, and less well than what it says now.
-    const others = livingOthers([...shownBy(true), ...persons, ...shownBy(false)], isSubject, holders);
+    const others = livingOthers(
+      [...shownBy(true), ...persons, ...met.values().filter((one) => one !== null), ...shownBy(false)],
+      isSubject,
+      holders,
+    );
     const closures = new Map(
       subjects.map(({ id, given, isUnasked }) => {
         const begin = fold(starts.get(id)?.identity ?? nobody);
@@ -125,6 +132,15 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
       union = grown;
       continue;
     }
+    const known = new Set([...unionOf(begun).person_uuid, ...merged.person_uuid, ...met.keys()]);
+    const strangers = closures
+      .values()
+      .flatMap(({ identity }) => identity.person_uuid.filter((uuid) => !known.has(uuid)));
+    for (const uuid of new Set(strangers)) {
+      const [id = null] = seenWith({ kind: 'person_uuid', value: uuid }).flatMap((seen) => seen.person_id ?? []);
+      met.set(uuid, await meet({ uuid, id }));
+    }
+    if ([...met].some(([uuid, living]) => living !== null && !known.has(uuid))) continue;
     await pause();
     const quarantined = findQuarantined(db, grown, searchedEmails);
     const scopes = await scopesOf(subjects, { starts, closures, quarantined }, db, pause);

@@ -162,7 +162,7 @@ function findOwners(
 }
 
 /** A person whom an address named before, and who is in no row held any more. */
-function lostOwner(uuid: string): Owner {
+export function lostOwner(uuid: string): Owner {
   return { person_uuid: uuid, person_id: null, distinct_ids: [], recording_id: null, values: [], isMirrored: false };
 }
 
@@ -234,7 +234,7 @@ async function askService(
 }
 
 /** What the service says of a person of the mirror. A person that came back has the same uuid and another integer id. */
-async function lookAt(context: AskContext, service: Service, owner: Owner): Promise<OwnerLook> {
+export async function lookAt(context: AskContext, service: Service, owner: Owner): Promise<OwnerLook> {
   let look: OwnerLook = 'unknown';
   const asked = { id: owner.person_id, uuid: owner.person_uuid };
   for (const kind of ['id', 'uuid'] as const) {

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { AppError } from '../../../src/core/errors.ts';
+import type { Service } from '../../../src/client/service.ts';
+import { meetStrangers } from '../../../src/erasure/find/strangers.ts';
+import { openTestMirror } from '../../mirror/open-test-mirror.ts';
+
+const uuid = '0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c009';
+
+/** What is said of a stranger at a service that answers every call so; and how often it was asked for two. */
+async function meetTwice(answer: object | number | null) {
+  let asked = 0;
+  const service: Service = {
+    requestCount: () => asked,
+    call: () => {
+      asked += 1;
+      if (typeof answer !== 'number') return Promise.resolve({ status: 200, body: answer, date: undefined });
+      const code = answer < 500 ? 'rejected' : 'service';
+      return Promise.reject(new AppError('no', { code, status: answer }));
+    },
+  };
+  const { signal } = new AbortController();
+  const { db } = openTestMirror();
+  const meet = meetStrangers({ db, settings: { dataDir: '' }, service: answer === null ? null : service, signal });
+  const met = [await meet({ uuid, id: '9' }), await meet({ uuid, id: '9' })];
+  expect(met[1]).toEqual(met[0]);
+  return { met: met[0], asked };
+}
+
+it('a stranger whom the service shows lives, with the distinct ids that it shows', async () => {
+  const { met } = await meetTwice({ uuid, id: 9, distinct_ids: ['tablet'] });
+  expect(met).toMatchObject({ person_uuid: uuid, distinct_ids: ['tablet'] });
+});
+
+it('one who is gone does not, and without a service nobody is asked for', async () => {
+  expect((await meetTwice(404)).met).toBeNull();
+  expect(await meetTwice(null)).toEqual({ met: null, asked: 0 });
+});
+
+it('one of whom the service does not tell lives, and it is asked for no other', async () => {
+  const { met, asked } = await meetTwice(503);
+  expect(met).toMatchObject({ person_uuid: uuid, person_id: '9', distinct_ids: [] });
+  expect(asked).toBe(1);
+  expect((await meetTwice(400)).met).toMatchObject({ person_uuid: uuid });
+});
