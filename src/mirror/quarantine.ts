@@ -11,7 +11,7 @@ import {
 } from '../contract/identity.ts';
 import { readIdentityOfPerson } from '../contract/row-readers.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';
-import { findDataset, keyKind, type MirroredDataset } from '../contract/datasets.ts';
+import { findDataset, keyKind, type MirroredDataset, type PagedDataset } from '../contract/datasets.ts';
 
 /** A row that could not be read. `payload` is its JSON text, but for what is nested too deeply, and where it is too large. */
 export type QuarantinedRow = { key: string | null; reason: string; payload: string };
@@ -126,10 +126,14 @@ export function* listQuarantined(db: Database): Generator<QuarantinedSighting> {
   }
 }
 
-/** The persons whose rows could not be read, though their identifiers can: of each what its row shows. */
-export function unreadPersons(db: Database): Sighting[] {
-  const all = listQuarantined(db).filter(({ dataset, sure }) => dataset === 'persons' && sure.person_uuid !== null);
-  return all.map(({ sure }) => sure).toArray();
+/** What rows of a dataset show that could not be read, though their identifiers can. */
+export function unreadRows(db: Database, dataset: PagedDataset): Sighting[] {
+  const all = listQuarantined(db).filter((row) => row.dataset === dataset);
+  const isTold = ({ person_uuid: uuid, recording_id: id }: Sighting): boolean => (uuid ?? id) !== null;
+  return all
+    .map(({ sure }) => sure)
+    .filter(isTold)
+    .toArray();
 }
 
 /** Prepares the question whether any of some identifiers is one of an identity. */

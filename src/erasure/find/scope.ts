@@ -1,12 +1,19 @@
 import { pausing, type Pause } from '../../core/pausing.ts';
 import { identifierKinds, nobody, unionOf, type Identity, type Sighting } from '../../contract/identity.ts';
 import { findFormerUuids, findLostDistinctIds, findMemberships, findPersons } from '../../mirror/sightings.ts';
-import { findQuarantined, prepareNames, type QuarantinedSighting, unreadPersons } from '../../mirror/quarantine.ts';
+import { findQuarantined, prepareNames, type QuarantinedSighting, unreadRows } from '../../mirror/quarantine.ts';
 import type { FoundPart } from '../../snapshot/subject-rows.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { Box } from '../request/box.ts';
 import { findNamelessRows, findShownEmails, holdersIn, seenIn, seenRows, type Seen } from './seen-rows.ts';
-import { closeIdentity, indexSightings, isNameless, type Closure, type LivingOthers } from './closure.ts';
+import {
+  closeIdentity,
+  identifiersOf,
+  indexSightings,
+  isNameless,
+  type Closure,
+  type LivingOthers,
+} from './closure.ts';
 import { meetStrangers } from './strangers.ts';
 import { planSearchedTexts } from './searched-texts-plan.ts';
 import { emailsOf, startIdentities, type SoughtSubject, type Start } from './start-identities.ts';
@@ -67,7 +74,7 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
   // Rows of a person that was merged into the subject may show nothing of it: the merge has taken the distinct ids.
   const former = new Map<string, string[]>();
   const rows = seenRows(context, begun);
-  const unread = unreadPersons(db);
+  const unread = { persons: unreadRows(db, 'persons'), recordings: unreadRows(db, 'recordings') };
   const meet = meetStrangers(context);
   const met = new Map<string, Sighting | null>();
   let union = unionOf(begun);
@@ -81,6 +88,10 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
     const held = persons.flatMap((row) => (uuids.has(row.person_uuid ?? '') ? row.distinct_ids : []));
     await rows.search(unionOf([union, { ...nobody, distinct_id: held }]));
     rows.takeLeads(shownEmails.filter(isNameless));
+    // Who has a distinct id now, persons in quarantine do not tell for sure.
+    rows.takeLeads(unread.persons.filter(({ person_uuid: uuid }) => uuids.has(uuid ?? '')));
+    const isSought = prepareNames(union);
+    rows.takeLeads(unread.recordings.filter((row) => isSought(identifiersOf(row))));
     const shown = [...starts.values()].flatMap((start) => start.shown);
     const { seen, fold, unfold } = rows.read();
     await pause();
@@ -88,10 +99,6 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
       ...seenIn('person', persons),
       ...seenIn('service', shown),
       ...seenIn('lost', findLostDistinctIds(db, union)),
-      ...seenIn(
-        'lead',
-        unread.filter(({ person_uuid: uuid }) => uuids.has(uuid ?? '')),
-      ),
       ...seen,
     ]);
     const shownBy = (isOld: boolean): Sighting[] =>

@@ -13,7 +13,7 @@ import type { WaitReason } from '../../ledger/vocabulary.ts';
 import { waitReasonOf } from '../request/waits.ts';
 import { askPatiently } from '../ask-service.ts';
 import type { Database } from '../../mirror/database.ts';
-import { unreadPersons } from '../../mirror/quarantine.ts';
+import { unreadRows } from '../../mirror/quarantine.ts';
 import { findPersons } from '../../mirror/sightings.ts';
 import { holdersOf, type BoxContext, type GivenIdentifier, type Subject } from '../request/box.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
@@ -148,7 +148,7 @@ function findOwners(
   const uuids = shownEmails.flatMap(({ person_uuid: uuid }) => uuid ?? []);
   const inRows = unionOf([{ ...nobody, person_uuid: uuids }, ...shownEmails.map(identityOfNameless)]);
   const named = unionOf([...starts.map(({ identity }) => identity), inRows]);
-  for (const person of [...unreadPersons(db), ...findPersons(db, named)]) add(person, true);
+  for (const person of [...unreadRows(db, 'persons'), ...findPersons(db, named)]) add(person, true);
   return ({ kind, value }, before) => {
     if (kind !== 'email') return [found.get(`${kind} ${value}`) ?? []].flat();
     const names = (rowsOf.get(emailKey(value)) ?? []).flatMap((row) => {

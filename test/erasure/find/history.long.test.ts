@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { GivenIdentifier } from '../../../src/erasure/request/box.ts';
 import { nobody } from '../../../src/contract/identity.ts';
 import { prepareAdmission } from '../../../src/mirror/admit-rows.ts';
+import { fencedBy } from '../../../src/mirror/fence.ts';
 import { findRecordings } from '../../../src/mirror/sightings.ts';
 import { prepareQuarantine } from '../../../src/mirror/quarantine.ts';
 import { openErasureWorld, type ErasureWorld } from '../erasure-world.ts';
@@ -99,6 +100,23 @@ it('a person whose row is in quarantine is found by any of the distinct ids ther
   expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1 } });
   expect(await textsLeft(world.dataDir, ['canary-'])).toEqual([]);
   expect(holds(world, recording)).toBe(false);
+});
+
+it('a recording in quarantine is deleted at the service with the others: its id is the subject’s', async () => {
+  const world = await openErasureWorld(5);
+  const uuid = world.create(['canary-login'], {});
+  await world.sync();
+  const person = { uuid, id: 5, distinct_ids: ['canary-login'] };
+  const payload = JSON.stringify({ id: 'canary-odd', distinct_id: 'canary-device', recording_duration: 1.5, person });
+  const row = { key: 'canary-odd', reason: 'recording_duration', payload };
+  prepareQuarantine(world.db(), 'recordings').add(row, 1, '2026-11-18T09:00:00.000Z');
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  expect(await world.reconcile()).toMatchObject({ erasure: { verified: 1 } });
+  const identifiers = [
+    { kind: 'recording_id', value: 'canary-odd' },
+    { kind: 'distinct_id', value: 'canary-device' },
+  ] as const;
+  expect(identifiers.map((each) => fencedBy(world.db(), [each]).length)).toEqual([1, 1]);
 });
 
 describe('a row that shows a person without any id', () => {
