@@ -7,12 +7,11 @@ export type Stranger = { uuid: string; id: string | null };
 
 /**
  * Prepares the question who of such persons lives: a row of a recording can show the next holder of a device, whom no pass over the
- * persons has stored yet. Null for one who is gone. One of whom the service does not tell lives, too; without a service, none does.
+ * persons has stored yet. Null for one who is gone. One of whom no service tells lives, too.
  */
 export function meetStrangers(context: AskContext): (stranger: Stranger) => Promise<Sighting | null> {
   let { service } = context;
   return async ({ uuid, id }) => {
-    if (context.service === null) return null;
     const unknown = { ...lostOwner(uuid), person_id: id };
     const look = service && (await askPatiently(context, service, (...asking) => lookAt(...asking, unknown)));
     if (look === null) service = null;
