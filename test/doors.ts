@@ -239,11 +239,11 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_276,
-  service: 2_044,
+  service: 2_046,
   ledger: 2_911,
-  mirror: 7_553,
+  mirror: 7_577,
   publish: 7_967,
-  erasure: 10_699,
+  erasure: 10_749,
   operate: 11_168,
   anchor: 315,
   cluster: 3_040,

@@ -58,7 +58,7 @@ describe('Postgres', () => {
     await publishRows(dataDir, 'persons', [personRow('a'), personRow('b')]);
     const { searchParams, href } = new URL(warehouse.place.at);
     searchParams.set('options', '-c statement_timeout=1');
-    const hurried = { ...warehouse, place: { ...warehouse.place, at: `${href}?${searchParams}` } };
+    const hurried = { ...warehouse, place: { ...warehouse.place, at: `${href}?${searchParams.toString()}` } };
     expect(await load(dataDir, hurried)).toEqual(['persons: everything']);
     await warehouse.read('ALTER TABLE $persons ADD PRIMARY KEY (person_uuid)');
     await warehouse.read('CREATE TABLE $notes AS SELECT person_uuid FROM $persons');

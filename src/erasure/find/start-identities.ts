@@ -77,8 +77,7 @@ export async function startIdentities(
     return await askPatiently(context, service, question, (error) => {
       failure = waitReasonOf(error);
       // An answer to one question alone says nothing of the others.
-      if (isOfOneRow(error)) return;
-      if (!isSingleCase(error) || (singleCases += 1) >= singleCasesMax) service = null;
+      if (!isOfOneRow(error) && (!isSingleCase(error) || (singleCases += 1) >= singleCasesMax)) service = null;
     });
   };
   const rowsOf: EmailRows = Map.groupBy(shownEmails, ({ email }) => email);
