@@ -243,7 +243,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_911,
   mirror: 7_577,
   publish: 7_967,
-  erasure: 10_749,
+  erasure: 10_775,
   operate: 11_168,
   anchor: 315,
   cluster: 3_040,

@@ -144,8 +144,10 @@ export async function scopeSubjects(context: ScopeContext, subjects: readonly So
       .values()
       .flatMap(({ identity }) => identity.person_uuid.filter((uuid) => !known.has(uuid)));
     for (const uuid of new Set(strangers)) {
-      const [id = null] = seenWith({ kind: 'person_uuid', value: uuid }).flatMap((seen) => seen.person_id ?? []);
-      met.set(uuid, await meet({ uuid, id }));
+      const shownAs = seenWith({ kind: 'person_uuid', value: uuid });
+      const [id = null] = shownAs.flatMap((seen) => seen.person_id ?? []);
+      const distinctIds = [...new Set(shownAs.flatMap((seen) => seen.distinct_ids))];
+      met.set(uuid, await meet({ uuid, id, distinctIds }));
     }
     if ([...met].some(([uuid, living]) => living !== null && !known.has(uuid))) continue;
     await pause();

@@ -273,7 +273,7 @@ async function askFor(
 }
 
 /** A person as a row shows them; null where the row does not identify a person. */
-function readPerson(row: unknown): Sighting | null {
+export function readPerson(row: unknown): Sighting | null {
   const whole = rowReaders.persons(row);
   const person = whole.ok ? whole : readIdentityOfPerson(row);
   if (!person.ok) return null;

@@ -5,6 +5,7 @@ import { meetStrangers } from '../../../src/erasure/find/strangers.ts';
 import { openTestMirror } from '../../mirror/open-test-mirror.ts';
 
 const uuid = '0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c009';
+const other = '0189f1c0-7e5e-7bd2-a3c1-52f0a4d1c008';
 
 /** What is said of a stranger at a service that answers every call so; and how often it was asked for two. */
 async function meetTwice(answer: object | number | null) {
@@ -20,8 +21,9 @@ async function meetTwice(answer: object | number | null) {
   };
   const { signal } = new AbortController();
   const { db } = openTestMirror();
+  const stranger = { uuid, id: '9', distinctIds: [] };
   const meet = meetStrangers({ db, settings: { dataDir: '' }, service: answer === null ? null : service, signal });
-  const met = [await meet({ uuid, id: '9' }), await meet({ uuid, id: '9' })];
+  const met = [await meet(stranger), await meet(stranger)];
   expect(met[1]).toEqual(met[0]);
   return { met: met[0], asked };
 }
@@ -42,3 +44,30 @@ it('one of whom the service does not tell lives, and it is asked for no other', 
   expect((await meetTwice(400)).met).toMatchObject({ person_uuid: uuid });
   expect(await meetTwice(null)).toMatchObject({ met: { person_uuid: uuid }, asked: 0 });
 });
+
+it.each([
+  [
+    'the stranger has',
+    { results: [{ uuid, id: 9, distinct_ids: ['tablet', 'phone'] }] },
+    { distinct_ids: ['tablet', 'phone'] },
+  ],
+  ['somebody else has', { results: [{ uuid: other, id: 8, distinct_ids: ['tablet'] }] }, null],
+  ['nobody has', { results: [] }, null],
+  ['an answer does not show', { results: [{ uuid: other, id: 8, distinct_ids: ['phone'] }] }, { distinct_ids: [] }],
+])(
+  'where a service cannot be asked for a uuid, it is asked for the distinct id: one that %s',
+  async (_who, body, met) => {
+    const service: Service = {
+      requestCount: () => 0,
+      call: (name) =>
+        name === 'persons.list'
+          ? Promise.resolve({ status: 200, body, date: undefined })
+          : Promise.reject(new AppError('no uuid', { code: 'rejected', status: 400 })),
+    };
+    const { signal } = new AbortController();
+    const { db } = openTestMirror();
+    const meet = meetStrangers({ db, settings: { dataDir: '' }, service, signal });
+    const told = await meet({ uuid, id: null, distinctIds: ['tablet'] });
+    expect(told).toEqual(met && expect.objectContaining({ person_uuid: uuid, ...met }));
+  },
+);
