@@ -238,10 +238,10 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_276,
-  service: 2_046,
+  kernel: 5_277,
+  service: 2_047,
   ledger: 2_911,
-  mirror: 7_577,
+  mirror: 7_580,
   publish: 7_967,
   erasure: 10_775,
   operate: 11_168,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
+import { isKeyText } from '../contract/tolerant-reader.ts';
 import type { Priority } from './budget.ts';
 import type { Service } from './service.ts';
 
@@ -51,7 +52,7 @@ export async function askForEntries(
   if (!read.success) return { shown: null, reason: 'no_list' };
   const { results, next = null, has_next: hasNext = false, count } = read.data;
   // As in the list of recordings, where a row with such an id is in quarantine.
-  const shown = results.filter(({ id }) => id.isWellFormed() && !id.includes('\0'));
+  const shown = results.filter(({ id }) => isKeyText(id));
   const counted = Counted.safeParse(playlist).data?.recordings_counts.collection.count ?? 0;
   const isCut = next !== null || hasNext === true || shown.length < Math.max(count ?? 0, counted, results.length);
   return { shown, reason: isCut ? 'cut' : null };

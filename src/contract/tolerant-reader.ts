@@ -164,7 +164,8 @@ const tolerantKinds: Record<FieldKind, z.ZodType> = {
 
 const keyCharactersMax = 1000;
 
-function isKeyText(value: string): boolean {
+/** Whether a text can be the key of a row: every engine can hold it. */
+export function isKeyText(value: string): boolean {
   return value.isWellFormed() && !value.includes('\0');
 }
 

@@ -114,13 +114,17 @@ export function findQuarantined(
   return listQuarantined(db).filter(isFound).toArray();
 }
 
-/** Every row in quarantine, with what it may be about; read one at a time, as large as they may be. */
-export function* listQuarantined(db: Database): Generator<QuarantinedSighting> {
+/** Every row in quarantine; read one at a time, as large as they may be. */
+function* payloadsIn(db: Database): Generator<{ dataset: string; rowId: string; payload: string }> {
   const sql = /*sql*/ `SELECT dataset, row_id AS rowId, payload FROM quarantine WHERE (dataset, row_id) > (?, ?)
       ORDER BY dataset, row_id LIMIT 1`;
   const next = db.prepare<[string, string], { dataset: string; rowId: string; payload: string }>(sql);
-  for (let row = next.get('', ''); row; row = next.get(row.dataset, row.rowId)) {
-    const { dataset, rowId, payload } = row;
+  for (let row = next.get('', ''); row; row = next.get(row.dataset, row.rowId)) yield row;
+}
+
+/** Every row in quarantine, with what it may be about. */
+export function* listQuarantined(db: Database): Generator<QuarantinedSighting> {
+  for (const { dataset, rowId, payload } of payloadsIn(db)) {
     const identifiers = identifiersOfUnread(dataset, rowId, payload);
     yield { dataset, rowId, identifiers, sure: sureOf(dataset, payload), values: [payload] };
   }
@@ -128,11 +132,10 @@ export function* listQuarantined(db: Database): Generator<QuarantinedSighting> {
 
 /** What rows of a dataset show that could not be read, though their identifiers can. */
 export function unreadRows(db: Database, dataset: PagedDataset): Sighting[] {
-  const all = listQuarantined(db).filter((row) => row.dataset === dataset);
-  const isTold = ({ person_uuid: uuid, recording_id: id }: Sighting): boolean => (uuid ?? id) !== null;
-  return all
-    .map(({ sure }) => sure)
-    .filter(isTold)
+  return payloadsIn(db)
+    .filter((row) => row.dataset === dataset)
+    .map(({ payload }) => sureOf(dataset, payload))
+    .filter(({ person_uuid: uuid, recording_id: id }) => (uuid ?? id) !== null)
     .toArray();
 }
 

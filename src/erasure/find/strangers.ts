@@ -10,7 +10,7 @@ export type Stranger = { uuid: string; id: string | null; distinctIds: readonly 
 
 /**
  * Prepares the question who of such persons lives: a row of a recording can show the next holder of a device, whom no pass over the
- * persons has stored yet. Null for one who is gone. One of whom no service tells lives, too.
+ * persons has stored yet. Null for one who is gone. A person of whom no service tells counts as living.
  */
 export function meetStrangers(context: AskContext): (stranger: Stranger) => Promise<Sighting | null> {
   let { service } = context;
