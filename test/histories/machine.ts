@@ -8,6 +8,7 @@ import { readTask, taskLines } from '../../src/erasure/scan/scan-task.ts';
 import { runCliHere, type Ended } from '../cli/run-cli.ts';
 import type { KillPoint } from '../kill/kill-point.ts';
 import { createKillSwitch } from '../kill/kill-switch.ts';
+import { playlistId } from './service.ts';
 
 /** What can be lost, or put back from an older copy, in one go. Each is a path below the data folder. */
 export const parts = {
@@ -49,6 +50,7 @@ const settingsFor = ({ pageSize, partRows }: { pageSize: number; partRows: numbe
   budget: { windows: [], recordings: { windows: [] } },
   retry: { attemptsMax: 2 },
   deletions: { maxShare: 1 },
+  playlists: { shortIds: [playlistId] },
   export: { partRows, keep: 2, iceberg: false },
   log: { level: 'silent' },
 });

@@ -19,6 +19,7 @@ export type Move =
       who: number;
     }
   | { do: 'hide person' | 'hide recording'; who: number; isCounted: boolean }
+  | { do: 'collect' | 'take out'; who: number }
   | { do: 'split'; who: number; isOld: boolean }
   | { do: 'merge' | 'log in'; who: number; into: number }
   | { do: 'event'; who: number; lateHours: number }
@@ -67,6 +68,8 @@ const moves = {
   signUp: one('sign up'),
   toSomebody: toOne('sign up again', 'record', 'change', 'change address', 'delete'),
   record: toOne('record'),
+  collect: toOne('collect'),
+  entries: toOne('collect', 'take out'),
   hide: fc.record({ do: fc.constantFrom('hide person', 'hide recording'), who, isCounted: fc.boolean() }),
   away: toOne('move person', 'move recording'),
   split: fc.record({ do: fc.constant('split' as const), who, isOld: fc.boolean() }),
@@ -75,7 +78,7 @@ const moves = {
   event: fc.record({ do: fc.constant('event' as const), who, lateHours: fc.constantFrom(0, 0, 48) }),
   proxy: fc.record({
     do: fc.constant('proxy' as const),
-    kind: fc.constantFrom('page', 'route', 'empty', 'down', 'lost', 'search', 'none'),
+    kind: fc.constantFrom('page', 'route', 'empty', 'down', 'lost', 'search', 'entries', 'none'),
   }),
   rows: one('show all', 'keep rows'),
   restoreRows: nthOf('restore rows'),
@@ -112,7 +115,7 @@ const anyMove: fc.Arbitrary<Move> = fc.oneof(
   { weight: 4, arbitrary: moves.request },
   { weight: 3, arbitrary: moves.toSomebody },
   { weight: 3, arbitrary: moves.event },
-  { weight: 2, arbitrary: fc.oneof(moves.split, moves.merge, moves.logIn, moves.hide, moves.away) },
+  { weight: 2, arbitrary: fc.oneof(moves.split, moves.merge, moves.logIn, moves.hide, moves.away, moves.entries) },
   { weight: 2, arbitrary: fc.oneof(moves.proxy, moves.rows, moves.restoreRows, moves.signUp) },
   { weight: 2, arbitrary: fc.oneof(moves.machineClock, moves.serviceClock, moves.pass) },
   { weight: 2, arbitrary: fc.oneof(moves.backUp, moves.restore, moves.lose) },
@@ -123,7 +126,7 @@ const anyMove: fc.Arbitrary<Move> = fc.oneof(
 const days = (many: number) => fc.constant({ do: 'pass' as const, days: many });
 const back = (...some: Part[]) =>
   fc.record({ do: fc.constant('restore' as const), part: fc.constantFrom(...some), nth });
-const seen = fc.tuple(moves.record, moves.sync, moves.export);
+const seen = fc.tuple(moves.record, moves.collect, moves.sync, moves.export);
 const erased = fc.tuple(moves.request, moves.reconcile, days(8), moves.reconcile);
 const missed = fc.tuple(moves.sync, moves.reconcile, days(0.1), moves.sync, moves.reconcile);
 

@@ -33,6 +33,8 @@ export async function play(kind: Kind, moves: readonly Move[], tally: Tally, onD
     tally.histories += 1;
     if (kind.crowd > 0) tally.crowded += 1;
     tally.moves += moves.length;
+    tally.entries += world.seenEntries.size;
+    tally.removals += world.removals.length;
     tally.commands += world.done.length;
     tally.killed += world.done.filter(({ isKilled }) => isKilled).length;
   } finally {
@@ -154,6 +156,16 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
     service.hidden.set(nthOf(service.state.recordings.keys(), who) ?? '', { isCounted }),
   'move person': ({ service }, { who }) => service.away.add(nthOf(service.state.persons.keys(), who) ?? ''),
   'move recording': ({ service }, { who }) => service.away.add(nthOf(service.state.recordings.keys(), who) ?? ''),
+  collect: ({ service: { state }, seenEntries }, { who }) => {
+    const id = nthOf(state.recordings.keys(), who);
+    if (id === undefined) return;
+    seenEntries.delete(id);
+    state.collected = [id, ...state.collected.filter((each) => each !== id)];
+  },
+  'take out': ({ service: { state } }, { who }) => {
+    const id = nthOf(state.collected, who);
+    state.collected = state.collected.filter((each) => each !== id);
+  },
   'show all': ({ service }) => showAll(service),
   proxy: ({ service }, { kind }) => Object.assign(service, { proxy: kind }),
   'keep rows': ({ service, kept }) => kept.push(copyOf(service.state)),

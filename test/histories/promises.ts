@@ -8,7 +8,7 @@ import { jsonOf } from '../cli/run-cli.ts';
 import { findTexts } from '../erasure/find-texts.ts';
 import type { Done } from './machine.ts';
 import { load } from './readers.ts';
-import { showAll } from './service.ts';
+import { entriesMax, showAll } from './service.ts';
 import type { Asked, World } from './world.ts';
 
 // The sentences of README, as a machine can hold them against what happened. They know the service, what the operator asked for, and
@@ -19,7 +19,17 @@ class Fault extends Error {}
 
 /** What really happened in all histories, so that a run that looked at nothing shows. */
 export type Tally = Record<
-  'histories' | 'crowded' | 'moves' | 'commands' | 'killed' | 'erased' | 'certificates' | 'loaded' | 'withoutLights',
+  | 'histories'
+  | 'crowded'
+  | 'moves'
+  | 'commands'
+  | 'killed'
+  | 'erased'
+  | 'certificates'
+  | 'loaded'
+  | 'entries'
+  | 'removals'
+  | 'withoutLights',
   number
 >;
 
@@ -33,12 +43,14 @@ export function newTally(): Tally {
     erased: 0,
     certificates: 0,
     loaded: 0,
+    entries: 0,
+    removals: 0,
     withoutLights: 0,
   };
 }
 
-/** `atService`: what became of the person there. */
-type Request = { state: string; origin: string; isVerified: number; atService: string | null };
+/** `atService`: what became of the person there; `isTakenOut`: whether its known recordings are no longer in playlists. */
+type Request = { state: string; origin: string; isVerified: number; atService: string | null; isTakenOut: number };
 
 /** What a request says of a person that the service no longer has. */
 const goneWords: readonly (string | null | undefined)[] = ['deleted', 'already_absent', 'absent'];
@@ -47,6 +59,7 @@ const goneWords: readonly (string | null | undefined)[] = ['deleted', 'already_a
 export type Mirrored = {
   persons: Map<string, { ids: string[]; properties: string }>;
   recordings: Map<string, null>;
+  entries: Map<string, null>;
   requests: Map<string, Request>;
   /** How large the ledger is. */
   ledgerBytes: number;
@@ -64,6 +77,7 @@ export function lookBefore({ machine: { dataDir } }: World): Mirrored {
   const mirrored: Mirrored = {
     persons: new Map(),
     recordings: new Map(),
+    entries: new Map(),
     requests: new Map(),
     ledgerBytes: 0,
     isBlind: false,
@@ -81,8 +95,13 @@ export function lookBefore({ machine: { dataDir } }: World): Mirrored {
       mirrored.persons.set(uuid, { ids: JSON.parse(ids) as string[], properties });
     for (const id of db.prepare<[], string>(`SELECT id FROM recordings`).pluck().all())
       mirrored.recordings.set(id, null);
-    const requests = `SELECT id, state, origin, verified_at IS NOT NULL AS isVerified, result AS atService
-      FROM erasure_requests LEFT JOIN erasure_targets ON request_id = id AND target = 'upstream.person'`;
+    for (const id of db.prepare<[], string>(`SELECT recording_id FROM playlist_recordings`).pluck().all())
+      mirrored.entries.set(id, null);
+    const requests = `SELECT id, state, origin, verified_at IS NOT NULL AS isVerified, atService.result AS atService,
+        inPlaylists.result IN ('removed', 'not_applicable') AS isTakenOut
+      FROM erasure_requests
+      LEFT JOIN erasure_targets AS atService ON atService.request_id = id AND atService.target = 'upstream.person'
+      LEFT JOIN erasure_targets AS inPlaylists ON inPlaylists.request_id = id AND inPlaylists.target = 'upstream.playlists'`;
     for (const row of db.prepare<[], Request & { id: string }>(requests).all()) mirrored.requests.set(row.id, row);
     mirrored.isBlind = db.prepare(`SELECT 1 FROM fence WHERE seen_pass IS NULL LIMIT 1`).get() !== undefined;
     return mirrored;
@@ -94,6 +113,7 @@ export function lookBefore({ machine: { dataDir } }: World): Mirrored {
 /** The promises that hold after every single command. */
 export async function checkAfter(world: World, before: Mirrored, done: Done): Promise<void> {
   const after = lookBefore(world);
+  for (const id of after.entries.keys()) world.seenEntries.add(id);
   for (const each of world.asked)
     if (!each.wasSealed && each.ids.some((id) => after.requests.get(id)?.state === 'sealed'))
       Object.assign(each, { wasSealed: true, erasedWords: world.words.filter(({ name }) => each.names.has(name)) });
@@ -124,9 +144,11 @@ async function callsAreStatusToo({ machine }: World, done: Done): Promise<void> 
 }
 
 /** *No DELETE for a person whom no open request names.* */
-function noDeleteUnasked({ deletions }: World): void {
+function noDeleteUnasked({ deletions, removals }: World): void {
   const wrong = deletions.find(({ isAsked }) => !isAsked);
   if (wrong) throw new Fault(`a person whom nobody asks to erase was deleted at the service: ${wrong.person.uuid}`);
+  const removed = removals.find(({ isAsked }) => !isAsked);
+  if (removed) throw new Fault(`a recording of nobody who asks was taken out of a playlist: ${removed.id}`);
 }
 
 /** *No one is deleted by mistake*: who lives at the service, and is asked out by nobody, does not leave the mirror. */
@@ -147,6 +169,8 @@ function noRowLostThatLives(world: World, before: Mirrored, after: Mirrored): vo
     const isHere = recording && isOfSomebodyHere(world, recording.distinctId) && !isOld(world, recording.distinctId);
     if (!after.recordings.has(id) && isHere)
       throw new Fault(`a recording that is there, of nobody who asked, has left the mirror: ${id}`);
+    if (before.entries.has(id) && !after.entries.has(id) && isHere && state.collected.includes(id))
+      throw new Fault(`an entry of a playlist that is there, of nobody who asked, has left the mirror: ${id}`);
   }
 }
 
@@ -199,7 +223,7 @@ function completeMeansAll(done: Done): void {
  * *A reader who does as documented holds what the mirror holds*: at the moment of the newest export or, after one that was killed, of
  * the one before. A lake keeps all that was ever loaded, and deletes whom `deletions` names with a request.
  */
-async function readersHoldOneMoment(world: World, after: Mirrored, { code, isKilled }: Done): Promise<void> {
+async function readersHoldOneMoment(world: World, after: Mirrored, { args, code, isKilled }: Done): Promise<void> {
   const { lake } = world;
   if (code !== 0 && !isKilled) {
     // Something may be published all the same.
@@ -208,9 +232,11 @@ async function readersHoldOneMoment(world: World, after: Mirrored, { code, isKil
   }
   const loaded = await load(world.machine);
   if (!loaded) return;
-  const now = keysOf(after);
-  const text = keysOf(loaded);
-  if (text !== now && !(isKilled && text === (lake.loaded ? keysOf(lake.loaded) : text)))
+  // An export of some datasets leaves the playlists as they were published before.
+  const isPart = args.includes('persons');
+  const now = keysOf(after, isPart);
+  const text = keysOf(loaded, isPart);
+  if (text !== now && !(isKilled && text === (lake.loaded ? keysOf(lake.loaded, isPart) : text)))
     throw new Fault(`the printed statements show ${text}, where the mirror has ${now}`);
   for (const key of [...loaded.persons.keys(), ...loaded.recordings.keys()]) lake.keys.add(key);
   for (const { key } of loaded.erased) lake.keys.delete(key);
@@ -222,8 +248,11 @@ async function readersHoldOneMoment(world: World, after: Mirrored, { code, isKil
 /** A reader who stays away for longer than rows stay in `deletions` has to load all anew. */
 const feedMs = 25 * 86_400_000;
 
-function keysOf({ persons, recordings }: Record<'persons' | 'recordings', ReadonlyMap<string, unknown>>): string {
-  return JSON.stringify([[...persons.keys()].toSorted(), [...recordings.keys()].toSorted()]);
+type Rows = Record<'persons' | 'recordings' | 'entries', ReadonlyMap<string, unknown>>;
+
+function keysOf({ persons, recordings, entries }: Rows, isPart: boolean): string {
+  const all = [persons, recordings, ...(isPart ? [] : [entries])];
+  return JSON.stringify(all.map((rows) => [...rows.keys()].toSorted()));
 }
 
 /**
@@ -350,6 +379,19 @@ function everybodyIsThere(world: World, mirrored: Mirrored): void {
       throw new Fault(`a recording is not in the mirror, and no light is on: ${id}`);
   for (const uuid of mirrored.persons.keys())
     if (!persons.has(uuid)) throw new Fault(`a person who is gone is in the mirror, and no light is on: ${uuid}`);
+  entriesAreThere(world, mirrored);
+}
+
+/** A live service tells of all entries of a playlist, where they are few and their recordings are there. */
+function entriesAreThere(world: World, { entries }: Mirrored): void {
+  const { isLive, state } = world.service;
+  if (!isLive || state.collected.length > entriesMax || state.collected.some((id) => !state.recordings.has(id))) return;
+  for (const id of state.collected)
+    if (isOfSomebodyHere(world, state.recordings.get(id)?.distinctId ?? '') && !entries.has(id))
+      throw new Fault(`an entry of a playlist is not in the mirror, and no light is on: ${id}`);
+  for (const id of entries.keys())
+    if (!state.collected.includes(id))
+      throw new Fault(`an entry that is no longer in the playlist is in the mirror, and no light is on: ${id}`);
 }
 
 /** An erasure that is verified here has left nothing in the data folder, whatever the service says of it. */
@@ -393,10 +435,16 @@ async function nothingIsLeft(world: World, ended: readonly Asked[], deleted: rea
   const isErased = erasedBy(world, ended);
   await nothingIsHere(world, ended, 'no light is on');
   const { persons } = world.service.state;
+  const { requests } = lookBefore(world);
   for (const { names, atMs } of deleted)
     for (const { uuid, bornMs } of persons.values())
       if (bornMs < atMs && names.has(uuid) && !world.unlisted.has(uuid))
         throw new Fault(`an erased person lives at the service, and no light is on: ${uuid}`);
+  const { collected, recordings } = world.service.state;
+  const takenOut = ended.filter(({ ids }) => ids.some((id) => requests.get(id)?.isTakenOut === 1));
+  for (const id of collected.filter((each) => world.seenEntries.has(each)))
+    if (takenOut.some(({ names }) => names.has(recordings.get(id)?.distinctId ?? '')))
+      throw new Fault(`a recording of an erased person is in a playlist, and no light is on: ${id}`);
   for (const key of world.lake.isLate ? [] : world.lake.keys)
     if (isErased(key)) throw new Fault(`the lake still has a row of an erased person: ${key}`);
 }

@@ -5,6 +5,7 @@ import type { Machine } from './machine.ts';
 export type Loaded = {
   persons: Map<string, string>;
   recordings: Map<string, string>;
+  entries: Map<string, string>;
   erased: { dataset: string; key: string }[];
 };
 
@@ -33,6 +34,7 @@ export async function load(machine: Machine): Promise<Loaded | undefined> {
     return {
       persons: await rowsOf('persons', 'person_uuid, name, properties, changed_at'),
       recordings: await rowsOf('recordings', 'id, start_url, changed_at'),
+      entries: await rowsOf('playlist_recordings', 'recording_id'),
       erased: erased.map(([dataset = '', key = '']) => ({ dataset, key })),
     };
   } finally {

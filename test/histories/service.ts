@@ -16,14 +16,19 @@ export type Person = {
 /** A recording, under the distinct id that made it. It shows the person that has this id now. */
 type Recording = { id: string; distinctId: string; startMs: number; url: string };
 
-type State = { persons: Map<string, Person>; recordings: Map<string, Recording>; lastId: number };
+/** `collected`: the recordings of the one playlist that there is, the newest first. */
+type State = { persons: Map<string, Person>; recordings: Map<string, Recording>; collected: string[]; lastId: number };
+
+export const playlistId = 'Pl4yl1st';
+/** A live service shows no more recordings of a playlist. */
+export const entriesMax = 2;
 
 /**
  * What stands before the service: it answers in its own words for paths that end with an id, for all paths where the service is
  * `down`, for lists of who has an address or a distinct id where the `search` is down, and instead of the service where an answer to a
- * change is `lost`.
+ * change is `lost`. `entries`: the key may neither read nor change what is in playlists.
  */
-export type Proxy = 'none' | 'page' | 'route' | 'empty' | 'down' | 'lost' | 'search';
+export type Proxy = 'none' | 'page' | 'route' | 'empty' | 'down' | 'lost' | 'search' | 'entries';
 
 /** What a deletion of a person was, at the moment at which the service made it. */
 export type Deletion = { person: Person; atMs: number };
@@ -44,6 +49,8 @@ export type Service = {
   /** Rows that it neither lists nor shows by their ids for now: in another storage, or not yet copied there. */
   away: Set<string>;
   onDelete: (deletion: Deletion) => void;
+  /** Hears of each recording that is taken out of the playlist. */
+  onRemove: (recordingId: string) => void;
   nowMs: () => number;
   close: () => Promise<void>;
 };
@@ -55,8 +62,8 @@ export function uuidOf(distinctId: string): string {
 }
 
 /** A copy of all rows: a backup that can be put back. */
-export function copyOf({ persons, recordings, lastId }: State): State {
-  return structuredClone({ persons, recordings, lastId });
+export function copyOf({ persons, recordings, collected, lastId }: State): State {
+  return structuredClone({ persons, recordings, collected, lastId });
 }
 
 /** All rows are shown again. */
@@ -71,12 +78,13 @@ export async function openService(worldMs: () => number, isLive: boolean): Promi
   const service: Service = {
     url: '',
     isLive,
-    state: { persons: new Map(), recordings: new Map(), lastId: 100 },
+    state: { persons: new Map(), recordings: new Map(), collected: [], lastId: 100 },
     aheadMs: 0,
     proxy: 'none',
     hidden: new Map(),
     away: new Set(),
     onDelete: () => undefined,
+    onRemove: () => undefined,
     nowMs: () => worldMs() + service.aheadMs,
     close: () => close(server),
   };
@@ -114,6 +122,7 @@ const proxied: Record<Exclude<Proxy, 'none'>, Answer> = {
   down: { status: 503 },
   lost: { status: 502 },
   search: { status: 503 },
+  entries: { status: 403, json: { type: 'authentication_error', code: 'permission_denied', detail: '', attr: null } },
 };
 
 function answer(
@@ -129,6 +138,7 @@ function answer(
     .map(decodeURIComponent);
   const { state } = service;
   if (pathname === '/api/projects/') return { status: 200, json: { results: [{ id: 1, name: 'Shop' }], next: null } };
+  if (resource === 'session_recording_playlists' && ref === playlistId) return answerPlaylist(service, method, more);
   if (more.length > 0 || (resource !== 'persons' && resource !== 'session_recordings')) return notFound;
   if (ref === undefined) return resource === 'persons' ? listPersons(service, query) : listRecordings(service, query);
   if (resource === 'persons' && service.isLive) {
@@ -162,6 +172,46 @@ function answer(
   if (method !== 'DELETE') return { status: 200, json: personJson(person) };
   deletePerson(service, queue, person, query.has('delete_events'));
   return { status: service.isLive ? 202 : 204 };
+}
+
+/** A live service hides entries of recordings that it does not show, and fails at an entry that is gone. The documented one tells of none. */
+function answerPlaylist(service: Service, method: string, [what, id]: readonly string[]): Answer {
+  const { state, proxy, away, isLive } = service;
+  const isOfOne = what === undefined || id !== undefined;
+  if (isOfOne && (proxy === 'page' || proxy === 'route' || proxy === 'empty')) return proxied[proxy];
+  const { collected } = state;
+  if (what === undefined) return { status: 200, json: playlistJson(collected.length) };
+  if (proxy === 'entries') return proxied.entries;
+  if (id === undefined) {
+    const shown = collected.flatMap((each) => (away.has(each) ? [] : (state.recordings.get(each) ?? [])));
+    const results = shown.slice(0, entriesMax).map((row) => recordingJson(service, row));
+    return { status: 200, ...(isLive ? { json: { results, has_next: shown.length > entriesMax } } : {}) };
+  }
+  if (method !== 'DELETE') return notFound;
+  state.collected = collected.filter((each) => each !== id);
+  service.onRemove(id);
+  if (!isLive) return { status: 204 };
+  if (collected.includes(id)) return { status: 200, json: { success: true } };
+  return { status: 500, json: { type: 'server_error', code: 'error', detail: 'A server error occurred.', attr: null } };
+}
+
+function playlistJson(count: number): object {
+  const at = '2026-11-01T09:00:00.000Z';
+  return {
+    id: 7,
+    short_id: playlistId,
+    name: 'Checkout',
+    derived_name: null,
+    description: '',
+    pinned: false,
+    created_at: at,
+    created_by: null,
+    deleted: false,
+    filters: null,
+    last_modified_at: at,
+    last_modified_by: null,
+    recordings_counts: { collection: { count } },
+  };
 }
 
 function deletePerson(

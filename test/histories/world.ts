@@ -47,6 +47,10 @@ export type World = {
   /** Whom the service has left out of its lists at some time, by uuid: a pass cannot know of them. */
   unlisted: Set<string>;
   deletions: (Deletion & { isAsked: boolean })[];
+  /** Recordings that the program has taken out of the playlist, and whether their people asked for it. */
+  removals: { id: string; isAsked: boolean }[];
+  /** Recordings that the mirror has had as entries of the playlist, since they were put there last. */
+  seenEntries: Set<string>;
   /** Copies of the service's rows, and what was done to the machine's folder from outside. */
   kept: ReturnType<typeof copyOf>[];
   touched: string[];
@@ -94,6 +98,8 @@ export async function openWorld({ isLive, crowd }: Kind, onDone?: OnDone): Promi
     late: new Set(),
     unlisted: new Set(),
     deletions: [],
+    removals: [],
+    seenEntries: new Set(),
     kept: [],
     touched: [],
     askedAtBackup: [],
@@ -108,6 +114,10 @@ export async function openWorld({ isLive, crowd }: Kind, onDone?: OnDone): Promi
   };
   service.onDelete = (deletion) =>
     void world.deletions.push({ ...deletion, isAsked: world.isAskedOut(deletion.person.uuid) });
+  service.onRemove = (id) => {
+    const { distinctId = '' } = service.state.recordings.get(id) ?? {};
+    world.removals.push({ id, isAsked: world.isAskedOut(distinctId) });
+  };
   for (let each = 0; each < 3 + crowd; each += 1) {
     // The first have the companies of the last: what rows of others excuse can stand in the last row that is read.
     const person = signUp(world, undefined, crowd === 0 ? undefined : `Firm${each % crowd}.example`);
@@ -233,5 +243,6 @@ export function restoreService(world: World, nth: number): void {
   if (!kept) return;
   const { persons } = world.service.state;
   world.service.state = copyOf(kept);
+  world.seenEntries.clear();
   for (const uuid of persons.keys()) if (!kept.persons.has(uuid)) world.departed.push(uuid);
 }
