@@ -9,6 +9,7 @@ import { runCliHere, type Ended } from '../cli/run-cli.ts';
 import type { KillPoint } from '../kill/kill-point.ts';
 import { createKillSwitch } from '../kill/kill-switch.ts';
 import { playlistId } from './service.ts';
+import type { Kind } from './world.ts';
 
 /** What can be lost, or put back from an older copy, in one go. Each is a path below the data folder. */
 export const parts = {
@@ -43,26 +44,29 @@ export type Machine = {
   close: () => void;
 };
 
+/** What is published of addresses: all, nothing, or a hash. */
+const masks = { none: [], left: ['email'], hash: [{ property: 'email', how: 'hash' }] };
+export type Mask = keyof typeof masks;
+
 /** Small pages and parts, so that there are several of each, also of few rows. */
-const settingsFor = ({ pageSize, partRows }: { pageSize: number; partRows: number }): object => ({
+const settingsFor = ({ pageSize, partRows }: { pageSize: number; partRows: number }, mask: Mask): object => ({
   persons: { pageSize, overlap: 1 },
   recordings: { pageSize, overlap: 1 },
   budget: { windows: [], recordings: { windows: [] } },
   retry: { attemptsMax: 2 },
   deletions: { maxShare: 1 },
   playlists: { shortIds: [playlistId] },
-  export: { partRows, keep: 2, iceberg: false },
+  export: { partRows, keep: 2, iceberg: false, mask: masks[mask] },
   log: { level: 'silent' },
 });
 
 /**
- * A fresh folder for the service at `url`. `world` is the time of the world; what waits moves it on. `crowd`: about how many rows a
- * list has.
+ * A fresh folder for the service at `url`. `world` is the time of the world; what waits moves it on.
  */
 export function openMachine(
   url: string,
   world: { nowMs: number },
-  crowd: number,
+  { crowd, mask }: Kind,
   onDone: OnDone = () => undefined,
 ): Machine {
   const { scan } = scanner;
@@ -72,7 +76,7 @@ export function openMachine(
   const dataDir = join(folder, 'data');
   const config = join(folder, 'config.json');
   const sizes = crowd === 0 ? { pageSize: 4, partRows: 4 } : { pageSize: 100, partRows: 400 };
-  writeFileSync(config, JSON.stringify(settingsFor(sizes)));
+  writeFileSync(config, JSON.stringify(settingsFor(sizes, mask)));
   const environment = {
     MIRROR_BASE_URL: url,
     MIRROR_PROJECT_ID: '1',

@@ -271,6 +271,7 @@ export const histories: fc.Arbitrary<Move[]> = fc
 /** One in twelve has a crowd: such a history takes longer. */
 export const kinds: fc.Arbitrary<Kind> = fc.record({
   isLive: fc.boolean(),
+  mask: fc.constantFrom('none', 'none', 'left', 'hash'),
   crowd: fc.oneof({ weight: 11, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1050) }),
 });
 

@@ -238,6 +238,9 @@ async function readersHoldOneMoment(world: World, after: Mirrored, { args, code,
   const text = keysOf(loaded, isPart);
   if (text !== now && !(isKilled && text === (lake.loaded ? keysOf(lake.loaded, isPart) : text)))
     throw new Fault(`the printed statements show ${text}, where the mirror has ${now}`);
+  if (world.isMasked)
+    for (const row of loaded.persons.values())
+      if (row.includes('@')) throw new Fault(`a masked address is published: ${row}`);
   for (const key of [...loaded.persons.keys(), ...loaded.recordings.keys()]) lake.keys.add(key);
   for (const { key } of loaded.erased) lake.keys.delete(key);
   lake.loaded = loaded;

@@ -2,7 +2,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { parseArgs } from 'node:util';
 import v8 from 'node:v8';
 import fc from 'fast-check';
-import type { Done } from './machine.ts';
+import type { Done, Mask } from './machine.ts';
 import { histories, kinds, moveText, type Move } from './moves.ts';
 import { reuseDuckDb } from '../snapshot/one-duckdb.ts';
 import { play } from './play.ts';
@@ -26,6 +26,7 @@ const { values } = parseArgs({
     moves: { type: 'string' },
     live: { type: 'boolean', default: false },
     crowd: { type: 'string', default: '0' },
+    mask: { type: 'string', default: 'none' },
     print: { type: 'boolean', default: false },
   },
 });
@@ -56,16 +57,16 @@ async function shrink(kind: Kind, moves: readonly Move[]): Promise<Move[]> {
 
 async function tell(kind: Kind, moves: readonly Move[]): Promise<void> {
   const lines = [
-    `a service ${kind.isLive ? 'like live ones' : 'as documented'}, with ${3 + kind.crowd} people:`,
+    `a service ${kind.isLive ? 'like live ones' : 'as documented'}, with ${3 + kind.crowd} people; masks: ${kind.mask}`,
     ...moves.map((move) => `  ${moveText(move)}`),
     (await faultOf(kind, moves)) ?? 'no promise is broken',
-    `${kind.isLive ? '--live ' : ''}--crowd ${kind.crowd} --moves '${JSON.stringify(moves)}'`,
+    `${kind.isLive ? '--live ' : ''}--crowd ${kind.crowd} --mask ${kind.mask} --moves '${JSON.stringify(moves)}'`,
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
 if (values.moves !== undefined)
-  await tell({ isLive: values.live, crowd: Number(values.crowd) }, JSON.parse(values.moves) as Move[]);
+  await tell({ isLive: values.live, crowd: Number(values.crowd), mask: values.mask as Mask }, JSON.parse(values.moves) as Move[]);
 else {
   const [numRuns = 0, seed = 0, seconds = 0] = [values.runs, values.seed, values.seconds].map(Number);
   const tally = newTally();

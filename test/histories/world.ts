@@ -1,5 +1,5 @@
 import { copyOf, openService, uuidOf, type Deletion, type Person, type Service } from './service.ts';
-import { openMachine, type Done, type Machine, type OnDone } from './machine.ts';
+import { openMachine, type Done, type Machine, type Mask, type OnDone } from './machine.ts';
 import type { Loaded } from './readers.ts';
 
 /** What an operator has asked for: which people are meant, and whether it still stands by the operator's own word. */
@@ -37,6 +37,7 @@ type Names = { join: (a: string, b: string) => void; isSame: (a: string, b: stri
 export type World = {
   nowMs: number;
   service: Service;
+  isMasked: boolean;
   machine: Machine;
   asked: Asked[];
   words: Word[];
@@ -75,12 +76,13 @@ const startMs = Date.parse('2026-11-18T09:00:00.000Z');
 
 /**
  * How a service is: like live ones or as documented, with three people, and with a crowd beside them, a third of which has a
- * recording. Some batches of the program are of 1,000 rows.
+ * recording. Some batches of the program are of 1,000 rows. `mask`: how addresses are published.
  */
-export type Kind = { isLive: boolean; crowd: number };
+export type Kind = { isLive: boolean; crowd: number; mask: Mask };
 
 /** A service of a kind, and a machine that has seen nothing yet. */
-export async function openWorld({ isLive, crowd }: Kind, onDone?: OnDone): Promise<World> {
+export async function openWorld(kind: Kind, onDone?: OnDone): Promise<World> {
+  const { isLive, crowd, mask } = kind;
   const clock = { nowMs: startMs };
   const service = await openService(() => clock.nowMs, isLive);
   const world: World = {
@@ -91,7 +93,8 @@ export async function openWorld({ isLive, crowd }: Kind, onDone?: OnDone): Promi
       clock.nowMs = ms;
     },
     service,
-    machine: openMachine(service.url, clock, crowd, onDone),
+    isMasked: mask !== 'none',
+    machine: openMachine(service.url, clock, kind, onDone),
     asked: [],
     words: [],
     distinctIds: [],
