@@ -273,10 +273,11 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
   // While it is being received it may be believed. How the command ends tells whether it was.
   const { persons } = lookBefore(world);
   const meant = asked.people.flatMap((each) => world.service.state.persons.get(each) ?? []);
-  // A service compares letter by letter. It is asked for an address as given, in lower case, and in every spelling that was seen.
+  // A service compares letter by letter, among those whom it lists. It is asked for an address as given, in lower case, and in every
+  // spelling that was seen.
   const spellings = [value, asked.email, ...[...persons.values()].map(({ properties: seen }) => emailIn(seen))];
   const isFound = ({ uuid: each, properties: { email: own } }: Person): boolean =>
-    asked.email === undefined || persons.has(each) || spellings.includes(own);
+    asked.email === undefined || persons.has(each) || (!world.service.hidden.has(each) && spellings.includes(own));
   for (const each of meant.filter(isFound)) {
     const mirrored = persons.get(each.uuid)?.ids ?? [];
     // Of a service that is down, or behind a proxy that answers itself, nobody learns more than the mirror has. Nor of whom it does not show.
