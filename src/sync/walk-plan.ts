@@ -2,7 +2,7 @@ import { noEvidence, type IncompleteReason, type PassEvidence } from '../mirror/
 import { acceptPage, hasStrays } from './accept-page.ts';
 import { beginsAbove, endsBelow, isEndOf, isNewestFirst, joins, timeText, type PageView } from './seam.ts';
 import { seamRowsMin, type WalkState } from './walk-state.ts';
-import { mayServe, overlapOf, type WalkPlan } from './walk-windows.ts';
+import { mayServe, overlapOf, regrowWindow, type WalkPlan } from './walk-windows.ts';
 
 /** The step after a page: another window, or the end. A reason says why the pass is incomplete. */
 export type WalkStep =
@@ -83,7 +83,7 @@ export function judgePage(plan: WalkPlan, state: WalkState, page: PageView, newR
   if (window.offset > 0 && !isJoined && state.hasGivenUp === 'no') return goOn(plan, lookForSeam(plan, seen));
   const stalls = isFurther ? 0 : state.stalls + (isForward || apart === null ? 1 : 0);
   const known = isFirstRound ? page.keys.length - newRows : 0;
-  const next = acceptPage(plan, { ...seen, stalls }, view, { isJoined, isFurther, known });
+  const next = acceptPage(plan, regrowWindow(plan, { ...seen, stalls }), view, { isJoined, isFurther, known });
   if (stalls >= stallsMax) return endIncomplete(next, 'no_progress');
   // Whether the walk has requested only the first page of the list.
   const isOnlyPage = state.window.offset === 0 && state.previous === null && state.evidence.seams === 0;

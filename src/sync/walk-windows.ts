@@ -54,6 +54,17 @@ export function shrinkWindow(plan: WalkPlan, state: WalkState): WalkState | unde
   return { ...state, window, cap, limit: Math.min(limit, state.limit), stepBackRows: overlapOf(plan.overlap, limit) };
 }
 
+/**
+ * Every hundredth window, twice the rows are asked for again, up to what the plan says and the service serves, where a failure had
+ * halved the windows: it may have been of that moment, and small windows make a large list last for days.
+ */
+export function regrowWindow(plan: WalkPlan, state: WalkState): WalkState {
+  if (state.evidence.windows % regrowAfter !== 0) return state;
+  return { ...state, limit: Math.max(state.limit, Math.min(2 * state.limit, plan.pageSize, state.cap ?? plan.pageSize)) };
+}
+
+const regrowAfter = 100;
+
 /** How many positions of the list a window of `limit` rows covers, judged by the longest page. */
 export function mayServe({ longest }: WalkState, limit: number): number {
   return Math.min(limit, longest ?? limit);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { beginWalk, judgePage as judge, type WalkStep } from '../../src/sync/walk-plan.ts';
-import { overlapOf, windowsAhead, type WalkPlan } from '../../src/sync/walk-windows.ts';
+import { overlapOf, shrinkWindow, windowsAhead, type WalkPlan } from '../../src/sync/walk-windows.ts';
 import type { PageView } from '../../src/sync/seam.ts';
 import type { WalkState } from '../../src/sync/walk-state.ts';
 
@@ -41,8 +41,9 @@ function walkWhole(
   count: number,
   isNextTold: boolean,
   served = (limit: number, _request: number) => limit,
+  from = beginWalk(by),
 ) {
-  let step: WalkStep = { next: 'window', state: beginWalk(by) };
+  let step: WalkStep = { next: 'window', state: from };
   let requests = 0;
   for (; step.next === 'window'; requests += 1) {
     const { offset, limit } = step.state.window;
@@ -107,6 +108,19 @@ describe('judgePage', () => {
     expect(state.window).toEqual({ offset: 6, limit: 100 });
     state = judged(state, page('fghijklmnop'), wide);
     expect(state.window).toEqual({ offset: 6 + 11 - 3, limit: 100 });
+  });
+
+  it.each([true, false])('asks for as many rows as before some hundred windows after a failure (%s)', (isNextTold) => {
+    const by = { ...plan, pageSize: 80, overlap: 5, windowsMax: 5000 };
+    const shrunk = [1, 2].reduce((state) => shrinkWindow(by, state) ?? state, beginWalk(by));
+    const limits: number[] = [];
+    const served = (limit: number): number => limits.push(limit) && limit;
+    const { step } = walkWhole(by, 40_000, isNextTold, served, shrunk);
+    expect(step).toMatchObject({ next: 'end', reason: null });
+    expect([20, 40].map((limit) => limits.filter((each) => each === limit).length)).toEqual([100, 100]);
+    expect(limits.at(-1)).toBe(80);
+    const capped = walkWhole(by, 40_000, true, (limit) => Math.min(limit, 30), { ...shrunk, cap: 30 });
+    expect(capped.step.state.limit).toBe(30);
   });
 
   it('has as many windows in flight as lengths have told that there are', () => {
