@@ -60,7 +60,10 @@ export function shrinkWindow(plan: WalkPlan, state: WalkState): WalkState | unde
  */
 export function regrowWindow(plan: WalkPlan, state: WalkState): WalkState {
   if (state.evidence.windows % regrowAfter !== 0) return state;
-  return { ...state, limit: Math.max(state.limit, Math.min(2 * state.limit, plan.pageSize, state.cap ?? plan.pageSize)) };
+  return {
+    ...state,
+    limit: Math.max(state.limit, Math.min(2 * state.limit, plan.pageSize, state.cap ?? plan.pageSize)),
+  };
 }
 
 const regrowAfter = 100;

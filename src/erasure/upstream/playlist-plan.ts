@@ -1,7 +1,10 @@
 import type { ToldEntries } from '../../client/playlist-entries.ts';
 import type { AttentionReason, Assurance, TargetResult } from '../../ledger/vocabulary.ts';
 
-/** What the service answered to the removal of an entry. `failed`: an error of its own, which also an entry that is gone gets. */
+/**
+ * What the service answered to the removal of an entry. `failed`: an error of its own, which also an entry that is gone gets; or that it
+ * is removed, while the list shows it.
+ */
 export type RemovalAnswer = 'removed' | 'missing' | 'refused' | 'failed';
 
 /** What became of an entry. `there`: the list still shows it; `unshown`: it does not, nor its recording; `unclear`: no list tells. */

@@ -67,16 +67,25 @@ async function removeFromPlaylists(context: UpstreamContext, subject: Subject): 
   };
 }
 
-/** Removes recordings from a playlist. Rejects where the service refuses or knows nothing of the project either. */
+/**
+ * Removes recordings from a playlist. One that it still shows was not removed, whatever was answered. Rejects where the service
+ * refuses or knows nothing of the project either.
+ */
 async function removeEntries(
   context: UpstreamContext,
   shortId: string,
   recordingIds: readonly string[],
 ): Promise<EntryEnd[]> {
   const { service, signal } = context;
-  const answers = await inBatches(context, recordingIds, (id) => removeEntry(context, shortId, id));
+  const said = await inBatches(context, recordingIds, (id) => removeEntry(context, shortId, id));
+  const options = { priority: 'deletion', signal } as const;
+  const { shown } = said.includes('removed') ? await askForEntries(service, shortId, null, options) : { shown: null };
+  const shownIds = new Set(shown?.map(({ id }) => id));
+  const answers = said.map((answer, index) =>
+    answer === 'removed' && shownIds.has(recordingIds[index] ?? '') ? 'failed' : answer,
+  );
   if (answers.every((answer) => answer === 'removed')) return answers.map(() => 'removed');
-  const asked = { params: { short_id: shortId }, priority: 'deletion', signal } as const;
+  const asked = { params: { short_id: shortId }, ...options };
   const playlist = await bodyOrMissing(service.call('playlists.retrieve', asked)).catch((error: unknown) => {
     // A proxy without a route for playlists has none for an entry either: its 404 says nothing.
     const isAnswer = error instanceof AppError && error.status !== undefined && error.status !== 429;
@@ -88,7 +97,7 @@ async function removeEntries(
   if (playlist === undefined) return answers.map((answer) => (answer === 'removed' ? 'removed' : 'unclear'));
   if (!answers.includes('refused') && !answers.includes('failed'))
     return answers.map((answer) => (answer === 'removed' ? 'removed' : 'gone'));
-  const listed = await askForEntries(service, shortId, playlist, { priority: 'deletion', signal });
+  const listed = await askForEntries(service, shortId, playlist, options);
   // Nobody knows how many there are.
   const told: ToldEntries =
     playlist === null && listed.reason === null ? { shown: listed.shown, reason: 'cut' } : listed;
