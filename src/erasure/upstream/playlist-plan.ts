@@ -3,7 +3,7 @@ import type { AttentionReason, Assurance, TargetResult } from '../../ledger/voca
 
 /**
  * What the service answered to the removal of an entry. `failed`: an error of its own, which also an entry that is gone gets; or that it
- * is removed, while the list shows it.
+ * is gone, while the list shows it.
  */
 export type RemovalAnswer = 'removed' | 'missing' | 'refused' | 'failed';
 

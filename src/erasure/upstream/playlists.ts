@@ -68,7 +68,7 @@ async function removeFromPlaylists(context: UpstreamContext, subject: Subject): 
 }
 
 /**
- * Removes recordings from a playlist. One that it still shows was not removed, whatever was answered. Rejects where the service
+ * Removes recordings from a playlist. One that it still shows is not gone, whatever was answered. Rejects where the service
  * refuses or knows nothing of the project either.
  */
 async function removeEntries(
@@ -79,10 +79,11 @@ async function removeEntries(
   const { service, signal } = context;
   const said = await inBatches(context, recordingIds, (id) => removeEntry(context, shortId, id));
   const options = { priority: 'deletion', signal } as const;
-  const { shown } = said.includes('removed') ? await askForEntries(service, shortId, null, options) : { shown: null };
+  const isGone = (answer: RemovalAnswer): boolean => answer === 'removed' || answer === 'missing';
+  const { shown } = said.some(isGone) ? await askForEntries(service, shortId, null, options) : { shown: null };
   const shownIds = new Set(shown?.map(({ id }) => id));
   const answers = said.map((answer, index) =>
-    answer === 'removed' && shownIds.has(recordingIds[index] ?? '') ? 'failed' : answer,
+    isGone(answer) && shownIds.has(recordingIds[index] ?? '') ? 'failed' : answer,
   );
   if (answers.every((answer) => answer === 'removed')) return answers.map(() => 'removed');
   const asked = { params: { short_id: shortId }, ...options };

@@ -136,6 +136,7 @@ it('an entry of a playlist that is deleted is not called gone: who has deleted i
 it.each([
   ['fails to remove', answer(500)],
   ['says that it has removed', answer(200, '{"success":true}')],
+  ['does not find', answer(404, missing)],
 ])(
   'an entry that the service %s, and still shows, is for somebody to look at, and tried again',
   async (_how, reply) => {
