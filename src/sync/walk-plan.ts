@@ -85,8 +85,9 @@ export function judgePage(plan: WalkPlan, state: WalkState, page: PageView, newR
   const known = isFirstRound ? page.keys.length - newRows : 0;
   const next = acceptPage(plan, regrowWindow(plan, { ...seen, stalls }), view, { isJoined, isFurther, known });
   if (stalls >= stallsMax) return endIncomplete(next, 'no_progress');
-  // Whether the walk has requested only the first page of the list.
-  const isOnlyPage = state.window.offset === 0 && state.previous === null && state.evidence.seams === 0;
+  // A service that cuts a large page, and says that nothing follows, shows a full one.
+  const isWhole = page.received < window.limit || page.count !== null;
+  const isOnlyPage = isWhole && window.offset === 0 && state.previous === null && state.evidence.seams === 0;
   return page.isLast ? confirmEnd(plan, next, page, isOnlyPage) : goOn(plan, next);
 }
 
@@ -117,7 +118,7 @@ function standstillMaxOf(plan: WalkPlan, { evidence, limit, previous }: WalkStat
 /**
  * The step after an accepted page that the service calls the last. One more window begins near the page's end. The list
  * has ended only if that window shows exactly the page's end: a service that ignores or clamps the offset shows the whole
- * page again. A list of one page needs no such window, because its offset is 0.
+ * page again. An only page needs no such window where it is not full, or counts: its offset is 0.
  */
 function confirmEnd(plan: WalkPlan, state: WalkState, page: PageView, isOnly: boolean): WalkStep {
   if (isOnly || state.hasGap || !state.previous) return endRound(plan, state, isOnly);

@@ -273,7 +273,16 @@ describe('judgePage', () => {
     expect(judgePage(plan, last, page('opq', { last: true }))).toMatchObject({ next: 'end', reason: null });
   });
 
-  it.each(['', 'a', 'abcdefghij'])('is complete after the only page of a list (%s)', (keys) => {
+  it('asks on where the first page is full, though it says that nothing follows and has no count', () => {
+    const state = judged(beginWalk(plan), page('abcdefghij', { last: true }));
+    expect(state.window).toEqual({ offset: 7, limit: 10 });
+    expect(judgePage(plan, state, page('hij', { last: true }), 0)).toMatchObject({ next: 'end', reason: null });
+    expect(judgePage(plan, state, page('hijklmnopq'), 7)).toMatchObject({ next: 'window', state: { hasGap: false } });
+    const counted = page('abcdefghij', { last: true, count: 10 });
+    expect(judgePage(plan, beginWalk(plan), counted)).toMatchObject({ next: 'end', reason: null });
+  });
+
+  it.each(['', 'a', 'abcdefghi'])('is complete after the only page of a list (%s)', (keys) => {
     expect(judgePage(plan, beginWalk(plan), page(keys, { last: true }))).toMatchObject({ next: 'end', reason: null });
   });
 
