@@ -94,14 +94,15 @@ export function createLimiter(
   return {
     forecast,
     tryToBegin: async (lane) => {
-      const judged = { isRaised: false };
+      const judged = { isOther: false };
       const begun = await times().tryToBegin(lane, (reading) => {
         const pace = paceOf(reading);
-        judged.isRaised = pace.learnt !== reading.pace.learnt;
+        judged.isOther = pace.learnt !== reading.pace.learnt || pace.throttle !== reading.pace.throttle;
         return tooEarlyMs(lane, reading, pace);
       });
-      // A process that ends before has raised nothing: the next one finds the window as full.
-      if (judged.isRaised) await times().changePace(paceOf);
+      // A process that ends before has raised nothing: the next one finds the window as full. A pause of before the clock was set
+      // back would begin anew at each look.
+      if (judged.isOther) await times().changePace(paceOf);
       return begun;
     },
     slowDown: (throttled) =>

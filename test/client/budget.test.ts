@@ -350,6 +350,18 @@ test('a clock that is set back makes nobody wait for longer than a window', asyn
   expect(starts.map(({ atMs }) => atMs)).toEqual([86_399_000, 10_001]);
 });
 
+test('a pause asked for before the clock was set back ends once, and the share grows again', async () => {
+  const { clock, budget, starts, start } = timedBudget({ windows: [{ requests: 10, perSeconds: 10 }] });
+  clock.setTo(86_400_000);
+  await budget.slowDown({ lane: 'general', tookMs: 0, pauseMs: 5000 });
+  clock.setTo(1000);
+  void start('after').catch(() => undefined);
+  await clock.settle(clock.sleep(60_000));
+  expect(starts.map(({ atMs }) => atMs)).toEqual([5000]);
+  await clock.settle(clock.sleep(600_000));
+  expect(await budget.left('general')).toBe(10);
+});
+
 test('a list of 12,000 at 100 a page takes nine tenths of what is allowed, or more', async () => {
   const { clock, budget } = timedBudget({ concurrency: 4, windows: [{ requests: 20, perSeconds: 2 }] });
   const requests = 127;
