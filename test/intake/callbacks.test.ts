@@ -179,6 +179,19 @@ it('after a failure a sender is left alone for a while, each time longer', async
   expect(sent).toHaveLength(1);
 });
 
+it('a clock that is set back leaves no sender alone for longer', async () => {
+  const world = await openIntakeWorld();
+  const { sent, open, setDown } = callbacksOf(world, true);
+  const callbacks = open();
+  await receive(world, callbacks, 'ann');
+  setDown(true);
+  await callbacks.look();
+  setDown(false);
+  world.clock.nowMs -= 86_400_000;
+  await callbacks.look();
+  expect(sent).toHaveLength(1);
+});
+
 it('a call that its receiver refuses keeps no other from it, and is sent again', async () => {
   const world = await openIntakeWorld();
   const { sent, errors, open, refuse } = callbacksOf(world, true);
