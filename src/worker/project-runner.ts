@@ -40,6 +40,8 @@ export type ProjectRunner = {
   isBusy(): boolean;
   /** Whether a job is under way that gives way to those that are due. */
   givesWay(): boolean;
+  /** For how long, in milliseconds, a job has been due without one being begun, as last read. */
+  waitedMs(): number;
   /** When it last began a job, in milliseconds since 1970; 0 before the first. */
   servedMs(): number;
   /** Reads the records again. Returns the jobs that are due. */
@@ -72,6 +74,7 @@ function newRunner(project: WorkerProject, clock: Clock, log: Logger) {
     /** The jobs that can be begun beside what runs, as last read. */
     beside: [] as readonly ScheduledJob[],
     servedMs: 0,
+    dueSinceMs: null as number | null,
     problem: null as Problem | null,
     condition: null as ProjectCondition | null,
     standing: [] as readonly Alert[],
@@ -90,6 +93,7 @@ export function projectRunner(
     name: project.name,
     isBusy: () => runner.running.size > 1,
     givesWay: () => runner.running.size === 1,
+    waitedMs: () => clock.now() - (runner.dueSinceMs ?? clock.now()),
     servedMs: () => runner.servedMs,
     refresh: () => refresh(runner),
     nextMs: () =>
@@ -144,7 +148,9 @@ function refresh(runner: RunnerState): ScheduledJob[] {
     runner.problem = found;
     return [];
   }
-  return dueJobs(planJobs(runner, clock.now()), clock.now());
+  const due = dueJobs(planJobs(runner, clock.now()), clock.now());
+  runner.dueSinceMs = due.length === 0 ? null : (runner.dueSinceMs ?? clock.now());
+  return due;
 }
 
 async function start(runner: RunnerState, job: ScheduledJob, signal: AbortSignal): Promise<void> {
@@ -154,6 +160,7 @@ async function start(runner: RunnerState, job: ScheduledJob, signal: AbortSignal
   runner.servedMs = clock.now();
   attempts.servedMs = runner.servedMs;
   running.set(job, runner.servedMs);
+  runner.dueSinceMs = null;
   runner.beside = [];
   try {
     await project.run(job, signal);

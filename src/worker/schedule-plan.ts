@@ -166,10 +166,14 @@ export function dueJobs(planned: readonly PlannedStart[], nowMs: number): Schedu
 }
 
 /**
- * A project that waits for its turn: the jobs that are due, and when it last had a turn. `hasPlace`: one of its jobs is under way
- * and would give way to these.
+ * A project that waits for its turn: the jobs that are due, since how long, and when it last had a turn. `hasPlace`: one of its jobs is
+ * under way and would give way to these.
  */
-type Waiting = { isBusy: boolean; hasPlace: boolean; servedMs: number; due: readonly ScheduledJob[] };
+type Waiting = { isBusy: boolean; hasPlace: boolean; waitedMs: number; servedMs: number; due: readonly ScheduledJob[] };
+
+/** Where passes have all places, a project that has waited so long gets one more, for all but the jobs that can take a day. */
+const patienceMs = 10 * minuteMs;
+const longJobs: readonly ScheduledJob[] = ['full', 'recordings'];
 
 /** The jobs to start in so many free places: one a project, first the project that has waited longest for a turn. */
 export function chooseStarts<T extends Waiting>(projects: readonly T[], places: number): (T & { job: ScheduledJob })[] {
@@ -179,6 +183,13 @@ export function chooseStarts<T extends Waiting>(projects: readonly T[], places: 
       return project.isBusy || job === undefined ? [] : [{ ...project, job }];
     })
     .toSorted((a, b) => a.servedMs - b.servedMs);
-  const others = ready.filter(({ hasPlace }) => !hasPlace).slice(0, Math.max(places, 0));
-  return [...ready.filter(({ hasPlace }) => hasPlace), ...others];
+  const others = ready.filter(({ hasPlace }) => !hasPlace);
+  const further = others
+    .filter(({ waitedMs }) => waitedMs >= patienceMs)
+    .flatMap((project) => {
+      const job = project.due.find((each) => !longJobs.includes(each));
+      return job === undefined ? [] : [{ ...project, job }];
+    });
+  const placed = places === 0 ? further.slice(0, 1) : others.slice(0, Math.max(places, 0));
+  return [...ready.filter(({ hasPlace }) => hasPlace), ...placed];
 }

@@ -120,6 +120,7 @@ function startWhatIsDue(worker: WorkerAtWork): void {
     due: runner.refresh(),
     isBusy: runner.isBusy(),
     hasPlace: runner.givesWay(),
+    waitedMs: runner.waitedMs(),
     servedMs: runner.servedMs(),
   }));
   for (const { runner, job } of chooseStarts(waiting, freePlaces(worker))) begin(worker, runner, job);

@@ -106,6 +106,7 @@ describe('turns', () => {
     servedMs,
     isBusy: false,
     hasPlace: false,
+    waitedMs: 0,
     due: ['head', 'full'] as const,
     ...further,
   });
@@ -123,6 +124,14 @@ describe('turns', () => {
     // Beside a pass that gives way, no further place is needed.
     const further = [...projects, project('e', 9, { hasPlace: true })];
     expect(chooseStarts(further, 0)).toMatchObject([{ name: 'e', job: 'head' }]);
+  });
+
+  it('come to one who has waited long though there is no place, for a short job, one at a time', () => {
+    const late = { waitedMs: 10 * minute, due: ['full', 'head'] };
+    const projects = [project('a', 1, { waitedMs: 9 * minute }), project('b', 3, late), project('c', 2, late)];
+    expect(chooseStarts(projects, 0)).toMatchObject([{ name: 'c', job: 'head' }]);
+    expect(chooseStarts(projects, -1)).toEqual([]);
+    expect(chooseStarts([project('d', 0, { ...late, due: ['full'] })], 0)).toEqual([]);
   });
 
   it('come to everybody equally often, however much some want', () => {

@@ -314,3 +314,19 @@ it('ends the job of a project that is lost', async () => {
   expect(shop.runs).toMatchObject([{ job: 'head', outcome: 'failed', reason: 'busy' }]);
   await clock.settle(worker.stop(1000));
 });
+
+it('long passes of as many projects as there are places starve no other project', async () => {
+  const clock = virtualClock(startMs);
+  const work = (): { ms: number } => ({ ms: 6 * hour });
+  const [shop, blog] = ['shop', 'blog'].map((name) => fakeProject(clock, { full: '0 2 * * *' }, { name, work }));
+  const third = fakeProject(clock, { head: '*/15 * * * *', full: '0 2 * * *' }, { name: 'third' });
+  if (!shop || !blog) throw new Error('unreachable');
+  const { worker, pass } = rig(clock, [shop, blog, third]);
+  await pass(hour);
+  expect(starts(third).length).toBeGreaterThan(2);
+  expect(new Set(third.runs.map(({ job }) => job))).toEqual(new Set(['head']));
+  expect(worker.state().projects.flatMap(({ alerts }) => alerts)).toEqual([]);
+  await pass(6 * hour);
+  expect(new Set(third.runs.map(({ job }) => job))).toEqual(new Set(['head', 'full']));
+  await clock.settle(worker.stop(1000));
+});
