@@ -77,6 +77,8 @@ async function attempt(url: string, body: object | string, signal: AbortSignal):
     if (!(error instanceof AppError) || signal.aborted) throw error;
     throw failed('unreachable', error.message, true);
   });
+  // What stands before a receiver answers so while that is away.
+  if ([502, 503, 504].includes(status)) throw failed('unreachable', `status ${status}`, true);
   if (status >= 300) throw failed('service', `status ${status}`, status >= 500 || status === 408 || status === 429);
 }
 

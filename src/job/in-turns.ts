@@ -41,7 +41,8 @@ export async function inTurns<T>(
       giveWayIfWanted();
     };
     const timer = setInterval(() => {
-      if (clock.now() - stepBeganMs >= waitMs) giveWayIfWanted();
+      // Also where the clock was set back: else others would wait until it has caught up.
+      if (Math.abs(clock.now() - stepBeganMs) >= waitMs) giveWayIfWanted();
     }, lookEveryMs);
     try {
       return await work({ signal: AbortSignal.any([signal, stop.signal]), onStep, stoodStillSinceMs });

@@ -93,7 +93,8 @@ export function projectRunner(
     name: project.name,
     isBusy: () => runner.running.size > 1,
     givesWay: () => runner.running.size === 1,
-    waitedMs: () => clock.now() - (runner.dueSinceMs ?? clock.now()),
+    // A clock that was set back makes nobody wait for longer.
+    waitedMs: () => Math.abs(clock.now() - (runner.dueSinceMs ?? clock.now())),
     servedMs: () => runner.servedMs,
     refresh: () => refresh(runner),
     nextMs: () =>

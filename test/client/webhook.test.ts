@@ -24,6 +24,8 @@ it.each([
   [404, 'service', 1],
   [302, 'service', 1],
   [500, 'service', 30],
+  // What stands before a receiver that is away: the alert is kept for it.
+  [502, 'unreachable', 30],
 ])('gives up on %i, bounded, and never names the address', async (status, code, requests) => {
   let seen = 0;
   const { origin } = await localServer((_request, response) => {

@@ -29,3 +29,22 @@ it('does not await a step that takes long where others wait, twice as long the n
   // Before each part but the first, whether it may go on.
   expect(looks).toBe(4);
 });
+
+it('gives way in the middle of a step also where the clock was set back', async () => {
+  let backMs = 0;
+  const clock = { ...stillClock, now: () => Date.now() - backMs };
+  let parts = 0;
+  const turn = { isWanted: () => parts === 0, giveWay: () => Promise.resolve() };
+  const ended = inTurns(
+    { turn, clock, signal: new AbortController().signal },
+    () => Promise.resolve(),
+    async ({ signal }) => {
+      backMs = 86_400_000;
+      if (parts === 0) await vi.advanceTimersByTimeAsync(60_000);
+      parts += 1;
+      signal.throwIfAborted();
+      return parts;
+    },
+  );
+  await expect(ended).resolves.toBe(2);
+});
