@@ -13,14 +13,15 @@ export function compileCron(expression: string): Ticks {
   const { hour, minute, second, dayOfMonth, month, dayOfWeek } = parse(expression);
   const countDays = (field: readonly unknown[]): number => new Set(field.filter(Number.isInteger)).size;
   const isDaily = countDays(dayOfMonth) === 31 && countDays(month) === 12 && countDays(dayOfWeek) === 7;
-  let task: ReturnType<typeof createTask> | undefined;
+  let tasks: ReturnType<typeof createTask>[] | undefined;
   const matches = (timeMs: number): boolean => {
-    if (!task) {
-      task = createTask(expression, () => undefined, { timezone: 'UTC' });
+    tasks ??= byKindOfDay(expression).map((one) => {
+      const task = createTask(one, () => undefined, { timezone: 'UTC' });
       // Only its matching is used. Its timers follow the machine's clock, and skip ticks while that is suspended.
       void task.destroy();
-    }
-    return task.match(new Date(timeMs));
+      return task;
+    });
+    return tasks.some((task) => task.match(new Date(timeMs)));
   };
   const timesOfDay = hour
     .flatMap((h) => minute.flatMap((m) => second.map((s) => ((h * 60 + m) * 60 + s) * 1000)))
@@ -59,6 +60,13 @@ export function compileCron(expression: string): Ticks {
   };
   ticks.after(0);
   return ticks;
+}
+
+/** As cron reads it: where days of the month and of the week are named, one of both is enough. The package wants both. */
+function byKindOfDay(expression: string): string[] {
+  const fields = expression.trim().split(/\s+/);
+  const named = [fields.length - 3, fields.length - 1].filter((at) => fields[at]?.startsWith('*') === false);
+  return named.length < 2 ? [expression] : named.map((at) => fields.with(at, '*').join(' '));
 }
 
 function startOfDay(timeMs: number): number {
