@@ -11,13 +11,18 @@ const textWithout = (problemOf: (value: string) => string | null): z.ZodString =
     if (message !== null) context.addIssue({ code: 'custom', message });
   });
 
-/** The address of the service: scheme, host and port. */
+/** What certificates state as it is: `verify.mjs` refuses any other. */
+const statedLine = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
+const notStatable = 'must be one line of at most 200 characters, without a newline at its end';
+
+/** The address of the service: scheme, host and port. A URL is read without the newlines and signs of no width in its text. */
 export const baseUrl = textWithout((value) => {
   const problem = httpUrlProblem(value);
   if (problem !== null) return problem;
   const { pathname, search, hash } = new URL(value);
   const isBare = pathname === '/' && search === '' && hash === '';
-  return isBare ? null : 'must end after the host and port; the path belongs in service.pathPrefix';
+  if (!isBare) return 'must end after the host and port; the path belongs in service.pathPrefix';
+  return statedLine.test(value) ? null : notStatable;
 });
 
 /** The address of a Postgres, without a password. */
@@ -71,9 +76,7 @@ export const cron = z
   });
 
 /** A line that certificates state as it is. */
-export const statedText = z
-  .string()
-  .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u, 'must be one line of at most 200 characters');
+export const statedText = z.string().regex(statedLine, notStatable);
 
 /** A number of things: one at least. */
 export const count = z.int().min(1);

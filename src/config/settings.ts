@@ -93,7 +93,7 @@ export const Settings = z.strictObject({
         z
           .string()
           .regex(
-            /^[\w-]+$/,
+            /^[\w-]{1,200}$/,
             'is the id of a project, such as the number after /project/ in the address of its pages; `init` finds it by the name',
           ),
         z.int().transform(String),

@@ -28,6 +28,9 @@ test.for([
   ['https://analytics.example.com/api', 'must end after the host and port'],
   ['https://analytics.example.com/?a=1', 'must end after the host and port'],
   ['https://analytics.example.com/#a', 'must end after the host and port'],
+  ['https://analytics.example.com\n', 'must be one line'],
+  ['https://analytics.\u00adexample.com', 'must be one line'],
+  [`https://${'a.'.repeat(100)}example.com`, 'must be one line of at most 200 characters'],
 ] as const)('the address %j is refused: %s', ([url, message]) => {
   expect(accepts('service.baseUrl', url)).toThrow(`service.baseUrl: ${message}`);
 });
