@@ -63,7 +63,8 @@ const minuteOf = (time) => `${time.slice(0, 16).replace('T', ' ')} UTC`;
 const notTold = {
   all: 'That everything was recorded: no file shows what was left out of it.',
   dates: 'When it was recorded: without a policy, the dates are the word of whoever signed.',
-  later: 'What was recorded later: only the ledger shows it. Ask for it, or for a certificate of today.',
+  later:
+    'What was recorded later, or left out of this file: only the ledger shows it. Ask for it, or for a certificate of today.',
   words: 'The words of a certificate’s own page: they can have been changed. What is proved stands here.',
 };
 

@@ -1540,7 +1540,7 @@ async function main(args) {
   else if (verdict.later) say(`later entries about this request: ${laterText(verdict.later)}`);
   const isSuperseded = verdict.problems.every(({ problem }) => problem === 'superseded');
   if (isBundle && !verdict.later && verdict.ok && readBundle(text))
-    say('later entries about this request: only the ledger shows them');
+    say('later entries about this request, and any that were left out: only the ledger shows them');
   if (isBundle && isSuperseded) for (const line of await provedBy(text)) say(line);
   const warned = verdict.warnings.map(({ problem }) => problem);
   const isAlone = warned.includes('own_keys_only') && (isBundle || warned.includes('no_kept_checkpoint'));

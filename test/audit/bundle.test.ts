@@ -80,11 +80,14 @@ describe('a bundle', () => {
         for (const one of [value].flat())
           expect(stdout).toContain(`\n${name}: ${typeof one === 'string' ? one : canonicalJson(one as object)}\n`);
       expect(stdout).toMatch(
-        /\nin words \(version 2\):\nErased in our copy on [^\n]+\.\nNOT STATED: [^\n]+\.\nLegal ground: /,
+        /\nin words \(version 3\):\nErased in our copy on [^\n]+\.\nNOT STATED: [^\n]+\.\nLegal ground: /,
       );
       expect(stdout).toMatch(/\nnot proven, upstream\.events: It is not proven/);
       expect(stdout).not.toContain(requestId(2));
     }
+    expect(told).toContain(
+      '\nlater entries about this request, and any that were left out: only the ledger shows them\n',
+    );
     expect(run('bundle.json', text)).not.toContain('words of the page');
   });
 
