@@ -3,7 +3,7 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import { pausing } from '../core/pausing.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { BoundState } from './bound-state.ts';
-import { checkpointText, createCheckpointFile, readCheckpointFile } from './checkpoint.ts';
+import { checkpointName, checkpointText, createCheckpointFile, readCheckpointFile } from './checkpoint.ts';
 import { appendLines, cutTo, entriesPath, ledgerFolder } from './entry-file.ts';
 import { entryLine, type LedgerEntry } from './entry.ts';
 import {
@@ -21,6 +21,7 @@ import type { Rotation } from './key-chain.ts';
 import type { LineIndex } from './line-index.ts';
 import { leafHash, type CompactTree } from './merkle.ts';
 import { rootOf } from './merkle-proof.ts';
+import { isSignedText, verifierOf } from './note.ts';
 import type { OutsideSigner } from './outside-signer.ts';
 import { splitRecord, type LedgerRecord } from './record.ts';
 import type { Histories } from './histories.ts';
@@ -85,7 +86,10 @@ export type Ledger = LedgerReader & {
   append(records: Iterable<LedgerRecord>, at?: string): void;
   /** How many entries, from the first, a checkpoint covers. */
   signed(): number;
-  /** Signs the present head, and returns it with the text of its checkpoint; one that is there already stays. */
+  /**
+   * Signs the present head, and returns it with the text of its checkpoint; one that is there already stays. Throws `storage`, also where
+   * that one is not signed with the key.
+   */
   checkpoint(): TreeHead & { text: string };
   /** Replaces the signing key: checkpoints of more entries than now are signed with another one. */
   rotateKey(): void;
@@ -165,7 +169,11 @@ function ledgerOf(dataDir: string, { clock, outside, store }: LedgerTools, state
     try {
       const signer = signingKey(dataDir, state.rotations, outside);
       const root = Buffer.from(rootHash, 'hex');
-      const text = readCheckpointFile(folder, size) ?? checkpointText({ size, root }, signer);
+      const present = readCheckpointFile(folder, size);
+      // Whoever can write here, and has no key, must not have what an outsider is to keep.
+      if (present !== undefined && !isSignedText(present, verifierOf(signer)))
+        throw damaged(`checkpoint ${checkpointName(size)} is not signed with its key`);
+      const text = present ?? checkpointText({ size, root }, signer);
       store?.keepKeys();
       createCheckpointFile(folder, size, text);
       state.signed = size;

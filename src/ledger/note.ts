@@ -111,6 +111,12 @@ export function isNoteSignedBy(note: Note, key: VerifierKey): boolean {
   return own.length > 0 && own.every(isGood);
 }
 
+/** Whether a text is a note with a signature of that key, as `isNoteSignedBy` judges it. */
+export function isSignedText(text: string, key: VerifierKey): boolean {
+  const note = readNote(text);
+  return note !== undefined && isNoteSignedBy(note, key);
+}
+
 /**
  * When a witness says to have cosigned a note, in seconds since 1970, the earliest time where it did so more than once;
  * undefined where it did not, and `bad_cosignature` where a line that says to be its own is not.

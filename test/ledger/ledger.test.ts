@@ -270,6 +270,24 @@ describe('a disk that fails', () => {
   });
 });
 
+test('a checkpoint that somebody without the key has put there is not given out as signed', () => {
+  const dataDir = temporaryFolder();
+  const ledger = openLedger(dataDir, tickingClock());
+  ledger.append(life.slice(0, 3));
+  const { text } = ledger.checkpoint();
+  expect(ledger.checkpoint().text).toBe(text);
+  const file = join(dataDir, 'ledger/checkpoints/000000003.txt');
+  // The root is right, so that the ledger opens.
+  writeFileSync(
+    file,
+    text.replace(/(?<= )[^ ]{20}(?=[^ ]+\n$)/, (id) => `${id.slice(0, 12)}AAAAAAAA`),
+  );
+  for (const present of [ledger, openLedger(dataDir, tickingClock())])
+    expect(() => present.checkpoint()).toThrow('checkpoint 000000003 is not signed with its key');
+  writeFileSync(file, text);
+  expect(openLedger(dataDir, tickingClock()).checkpoint().text).toBe(text);
+});
+
 test('a draft that a kill left linked to a checkpoint, or to a key, is not written over', () => {
   const dataDir = temporaryFolder();
   const folder = join(dataDir, 'ledger');
