@@ -238,9 +238,9 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_277,
+  kernel: 5_280,
   service: 2_047,
-  ledger: 2_911,
+  ledger: 2_925,
   mirror: 7_580,
   publish: 7_967,
   erasure: 10_775,

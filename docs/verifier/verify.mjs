@@ -1517,6 +1517,11 @@ async function main(args) {
   const isBundle = statSync(folder).isFile();
   if (isBundle && (checkpoint !== undefined || receipt !== undefined || Object.keys(certificates).length > 0)) return usage();
   const text = isBundle ? readFileSync(folder, 'utf8') : '';
+  // As a data folder is, which has the ledger in it: what was not seen must not pass for good.
+  if (!isBundle && !words('entries.jsonl public-keys.txt checkpoints').some((name) => existsSync(join(folder, name)))) {
+    console.error('there is no ledger in this folder: no entries.jsonl, public-keys.txt or checkpoints');
+    return 2;
+  }
   const verdict = isBundle
     ? verifyBundle({ text, publicKey, policy })
     : verify({ folder, publicKey, checkpoint, receipt, certificates, policy });

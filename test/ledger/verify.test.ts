@@ -247,6 +247,8 @@ describe('the verifier as a command', () => {
     for (const args of [
       [],
       [join(place, 'none')],
+      // A folder without a ledger, as the one is that has it in it.
+      [join(folder, '..')],
       [folder, '--key', key],
       [folder, '--public-key', join(place, 'none')],
       [folder, '--public-key', ''],
