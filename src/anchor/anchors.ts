@@ -61,7 +61,7 @@ export type Reach = {
   anchor: Anchor;
   /** How many entries, from the first, it has anchored. */
   covered: number;
-  /** When the first of the others was appended; null where there is no other. */
+  /** The earliest time of the others: the clock can have been ahead at the first. Null where there is no other. */
   waitingSince: string | null;
 };
 
@@ -72,17 +72,18 @@ const waitMaxMs = 2 * 86_400_000;
 export function reachOf(folder: string, anchors: readonly Anchor[]): Reach[] {
   const stamps = readTimeStamps(folder);
   const covered = anchors.map((anchor) => newestSize(folder, (checkpoint) => anchor.isAnchored(checkpoint, stamps)));
-  const dates = new Map<number, string>();
+  const reaches = anchors.map((anchor, index): Reach => ({ anchor, covered: covered[index] ?? 0, waitingSince: null }));
+  const least = Math.min(...covered);
   let seq = 0;
   for (const line of readLines(entriesPath(folder))) {
-    const entry = covered.includes(seq) ? readEntry(line) : undefined;
-    if (typeof entry === 'object') dates.set(seq, entry.at);
+    const entry = seq >= least ? readEntry(line) : undefined;
+    if (typeof entry === 'object')
+      for (const reach of reaches)
+        if (seq >= reach.covered && (reach.waitingSince === null || entry.at < reach.waitingSince))
+          reach.waitingSince = entry.at;
     seq += 1;
   }
-  return anchors.map((anchor, index) => {
-    const reached = covered[index] ?? 0;
-    return { anchor, covered: reached, waitingSince: dates.get(reached) ?? null };
-  });
+  return reaches;
 }
 
 /** The size of the newest checkpoint for which a condition holds; 0 for none. */
