@@ -48,7 +48,7 @@ export type World = {
   /** Whom the service has left out of its lists at some time, by uuid: a pass cannot know of them. */
   unlisted: Set<string>;
   deletions: (Deletion & { isAsked: boolean })[];
-  /** Recordings that the program has taken out of the playlist, and whether their people asked for it. */
+  /** Recordings that the program has taken out of the playlist, and whether their people asked for it, or were deleted there by others. */
   removals: { id: string; isAsked: boolean }[];
   /** Recordings that the mirror has had as entries of the playlist, since they were put there last. */
   seenEntries: Set<string>;
@@ -119,7 +119,7 @@ export async function openWorld(kind: Kind, onDone?: OnDone): Promise<World> {
     void world.deletions.push({ ...deletion, isAsked: world.isAskedOut(deletion.person.uuid) });
   service.onRemove = (id) => {
     const { distinctId = '' } = service.state.recordings.get(id) ?? {};
-    world.removals.push({ id, isAsked: world.isAskedOut(distinctId) });
+    world.removals.push({ id, isAsked: world.isAskedOut(distinctId) || world.isDeparted(distinctId) });
   };
   for (let each = 0; each < 3 + crowd; each += 1) {
     // The first have the companies of the last: what rows of others excuse can stand in the last row that is read.
