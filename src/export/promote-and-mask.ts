@@ -16,7 +16,7 @@ import { listedOnly, promotedColumns, type PromotedColumn, valueAt } from './pro
  * The version of what this program makes of the mirror's values. A new one for every change after which the same rows
  * are other files: it is how an export knows that it has to publish an unchanged mirror again.
  */
-const layout = 3;
+const layout = 4;
 
 /** Which properties of persons become columns, and which are not published as they are. */
 export type PublicationSettings = {
@@ -124,13 +124,15 @@ function publishRecording(row: Row, { promoted, masked, listed }: Shown): Row {
   const properties = objectOf(person?.['properties']);
   const maskName = maskOfName(person?.['name'], objectOf(whole?.['properties']), masked);
   const hadName = maskName !== undefined && maskKeys(person, new Map([['name', maskName]]));
-  const hadProperties = maskKeys(properties, masked);
+  const hadProperties = properties ? maskKeys(properties, masked) : masked.size > 0 && maskKeys(person, noProperties);
   return {
     ...row,
     ...((hadName || hadProperties || listed) && { person: textOf(person) }),
     ...valuesOf(promoted, properties),
   };
 }
+
+const noProperties: Masks['of'] = new Map([['properties', () => null]]);
 
 /** The embedded person with its listed properties, and without fields that the contract does not know. */
 function knownOnly(person: JsonObject | undefined, { properties, personFields }: Listed): JsonObject | undefined {
@@ -168,11 +170,11 @@ function maskOfName(
 }
 
 /**
- * Masks the values of the masked keys of an object; null stays null. Returns whether it has any. Throws `usage` where one is a path,
- * whose value would be published as it is.
+ * Masks the values of the masked keys of an object; null stays null. Returns whether it has any, or is no object: its keys cannot be told,
+ * so it has to be left out. Throws `usage` where one is a path, whose value would be published as it is.
  */
 function maskKeys(object: JsonObject | undefined, masked: Masks['of']): boolean {
-  if (!object) return false;
+  if (!object) return masked.size > 0;
   const found = [...masked].filter(([key]) => Object.hasOwn(object, key));
   for (const [key, mask] of found) object[key] = object[key] === null ? null : mask(object[key]);
   for (const key of masked.keys())

@@ -45,7 +45,7 @@ test('writes bounded parts, a manifest that describes them, and CURRENT', async 
       { name: 'distinct_id', type: 'string', id: 1 },
       { name: 'person_uuid', type: 'string', id: 2 },
     ],
-    publication: { layout: 3, part_rows: 4, promote: [], mask: [] },
+    publication: { layout: 4, part_rows: 4, promote: [], mask: [] },
     generator: { name: 'analytics-mirror', version: packageJson.version },
   });
   expect(JSON.parse(readFileSync(currentPath(dataDir), 'utf8'))).toEqual({

@@ -84,6 +84,25 @@ test('a name that repeats a masked property is masked as that property', () => {
   }
 });
 
+test('properties that are no object are left out where something is masked, since their keys cannot be told', () => {
+  for (const properties of ['"{\\"email\\":\\"ann@x.test\\"}"', '[{"email":"ann@x.test"}]', '7', 'null']) {
+    const masking = { promote: ['email'], mask: ['email'] };
+    expect(publicationOf('persons', masking).publish(personRow('p1', { properties }))).toMatchObject({
+      properties: null,
+    });
+    const recordings = publicationOf('recordings', masking);
+    const published = (person: string): unknown => recordings.publish(recordingRow('r1', { person }))['person'];
+    expect(published(`{"id":7,"properties":${properties}}`)).toBe('{"id":7,"properties":null}');
+    expect(published(properties)).toBe(null);
+  }
+  expect(
+    publicationOf('recordings', { promote: [], mask: ['email'] }).publish(recordingRow('r1', { person: '{"id":7}' })),
+  ).toMatchObject({ person: '{"id":7}' });
+  expect(
+    publicationOf('persons', { promote: ['email'], mask: [] }).publish(personRow('p1', { properties: '[7]' })),
+  ).toMatchObject({ properties: '[7]' });
+});
+
 test('what is also left out is left out, and a hashed property is a column of strings only', () => {
   const dataDir = temporaryFolder();
   const { publish } = publicationOf('persons', { promote: [], mask: ['email', email], dataDir });
