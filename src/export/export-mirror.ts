@@ -67,6 +67,19 @@ function hasAll(db: Database, newest: Manifest | undefined): boolean {
   return newest.changes ? hasChange(db, newest.changes) : newest.seq <= newestNumber(db);
 }
 
+/**
+ * The published lists of which the mirror, an older copy, lacks the newest published change: `deletions` with new numbers would take
+ * rows from them that have come back before.
+ */
+export function listsOfOtherNumbers({ db, published }: Pick<ExportContext, 'db' | 'published'>): PublishedDataset[] {
+  const current = published.readCurrent();
+  return publishedDatasets.filter((dataset) => {
+    const [snapshotId] = currentIds(current, dataset).slice(-1);
+    const newest = snapshotId === undefined ? undefined : readIfSound(published, { dataset, snapshotId });
+    return isMirrored(dataset) && newest !== undefined && !hasAll(db, newest);
+  });
+}
+
 async function exportMoment(context: ExportContext, task: MirrorExportTask): Promise<MirrorExport[] | 'outdated'> {
   const { db, published, settings } = context;
   const erasureEpoch = readEpoch(task.source);

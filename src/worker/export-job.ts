@@ -4,7 +4,7 @@ import { isoTime } from '../core/clock.ts';
 import { feedBegin } from '../erasure/plan.ts';
 import { datasets as table, isMirrored, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
-import { exportMirror, noteFeed } from '../export/export-mirror.ts';
+import { exportMirror, listsOfOtherNumbers, noteFeed } from '../export/export-mirror.ts';
 import type { MirrorExport } from '../export/mirror-export.ts';
 import type { JobContext, OnProgress } from '../job/job-context.ts';
 import { aboveDiskFloor } from '../job/disk-floor.ts';
@@ -60,7 +60,7 @@ export function runExportJob(
         own.published.readCurrent().snapshots[dataset] !== undefined ||
         (dataset === 'fence' && settings.export.fence.length > 0);
       const datasets = named ?? publishedDatasets.filter((one) => (one === 'fence' ? isThere(one) : isMeant(one)));
-      const exported = withThoseThatBelong(datasets, isThere).filter(isSeenWhole);
+      const exported = withThoseThatBelong([...datasets, ...listsOfOtherNumbers(own)], isThere).filter(isSeenWhole);
       // First: what is new is told as soon as it can be published.
       const meant = settings.export.properties === 'listed' ? 'all' : 'newest';
       await catalogueProperties(db, { at: isoTime(own.clock.now()), meant, signal: own.signal });

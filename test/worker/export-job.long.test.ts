@@ -85,6 +85,27 @@ test('all datasets are those of playlists too where some are configured, or were
   expect(await configured.run(null)).toMatchObject({ outcome: 'incomplete', neverComplete: asked });
 });
 
+test('from an older copy of the mirror, lists that are not named come along: deletions with new numbers would take rows from them', async () => {
+  const { pass, run, db, manifestOf } = openExport();
+  const show = (uuid: string): void => {
+    prepareWriteRows(db, 'persons')({ rows: [personRow(uuid) as Columns], quarantined: [], at }, 1);
+  };
+  const names = async (): Promise<string[]> =>
+    (await run(['recordings'], 'delta')).snapshots.map(({ dataset }) => dataset);
+  show('p1');
+  pass('persons', null);
+  pass('recordings', null);
+  await run(null, 'delta');
+  show('p2');
+  await run(null, 'delta');
+  expect(await names()).toEqual(['recordings', 'deletions', 'passes']);
+  db.exec(`DELETE FROM changes WHERE seq > 1; UPDATE sqlite_sequence SET seq = 1 WHERE name = 'changes'`);
+  const before = manifestOf('persons').seq;
+  expect(await names()).toEqual(['persons', 'recordings', 'distinct_ids', 'deletions', 'passes']);
+  expect(manifestOf('persons').seq).toBeGreaterThan(before);
+  expect(await names()).toEqual(['recordings', 'deletions', 'passes']);
+});
+
 test('the fence is published where a consumer gets it, with every list, and anew when it has changed', async () => {
   const { dataDir, pass, run, published, manifestOf } = openExport({
     'export.consumers': ['warehouse'],
