@@ -242,7 +242,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   service: 2_047,
   ledger: 2_925,
   mirror: 7_580,
-  publish: 7_967,
+  publish: 7_982,
   erasure: 10_775,
   operate: 11_168,
   anchor: 316,

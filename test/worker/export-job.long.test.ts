@@ -88,7 +88,7 @@ test('all datasets are those of playlists too where some are configured, or were
 test('from an older copy of the mirror, lists that are not named come along: deletions with new numbers would take rows from them', async () => {
   const { pass, run, db, manifestOf } = openExport();
   const show = (uuid: string): void => {
-    prepareWriteRows(db, 'persons')({ rows: [personRow(uuid) as Columns], quarantined: [], at }, 1);
+    prepareWriteRows(db, 'persons')({ rows: [personRow(uuid)], quarantined: [], at }, 1);
   };
   const names = async (): Promise<string[]> =>
     (await run(['recordings'], 'delta')).snapshots.map(({ dataset }) => dataset);
