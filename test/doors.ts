@@ -238,13 +238,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_280,
-  service: 2_047,
+  kernel: 5_288,
+  service: 2_050,
   ledger: 2_925,
-  mirror: 7_580,
+  mirror: 7_595,
   publish: 7_982,
-  erasure: 10_775,
-  operate: 11_168,
+  erasure: 10_788,
+  operate: 11_191,
   anchor: 316,
   cluster: 3_040,
   sandbox: 4_161,

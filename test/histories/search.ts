@@ -66,7 +66,10 @@ async function tell(kind: Kind, moves: readonly Move[]): Promise<void> {
 }
 
 if (values.moves !== undefined)
-  await tell({ isLive: values.live, crowd: Number(values.crowd), mask: values.mask as Mask }, JSON.parse(values.moves) as Move[]);
+  await tell(
+    { isLive: values.live, crowd: Number(values.crowd), mask: values.mask as Mask },
+    JSON.parse(values.moves) as Move[],
+  );
 else {
   const [numRuns = 0, seed = 0, seconds = 0] = [values.runs, values.seed, values.seconds].map(Number);
   const tally = newTally();
