@@ -193,11 +193,13 @@ function uuidOf(row: unknown): string | undefined {
   return typeof uuid === 'string' ? uuid.toLowerCase() : undefined;
 }
 
-/** Every server takes addresses with shorter ones. There, a 414 is no answer. */
+/** Every server takes addresses with shorter ones. There, a 414 or a 431 is no answer. */
 const longFrom = 1_000;
+/** What servers answer to a too long address. Some (Node, Go, Envoy) count it among the headers: 431. */
+const tooLong: readonly unknown[] = [414, 431];
 
 /**
- * The rows that a list shows for one distinct id; none for one that is too long for an address (414): no list can be asked for it.
+ * The rows that a list shows for one distinct id; none for one that is too long for an address: no list can be asked for it.
  * Otherwise rejects as the call does.
  */
 export async function askForDistinctId(
@@ -210,7 +212,7 @@ export async function askForDistinctId(
     const { body } = await service.call('persons.list', { query, priority: 'deletion', signal });
     return readEnvelope(body, rowsOfOneMax).results;
   } catch (error) {
-    if (error instanceof AppError && error.status === 414 && distinctId.length >= longFrom) return [];
+    if (error instanceof AppError && tooLong.includes(error.status) && distinctId.length >= longFrom) return [];
     throw error;
   }
 }
