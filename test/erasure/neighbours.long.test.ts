@@ -62,6 +62,20 @@ it('an address that the service cannot be asked for keeps no other request by ad
   expect(states.filter(([state]) => state === 'received')).toEqual([['received', 'service_unusable']]);
 });
 
+it('addresses that the service cannot be asked for, however many they are, keep no other from being asked for for ever', async () => {
+  const { world } = await openCrowd(60);
+  const isGood = (path: string): boolean => path.includes('=p0%40') || path.includes('=p1%40');
+  const asked = new Set<string>();
+  world.intercept(({ path }, send) => {
+    if (!path.includes('email=')) return send();
+    if (isGood(path)) asked.add(path);
+    return isGood(path) ? send() : Promise.resolve(answer(500));
+  });
+  await world.request(Array.from({ length: 60 }, (_, nth) => ({ kind: 'email', value: `p${nth}@x.example` }) as const));
+  for (let round = 0; round < 60 && asked.size < 2; round += 1) await reconcile(world);
+  expect(asked.size).toBe(2);
+});
+
 it('a reader that keeps the identifiers of a done request from being destroyed is told of, until it ends', async () => {
   const { world, uuids } = await openCrowd(1);
   await world.request([{ kind: 'uuid', value: uuids[0] ?? '' }]);

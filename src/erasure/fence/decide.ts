@@ -1,3 +1,5 @@
+import { singleCasesMax } from '../../client/service.ts';
+import { turned } from '../../core/batches.ts';
 import { assertNever } from '../../core/errors.ts';
 import { identifiersIn, nobody, unionOf, type Identity } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
@@ -27,13 +29,15 @@ export type DecidedRequest = {
  * those for which the service is asked once more.
  */
 export async function decideRequests(
-  context: ScopeContext,
+  context: ScopeContext & Pick<JobContext, 'clock'>,
   only: ReadonlySet<string>,
   anew: ReadonlySet<string> = new Set(),
 ): Promise<{ decided: DecidedRequest[]; searched: Scopes['searched'] }> {
   const boxes = await openBoxes(context, ({ id, fencedAt }) => fencedAt === null && only.has(id));
   const placeOf = ({ request }: (typeof boxes)[number]): number => Number(hasFailedAlone(request));
-  const found = boxes.toSorted((one, other) => placeOf(one) - placeOf(other));
+  // Where so many can fail that the others are not asked for, each run begins at another.
+  const inTurn = turned(boxes, boxes.length < singleCasesMax ? 0 : context.clock.now());
+  const found = inTurn.toSorted((one, other) => placeOf(one) - placeOf(other));
   // A person whose own request does not go on is a living person to the others.
   const staying = new Set<string>();
   for (;;) {
