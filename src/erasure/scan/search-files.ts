@@ -19,7 +19,7 @@ export type ListedFile = { path: string; place: string; problem: string | null }
 export type Listing = {
   /** Is called with each entry of a folder. */
   takeEntry?: (parent: string, name: string) => void;
-  /** Whether a file or folder is left out. */
+  /** Whether a file or folder is left out. Then it counts as listed: it is read otherwise, or never. */
   isLeftOut?: (place: string) => boolean;
   /** The files and folders that were listed already, by device and number. */
   seen?: Set<string>;
@@ -41,7 +41,10 @@ export function* listFiles(path: string, place: string, listing: Listing = {}): 
   for (const name of entry.names ?? []) {
     takeEntry?.(place, name);
     const below = place === '' ? name : `${place}/${name}`;
-    if (!isLeftOut?.(below)) yield* listFiles(join(path, name), below, { ...listing, seen });
+    const child = join(path, name);
+    const leftOut = isLeftOut?.(below) ? look(child) : undefined;
+    if (!leftOut) yield* listFiles(child, below, { ...listing, seen });
+    else if (typeof leftOut !== 'string') seen.add(leftOut.id);
   }
 }
 

@@ -207,7 +207,7 @@ describe('a person is found', () => {
     writeFileSync(join(logs, 'out.log'), text);
     symlinkSync(join(logs, 'out.log'), join(logs, 'latest.log'));
     symlinkSync(dataDir, join(logs, 'data'));
-    const report = await scan(dataDir, { extraPaths: [logs] });
+    const report = await scan(dataDir, { extraPaths: [logs, join(dataDir, 'mirror.db')] });
     expect(placesOf(report)).toEqual([`raw utf-8 ${logs}/latest.log`]);
     expect(report.files).toBe(2);
   });
