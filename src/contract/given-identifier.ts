@@ -3,7 +3,11 @@ import { z } from 'zod';
 /** The kinds of identifier by which a person is named from outside, and the form of each. */
 export const identifierForms = {
   uuid: z.guid().transform((value) => value.toLowerCase()),
-  id: z.string().regex(/^\d{1,19}$/, 'is a number'),
+  // Spreadsheets fill numbers up with zeros: with them, nobody would be found by it.
+  id: z
+    .string()
+    .regex(/^\d{1,19}$/, 'is a number')
+    .transform((value) => value.replace(/^0+(?=\d)/, '')),
   distinct_id: z.string().min(1).max(1000),
   // Nobody's address is written `<ann@example.com>`, as a link, or with a mark behind it: nobody would be found by it.
   email: z

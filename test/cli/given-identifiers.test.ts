@@ -35,6 +35,7 @@ describe('identifiers are read', () => {
 
   it.each<[string, string, string[]]>([
     ['below a header', 'kind,value\ndistinct_id,ann', ['ann']],
+    ['an integer id without the zeros before it', 'id,0070\nid,0', ['70', '0']],
     ['below a header in capitals, after a byte order mark', '\uFEFFKind,Value\ndistinct_id,ann', ['ann']],
     ['with empty lines and Windows line ends', '\r\ndistinct_id,ann\r\n\r\ndistinct_id,bob\r\n', ['ann', 'bob']],
     ['within quotes, with commas, quotes and line ends', 'distinct_id,"a,""b""\nc"', ['a,"b"\nc']],
