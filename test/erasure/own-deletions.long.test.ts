@@ -6,6 +6,7 @@ import { planErasure } from '../../src/erasure/plan.ts';
 import { approveRequest } from '../../src/erasure/receive.ts';
 import { certificateWords } from '../../docs/verifier/certificate-words.mjs';
 import type { DeletionRows } from '../../src/sandbox/store/events.ts';
+import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { listTargets } from '../../src/mirror/erasure-targets.ts';
 import { problemsOf } from './bound/bound-world.ts';
 import { openErasureWorld, type ErasureWorld } from './erasure-world.ts';
@@ -150,4 +151,25 @@ it('of events that another request for the same person deletes, no certificate s
     ({ id }) => listTargets(world.db(), id).find(({ target }) => target === 'upstream.events')?.result,
   );
   expect(results).toEqual(['confirmed', 'confirmed']);
+});
+
+it('of many requests for one person, none ends before the events of the one that deletes them', async () => {
+  const world = await openErasureWorld(5, [
+    { path: 'erasure.maxBatch', value: 100 },
+    { path: 'budget.concurrency', value: 1 },
+  ]);
+  const given = Array.from({ length: 24 }, (_, nth) => ({ kind: 'distinct_id', value: `many-${nth}` }) as const);
+  for (const person of [0, 8, 16]) world.create(given.slice(person, person + 8).map(({ value }) => value));
+  await world.sync();
+  // The first are asked for first; the ids of the others stand before theirs or behind.
+  const isFirst = (nth: number): boolean => nth % 8 === 0;
+  await world.request(given.filter((_each, nth) => isFirst(nth)));
+  await world.request(given.filter((_each, nth) => !isFirst(nth)));
+  await world.reconcile();
+  await world.reconcile();
+  const openNow = (): number => listRequests(world.db(), 'open').length;
+  expect(openNow()).toBe(24);
+  world.pass(14);
+  await world.reconcile();
+  expect(openNow()).toBe(0);
 });

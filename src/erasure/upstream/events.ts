@@ -94,7 +94,7 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
   return (own) => noteJudged(own, subject, events, { judged, isGone });
 }
 
-/** Another request about the same person that was not over before this one was received. */
+/** Another request about the same person that was not over before this one was received: the one that has deleted the person, if any. */
 function otherRequest(
   { db, ledger }: UpstreamContext,
   { id }: Subject,
@@ -105,7 +105,8 @@ function otherRequest(
   const others = fencedTogether(db, id).flatMap(({ requestId, isSamePerson }) =>
     isSamePerson ? (histories.of(requestId) ?? []) : [],
   );
-  return others.find((each) => (each.sealed?.entry ?? own) >= own && isMeant(each));
+  const meant = others.filter((each) => (each.sealed?.entry ?? own) >= own && isMeant(each));
+  return meant.find(({ deletedUpstreamAt }) => deletedUpstreamAt !== null) ?? meant[0];
 }
 
 /** What becomes of the events that another request deletes becomes of them here. Until then, this one waits as long as that one. */
