@@ -44,7 +44,7 @@ export function nameOf(target: string): string {
 }
 
 /** The searches of a certificate, and what weakens them. */
-export function scanTable({ scan: { control, verify } }: Certificate): Markup {
+export function scanTable({ scan: { control, verify }, targets }: Certificate): Markup {
   const rowOf = (name: string, scan: Certificate['scan']['verify']): (string | number)[] => [
     name,
     scan.files,
@@ -80,9 +80,13 @@ export function scanTable({ scan: { control, verify } }: Certificate): Markup {
           The control ended as soon as it had found the person: it does not show that the search finds a person in each
           kind of file.
         </p>`
-      : html`<p class="late">
-          ${control ? 'The search before the erasure did not find the person.' : 'Before the erasure, no search was made.'}
-          So the empty search afterwards is weaker evidence.
-        </p>`
+      : targets.some(({ target, assurance }) => target === 'mirror' && assurance === 'verified')
+        ? html`<p class="soft">
+            The search of this generation found nobody. A search of an earlier generation had found the person.
+          </p>`
+        : html`<p class="late">
+            ${control ? 'The search before the erasure did not find the person.' : 'Before the erasure, no search was made.'}
+            So the empty search afterwards is weaker evidence.
+          </p>`
   }`;
 }

@@ -156,3 +156,16 @@ test.each(ends)(
 test('who reads of a request that its age has ended is pointed to no certificate', () => {
   expect(adviceText('life_exceeded')).toContain('there is no certificate of it');
 });
+
+test('no page says that the person was not found, whom a search of an earlier generation had found', async () => {
+  const life = untilCertified.slice(1);
+  const controlled = (hits: number, records: LedgerRecord[]): LedgerRecord[] =>
+    records.map((record) => (record.type === 'scan' && record.phase === 'control' ? { ...record, hits } : record));
+  const papers = papersOf(untilCertified);
+  papers.append({ type: 'reopened', request: id, generation: 2, reason: 'shown_wider' });
+  papers.append(...controlled(0, life).map(nextGeneration));
+  papers.certify(2);
+  await papers.certificate();
+  expect(papers.page(2)).toContain('A search of an earlier generation');
+  expect(papers.page(2)).not.toContain('did not find the person');
+});
