@@ -1,23 +1,18 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { App } from '../app/app.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { refuseHiddenFolder } from '../core/folder.ts';
 import { secondText } from '../core/words.ts';
-import { refuseRestored } from '../erasure/fence/restore-guard.ts';
-import { presentHolder } from '../job/lease.ts';
-import { refuseLostLedger } from '../job/lost-ledger.ts';
 import type { ProjectCondition, ProjectState } from '../job/worker-state.ts';
-import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
-import { readLedger } from '../ledger/ledger.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
-import { refuseLostFenceKey } from '../mirror/fence.ts';
 import { gatherContent } from '../status/gather-overview.ts';
 import type { ListFreshness, ProjectContent, ProjectOverview } from '../status/overview.ts';
 import { compareTones, judge, judgeProject, type Reason, type Tone } from '../status/verdict.ts';
 import { readProjectState } from '../worker/read-project.ts';
 import type { CommandResult } from './command.ts';
 import { formatTable } from './table.ts';
+import { refuseUnfitFolder } from './unfit-folder.ts';
 
 /** How a project is, in one sentence. `problem`: why its folder cannot be read; null where it can. */
 type Standing = { project: string; tone: Tone; sentence: string; problem: string | null; lists: ListFreshness[] };
@@ -50,26 +45,6 @@ export async function statusOfAll(apps: readonly App[]): Promise<CommandResult &
   };
 }
 
-/** What is larger takes seconds to read; each job reads it. */
-const ledgerBytesMax = 32 << 20;
-
-/**
- * Throws `storage` where mirror, ledger and keys are not of one time, as each job does: after a restore none may have run. While a run
- * is under way they change one after the other, and it sees to that itself.
- */
-export function refuseRestoredFolder(db: Database, dataDir: string): void {
-  const { size } = statSync(entriesPath(ledgerFolder(dataDir)), { throwIfNoEntry: false }) ?? { size: 0 };
-  if (presentHolder(db) || size > ledgerBytesMax) return;
-  try {
-    const ledger = readLedger(dataDir);
-    refuseLostLedger(dataDir, ledger);
-    refuseLostFenceKey(db, dataDir);
-    refuseRestored(db, ledger);
-  } catch (error) {
-    if (!presentHolder(db)) throw error;
-  }
-}
-
 /** The state of a project at this moment, by its data folder, which has a mirror. */
 export function overviewHere(
   app: App,
@@ -98,7 +73,7 @@ async function overviewOf(app: App): Promise<ProjectOverview> {
     // A folder without a mirror may have lost it, or be where a disk is not mounted.
     if (!existsSync(databasePath(dataDir)) && (shared || !existsSync(dataDir))) return known;
     const db = app.databaseReadOnly();
-    refuseRestoredFolder(db, dataDir);
+    refuseUnfitFolder(db, settings);
     return overviewHere(app, db);
   } catch (error) {
     if (error instanceof AppError) return { ...known, problem: error.message };

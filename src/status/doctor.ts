@@ -6,9 +6,9 @@ import { freeBytesAt, nearestPath, refuseUnwritable } from '../core/folder.ts';
 import { bytesText, countedText, countText } from '../core/words.ts';
 import { refuseLowDisk } from '../job/disk-floor.ts';
 import { refuseLostLedger } from '../job/lost-ledger.ts';
+import { refuseOthersMirror } from '../job/other-project.ts';
 import { alertTable } from '../config/alert-kinds.ts';
 import type { Settings } from '../config/settings.ts';
-import { mirroredProject } from '../client/configured-service.ts';
 import { learntText, pauseText, type BudgetStanding } from '../client/budget-standing.ts';
 import { findDifferencesIn } from '../erasure/bound/differences.ts';
 import { differenceError } from '../erasure/bound/compare.ts';
@@ -25,7 +25,6 @@ import { listRequests } from '../mirror/erasure-requests.ts';
 import { findFencedIdentifiers, readEpoch, refuseLostFenceKey } from '../mirror/fence.ts';
 import { databasePath, type Database } from '../mirror/database.ts';
 import { countTable } from '../mirror/read-rows.ts';
-import { refuseOtherProject } from '../mirror/runs.ts';
 import { checkStructure } from '../mirror/run-query.ts';
 import { keptLogText, readLogBytes } from '../mirror/log-size.ts';
 import { checkBuckets } from './bucket-check.ts';
@@ -124,9 +123,7 @@ function missingMirror(ledger: LedgerReader): Found {
 
 /** Checks whose mirror it is; reads the whole file and checks its structure. */
 async function checkMirror(db: Database, settings: Settings, signal: AbortSignal): Promise<string> {
-  const { baseUrl, projectId, movedFrom } = settings.service;
-  // Whose it is does not depend on the key.
-  if (baseUrl !== null && projectId !== null) refuseOtherProject(db, mirroredProject(settings, ''), movedFrom);
+  refuseOthersMirror(db, settings);
   if ((await checkStructure(db, signal)) !== 'ok')
     throw new AppError('mirror.db is damaged', {
       code: 'storage',

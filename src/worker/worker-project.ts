@@ -3,6 +3,7 @@ import { datasets, mirroredDatasets, pagedDatasets } from '../contract/datasets.
 import type { Clock } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
 import type { JobContext, ServiceContext } from '../job/job-context.ts';
+import { refuseOthersMirror } from '../job/other-project.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { isGuest } from '../job/turn-plan.ts';
 import { openDatabaseReadOnly, refuseReplaced, type Database } from '../mirror/database.ts';
@@ -51,6 +52,7 @@ export function workerProject(
     readHistory: (job) => readJobHistory(database(), job, clock.now()),
     readCondition: () => {
       refuseReplaced(database());
+      refuseOthersMirror(database(), settings);
       return readProjectCondition(database(), settings, clock.now());
     },
     readAlerts: () => readOpenAlerts(database()),

@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const atElsewhere = () => ({ MIRROR_BASE_URL: elsewhere.url, MIRROR_API_KEY: elsewhere.apiKey });
 
-it.each(['sync', 'reconcile'])('%s refuses another project than the one that the folder mirrors', async (command) => {
+it.each(['sync', 'reconcile', 'status'])('%s refuses another project than the one that the folder mirrors', async (command) => {
   const { code, stdout, stderr } = await workspace.run([command], { env: { MIRROR_PROJECT_ID: '4711' } });
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain(

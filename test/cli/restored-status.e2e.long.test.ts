@@ -24,6 +24,14 @@ it('status tells what was restored, before any job has run', async () => {
     code: 1,
     stderr: expect.stringMatching(/^error: mirror\.db is an older copy/) as string,
   });
+  const asked = [
+    ['erase', 'list'],
+    ['erase', 'show', 'a'],
+    ['access', 'list'],
+    ['where', '--uuid', rows[0][0]],
+  ];
+  for (const args of asked)
+    expect(await run(...args)).toMatchObject({ code: 1, stdout: '', stderr: older.stderr });
   expect((await run('reconcile')).stderr).not.toMatch(/^error/m);
   expect((await run('status', '--check')).stderr).not.toMatch(/^error/m);
   rmSync(join(dataDir, 'ledger'), { recursive: true });

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { settingsWith } from '../config/settings-with.ts';
 import { scheduledJobs } from '../../src/config/settings.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
-import { listRuns } from '../../src/mirror/runs.ts';
+import { claimMirror, listRuns } from '../../src/mirror/runs.ts';
 import { snapshotFolder } from '../snapshot/paths.ts';
 import { runCheckpointJob, workerProject } from '../../src/worker/worker-project.ts';
 import { exportDataset, exportRequest } from '../export/export-fixture.ts';
@@ -72,4 +72,16 @@ it('loads the warehouse that the settings name, and has no time for it where the
   await run('load', new AbortController().signal);
   expect(listRuns(mirror.db, 1)).toMatchObject([{ job: 'load', outcome: 'done', counts: '{"changed":1}' }]);
   expect(existsSync(into)).toBe(true);
+});
+
+it('says at its first look that the data folder mirrors another project', () => {
+  const mirror = openTestMirror();
+  const service = { ...settingsWith({}).service, baseUrl: 'https://a.example', projectId: '1' };
+  const lookAs = (more: object) => () => projectOf(mirror, { service: { ...service, ...more } }).readCondition();
+  claimMirror(mirror.db, { origin: service.baseUrl, projectId: service.projectId }, null);
+  expect(lookAs({ projectId: '77' })).not.toThrow();
+  mirror.db.exec(/*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES ('persons', 'a', 'upsert', '')`);
+  expect(lookAs({})).not.toThrow();
+  expect(lookAs({ projectId: '77' })).toThrow('the data folder mirrors project 1 of https://a.example');
+  expect(lookAs({ baseUrl: 'https://b.example', movedFrom: service.baseUrl })).not.toThrow();
 });

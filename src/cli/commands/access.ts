@@ -8,6 +8,7 @@ import { secondText } from '../../core/words.ts';
 import { finalStates, listRequests, type ErasureRequest } from '../../mirror/erasure-requests.ts';
 import type { CommandAction, CommandContext } from '../command.ts';
 import { formatTable } from '../table.ts';
+import { refuseUnfitFolder } from '../unfit-folder.ts';
 
 /** Defines `access list`, `access answer` or `access cancel`: requests of people who ask what is held about them. */
 export function define(command: Command, context: CommandContext): CommandAction {
@@ -33,6 +34,7 @@ function defineList(command: Command): CommandAction {
     help: '\nExamples:\n  analytics-mirror access list\n  analytics-mirror access list --all --json',
     run: (app, { all }: { all?: boolean }) => {
       const db = app.databaseReadOnly();
+      refuseUnfitFolder(db, app.settings);
       const { histories } = readLedger(app.settings.dataDir);
       const requests = listRequests(db, 'all', 'access')
         .map((request) => believed(db, request, histories.of(request.id)))

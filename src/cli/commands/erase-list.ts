@@ -30,6 +30,7 @@ import type { CommandAction } from '../command.ts';
 import { heldText } from '../held-text.ts';
 import { requestStateText } from '../request-state-text.ts';
 import { formatTable } from '../table.ts';
+import { refuseUnfitFolder } from '../unfit-folder.ts';
 
 /** Defines `erase list` or `erase show`. */
 export function define(command: Command): CommandAction {
@@ -42,6 +43,7 @@ function defineList(command: Command): CommandAction {
     help: '\nExamples:\n  analytics-mirror erase list\n  analytics-mirror erase list --all --json',
     run: (app, { all }: { all?: boolean }) => {
       const db = app.databaseReadOnly();
+      refuseUnfitFolder(db, app.settings);
       const now = isoTime(app.clock.now());
       const { histories } = readLedger(app.settings.dataDir);
       const known = listRequests(db, 'all').map((request) => believed(db, request, histories.of(request.id)));
@@ -121,6 +123,7 @@ function defineShow(command: Command): CommandAction {
     help: '\nExamples:\n  analytics-mirror erase show 3f2a',
     run: (app, id: string) => {
       const db = app.databaseReadOnly();
+      refuseUnfitFolder(db, app.settings);
       const request = requireRequest(db, id);
       const targets = listTargets(db, request.id);
       const held = heldBecauseOf({ db, settings: app.settings }, request);

@@ -12,10 +12,11 @@ import { holderText, type ElsewhereReport } from '../../cluster/roster.ts';
 import { judgeProject, type Verdict } from '../../status/verdict.ts';
 import type { CommandAction, CommandContext, CommandResult } from '../command.ts';
 import type { GlobalOptions } from '../global-options.ts';
-import { attentionText, overviewHere, refuseRestoredFolder, statusOfAll } from '../status-of-all.ts';
+import { attentionText, overviewHere, statusOfAll } from '../status-of-all.ts';
 import { standingText } from '../bucket-text.ts';
 import { heldPlanText, passTable } from '../sync-text.ts';
 import { formatTable } from '../table.ts';
+import { refuseUnfitFolder } from '../unfit-folder.ts';
 
 const watchEveryMs = 2_000;
 const clearedScreen = '\u001B[H\u001B[2J';
@@ -60,7 +61,7 @@ export function define(command: Command, context: CommandContext): CommandAction
         return { ended, json: report, text: elsewhereText(report) };
       }
       const db = app.databaseReadOnly();
-      refuseRestoredFolder(db, app.settings.dataDir);
+      refuseUnfitFolder(db, app.settings);
       const look = (): CommandResult => {
         const at = isoTime(clock.now());
         const overview = overviewHere(app, db);

@@ -15,6 +15,7 @@ import type { Database } from '../../mirror/database.ts';
 import { heldText } from '../held-text.ts';
 import { requestStateText } from '../request-state-text.ts';
 import { formatTable } from '../table.ts';
+import { refuseUnfitFolder } from '../unfit-folder.ts';
 
 /** Defines `where`: shows every place that holds data of a person. */
 export function define(command: Command, context: CommandContext): CommandAction {
@@ -37,11 +38,10 @@ Examples:
     run: async (app, source: string | undefined, options: WhereOptions) => {
       const { export: file, page, request } = options;
       const { settings } = app;
-      const given =
-        request === undefined
-          ? await requireGiven(options, source)
-          : namedForAccess({ db: app.databaseReadOnly(), settings }, request);
       const db = app.databaseReadOnly();
+      refuseUnfitFolder(db, settings);
+      const given =
+        request === undefined ? await requireGiven(options, source) : namedForAccess({ db, settings }, request);
       const { whereabouts, access } = await whereIs(
         {
           db,
