@@ -6,6 +6,7 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import { isWritable, makeFolder, refuseOpenFolder, temporaryFolder } from '../core/folder.ts';
 import { readKey, readOrMakeKey, textEncryption } from '../core/secret-key.ts';
 import { explainStorageError } from '../core/storage-error.ts';
+import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import { addFenceMac, fenceMacUnder } from './fence-mac.ts';
 import { boxKeyName, fenceKeyName, refuseLostFenceKey } from './fence.ts';
 import { keepRestoreKey } from './restore-key.ts';
@@ -59,6 +60,10 @@ export function openDatabase(dataDir: string, clock: Clock): Database & Disposab
   });
 }
 
+/** What to do where the mirror is missing beside its ledger. */
+export const lostMirrorHint =
+  'put it back; if it is lost, run `analytics-mirror reconcile`, which makes one that knows the erased persons, then `sync`';
+
 /**
  * Opens an existing mirror for reading only. A thread beside others leaves their temporary folder as it is. A statement of a
  * user gets no MACs, so that no guess can be held against the fence. Throws a `storage` error when there is none that this
@@ -70,11 +75,14 @@ export function openDatabaseReadOnly(
 ): Database & Disposable {
   const findFile = (path: string): void => {
     if (existsSync(dataDir) && !statSync(dataDir).isDirectory()) throw notAFolder(dataDir);
-    if (!existsSync(path))
-      throw new AppError(`there is no mirror yet: ${resolve(path)}`, {
+    if (!existsSync(path)) {
+      // A ledger grows beside a mirror only.
+      const isLost = existsSync(entriesPath(ledgerFolder(dataDir)));
+      throw new AppError(`${isLost ? 'mirror.db is missing' : 'there is no mirror yet'}: ${resolve(path)}`, {
         code: 'storage',
-        hint: 'run `analytics-mirror sync` first, or set dataDir (MIRROR_DATA_DIR)',
+        hint: isLost ? lostMirrorHint : 'run `analytics-mirror sync` first, or set dataDir (MIRROR_DATA_DIR)',
       });
+    }
     refuseOpenFolder(dataDir);
   };
   return open(dataDir, findFile, { readonly: true }, (db) => {

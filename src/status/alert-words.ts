@@ -1,11 +1,14 @@
 import { isDatedAhead } from '../core/present.ts';
 import { agoText, capital, codeText, countText, countedText, minuteText } from '../core/words.ts';
+import type { ServiceCause } from '../job/service-cause.ts';
 import { isOverdue, needsOperator } from '../mirror/erasure-requests.ts';
 import { stateText } from '../ledger/vocabulary-words.ts';
 import type { OpenRequest, ProjectContent, ProjectOverview } from './overview.ts';
 
 /** What an alert says, and what to do. `title`: what the page says in one sentence; the kind's own where it is missing. */
 export type AlertWords = { title?: string; message: string; todo: string };
+
+const ofService: ReadonlySet<string> = new Set(['refused', 'unreachable', 'quota'] satisfies ServiceCause['kind'][]);
 
 /** The most requests that a text names. */
 const namedMax = 3;
@@ -17,6 +20,8 @@ export function alertWords(
   at: string,
 ): AlertWords {
   const lines = content === null ? [] : linesOf(kind, content, at);
+  // What the service does wrong is the message, up to the jobs that it stops: not only keys are refused.
+  if (ofService.has(kind)) return { title: capital(message.replace(/: [^:]*$/, '')), message, todo };
   if (lines.length === 0) return { message, todo };
   const told = kind === 'held' ? message.replace('held for approval', 'your approval is needed') : message;
   return { title: capital(told), message: told, todo: lines.join('\n') };

@@ -23,7 +23,7 @@ import { refuseOtherKey } from '../ledger/signing-key.ts';
 import { verifyLedger } from '../ledger/verify.ts';
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { findFencedIdentifiers, readEpoch, refuseLostFenceKey } from '../mirror/fence.ts';
-import { databasePath, type Database } from '../mirror/database.ts';
+import { databasePath, lostMirrorHint, type Database } from '../mirror/database.ts';
 import { countTable } from '../mirror/read-rows.ts';
 import { checkStructure } from '../mirror/run-query.ts';
 import { keptLogText, readLogBytes } from '../mirror/log-size.ts';
@@ -117,7 +117,7 @@ function missingMirror(ledger: LedgerReader): Found {
   if (entries === 0) return { state: 'skipped', detail: 'there is no mirror yet; `sync` makes it' };
   throw new AppError(`mirror.db is missing, and the ledger has ${countedText(entries, 'entry', 'entries')}`, {
     code: 'storage',
-    hint: 'put it back; if it is lost, run `analytics-mirror reconcile`, which makes one that knows the erased persons, then `sync`',
+    hint: lostMirrorHint,
   });
 }
 

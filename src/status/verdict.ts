@@ -5,7 +5,7 @@ import { capital, countText, countedText, minuteText } from '../core/words.ts';
 import { serviceCauses } from '../job/service-cause.ts';
 import { isHere } from '../job/worker-state.ts';
 import { alertWords } from './alert-words.ts';
-import type { Overview, ProjectOverview } from './overview.ts';
+import type { Overview, ProjectContent, ProjectOverview } from './overview.ts';
 import { progressOf, progressText } from './pass-progress.ts';
 
 /** The state of things in one word; `new` before anything was mirrored. */
@@ -54,14 +54,19 @@ export function judgeProject(project: ProjectOverview, at: string): Verdict {
   return judge({ at, projects: [project] });
 }
 
-/** How far the first pass of a list is, and how long it takes; undefined where none is under way. */
+/** How far the first pass of a list is and, while it is under way, how long it takes; undefined where none has begun. */
 function firstPassText(projects: readonly ProjectOverview[], at: string): string | undefined {
   for (const { name, content } of projects) {
     const isFirst = (dataset: string): boolean =>
       content?.lists.some((list) => list.dataset === dataset && list.state === 'never') === true;
-    const pass = content?.passes.find(({ dataset, verdict }) => verdict === 'running' && isFirst(dataset));
+    const passes = (content?.passes ?? []).filter(({ dataset }) => isFirst(dataset));
     const of = projects.length > 1 ? ` of ${name}` : '';
-    if (content && pass) return `First pass${of}: ${progressText(progressOf(pass, content.windows, at), pass.dataset)}`;
+    const running = passes.find(({ verdict }) => verdict === 'running');
+    if (content && running)
+      return `First pass${of}: ${progressText(progressOf(running, content.windows, at), running.dataset)}`;
+    const begun = passes.find(({ verdict, rowsDistinct }) => verdict === 'unfinished' && rowsDistinct > 0);
+    if (begun)
+      return `First pass${of}, interrupted: ${progressText({ rows: begun.rowsDistinct, total: begun.countReported, leftMs: null }, begun.dataset)}`;
   }
   return undefined;
 }
@@ -160,10 +165,9 @@ function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview, at
       .map(({ dataset }) => dataset)
       .join(', ');
   const [stale, incomplete] = [listsThatAre('stale'), listsThatAre('incomplete')];
-  const seePasses = 'Look at the passes below. The newest one that has ended says why it was not complete.';
   const [oldTone, oldTitle, section] = shownAs('stale');
   if (stale !== '' && !alerts.some(({ kind }) => kind === 'stale'))
-    add([oldTone, oldTitle, section], `no recent complete pass of ${stale}`, seePasses);
+    add([oldTone, oldTitle, section], `no recent complete pass of ${stale}`, oldTodo(content));
   if (incomplete !== '')
     add([oldTone, 'A list was never seen as a whole', section], `no complete pass of ${incomplete} yet`, seePasses);
   if (content?.snapshots === null)
@@ -179,6 +183,17 @@ function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview, at
       'Run `analytics-mirror audit verify`.',
     );
   return reasons;
+}
+
+const seePasses = 'Look at the passes below. The newest one that has ended says why it was not complete.';
+
+/** What to do about lists without a recent complete pass: where none was incomplete, perhaps nobody has begun one. */
+function oldTodo(content: ProjectContent | null): string {
+  const whole = (content?.passes ?? []).filter(({ mode }) => mode === 'full').map(({ verdict }) => verdict);
+  if (whole.includes('incomplete')) return seePasses;
+  return whole.includes('running')
+    ? 'A pass is under way.'
+    : 'No pass is under way: start the worker, or run `analytics-mirror sync`.';
 }
 
 /** Whether the mirror may be relied on, and every reason against it. Holds no personal data. */

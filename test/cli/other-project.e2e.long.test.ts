@@ -18,14 +18,17 @@ afterAll(async () => {
 
 const atElsewhere = () => ({ MIRROR_BASE_URL: elsewhere.url, MIRROR_API_KEY: elsewhere.apiKey });
 
-it.each(['sync', 'reconcile', 'status'])('%s refuses another project than the one that the folder mirrors', async (command) => {
-  const { code, stdout, stderr } = await workspace.run([command], { env: { MIRROR_PROJECT_ID: '4711' } });
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toContain(
-    `error: the data folder mirrors project ${workspace.sandbox.projectId} of http://127.0.0.1, not project 4711 of http://127.0.0.1\n`,
-  );
-  expect(stderr).toMatch(/\n {2}[^\n]*MIRROR_DATA_DIR[^\n]*service\.movedFrom[^\n]*\n$/);
-});
+it.each(['sync', 'reconcile', 'status'])(
+  '%s refuses another project than the one that the folder mirrors',
+  async (command) => {
+    const { code, stdout, stderr } = await workspace.run([command], { env: { MIRROR_PROJECT_ID: '4711' } });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(
+      `error: the data folder mirrors project ${workspace.sandbox.projectId} of http://127.0.0.1, not project 4711 of http://127.0.0.1\n`,
+    );
+    expect(stderr).toMatch(/\n {2}[^\n]*MIRROR_DATA_DIR[^\n]*service\.movedFrom[^\n]*\n$/);
+  },
+);
 
 it('takes a service that was started again on another port of this machine, and no other address', async () => {
   const env = atElsewhere();

@@ -30,10 +30,15 @@ it('status tells what was restored, before any job has run', async () => {
     ['access', 'list'],
     ['where', '--uuid', rows[0][0]],
   ];
-  for (const args of asked)
-    expect(await run(...args)).toMatchObject({ code: 1, stdout: '', stderr: older.stderr });
+  for (const args of asked) expect(await run(...args)).toMatchObject({ code: 1, stdout: '', stderr: older.stderr });
   expect((await run('reconcile')).stderr).not.toMatch(/^error/m);
   expect((await run('status', '--check')).stderr).not.toMatch(/^error/m);
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(dataDir, `mirror.db${suffix}`), { force: true });
+  expect(await run('status')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^error: mirror\.db is missing: .*\n {2}.*`analytics-mirror reconcile`/) as string,
+  });
+  await run('reconcile');
   rmSync(join(dataDir, 'ledger'), { recursive: true });
   expect(await run('status', '--check')).toMatchObject({
     code: 1,

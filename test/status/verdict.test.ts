@@ -41,8 +41,8 @@ test('a first pass under way says how far it is', () => {
   const [project] = worlds.fresh.projects;
   const startedAt = new Date(Date.parse(worlds.fresh.at) - 20_000).toISOString();
   const lists = project.content.lists.map((list) => ({ ...list, state: 'never' as const }));
-  const sentenceWith = (countReported: number | null): string => {
-    const own = { ...wholePass, verdict: 'running' as const, startedAt, countReported };
+  const sentenceWith = (countReported: number | null, verdict: 'running' | 'unfinished' = 'running'): string => {
+    const own = { ...wholePass, verdict, startedAt, countReported };
     const content = {
       ...project.content,
       lists,
@@ -52,6 +52,7 @@ test('a first pass under way says how far it is', () => {
   };
   expect(sentenceWith(6000)).toBe('First pass: 2,000 of about 6,000 persons, 40 s left');
   expect(sentenceWith(null)).toBe('First pass: 2,000 persons so far');
+  expect(sentenceWith(6000, 'unfinished')).toBe('First pass, interrupted: 2,000 of about 6,000 persons');
 });
 
 test('what waits for approval has the commands for whom, for yes and for no', () => {
@@ -185,6 +186,31 @@ test('lists that are stale are not well, even when every job says that it succee
   const { tone, reasons } = judgeProject({ ...project, alerts: [] }, worlds.stale.at);
   expect(tone).toBe('attention');
   expect(reasons[0]?.message).toBe('no recent complete pass of persons');
+});
+
+test('a service that does something else than to refuse the key is not said to do so', () => {
+  const [project] = worlds.fresh.projects;
+  const sentenceOf = (kind: 'refused' | 'unreachable', message: string): string =>
+    judgeProject({ ...project, alerts: [alertOf(kind, message)] }, worlds.fresh.at).sentence;
+  const since = 'since 2026-11-30 15:47 UTC';
+  expect(sentenceOf('refused', `the service does not know the project ${since}: sync`)).toBe(
+    `The service does not know the project ${since}`,
+  );
+  expect(sentenceOf('unreachable', `the service answers with errors ${since}: sync`)).toBe(
+    `The service answers with errors ${since}`,
+  );
+});
+
+test('what to do about stale lists is told by their passes: none was incomplete where nobody has begun one', () => {
+  const [project] = worlds.stale.projects;
+  const todoWith = (verdict: 'complete' | 'incomplete' | 'running' | 'unfinished'): string | undefined => {
+    const content = { ...project.content, passes: [{ ...wholePass, verdict }] };
+    return judgeProject({ ...project, alerts: [], content }, worlds.stale.at).reasons[0]?.todo;
+  };
+  expect(todoWith('incomplete')).toMatch(/^Look at the passes below/);
+  expect(todoWith('running')).toBe('A pass is under way.');
+  for (const verdict of ['complete', 'unfinished'] as const)
+    expect(todoWith(verdict)).toMatch(/^No pass is under way: start the worker, or run .* sync`\.$/);
 });
 
 test('a data folder that cannot be read is broken, and not new', () => {
