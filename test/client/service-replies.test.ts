@@ -55,6 +55,15 @@ test.for([201, 202, 204])('a change that is answered %d is done', async (status)
   expect(await service.call('persons.delete', { params: { id: 12 } })).toMatchObject({ status, body: undefined });
 });
 
+test('a change that is only taken, with 202 and no body, is sent once; 200 without one is no answer', async () => {
+  const change = { params: { id: 12 }, body: { properties: {} } };
+  const { service, asked } = await serviceAt({ status: 202 });
+  expect(await service.call('persons.update', change)).toMatchObject({ status: 202, body: undefined });
+  expect(asked).toHaveLength(1);
+  const other = await serviceAt({ status: 200 });
+  await expect(other.service.call('persons.update', change)).rejects.toMatchObject({ code: 'service', status: 200 });
+});
+
 test.for([
   ['a login page', { type: 'text/html; charset=utf-8', text: '<form>' }, 'text/html'],
   ['nothing', {}, 'no body'],

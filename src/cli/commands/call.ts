@@ -27,7 +27,7 @@ export function define(command: Command, context: CommandContext): CommandAction
     .option('--body <json>', 'the request body', parseBody);
   return {
     help: `\nEndpoints:\n${endpointTable()}
-Every path is below /api/environments/:project_id, except that of projects.list: /api/projects.
+Every path is below :project_id of service.pathPrefix, except that of projects.list: /api/projects.
 
 Examples:
   analytics-mirror call projects.list
