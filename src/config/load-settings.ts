@@ -137,15 +137,26 @@ function problemsOf(issue: z.core.$ZodIssue, { path: projectPath, own }: { path:
   return [`${named(issue.path) || 'the file'}: ${problemText(issue)}`];
 }
 
-/** The settings of that name in another spelling or group, as a question; empty where there is none. */
+/** The settings of that name in another group, or spelled nearly so, as a question; empty where there is none. */
 function similarTo(path: string): string {
   const names = Object.entries(Settings.shape).flatMap(([name, setting]) =>
     setting instanceof z.ZodObject
       ? [name].concat(Object.keys(setting.shape).map((inner) => `${name}.${inner}`))
       : [name],
   );
-  const similar = names.filter((name) => `.${name}`.toLowerCase().endsWith(`.${path}`.toLowerCase()));
+  const similar = names.filter(
+    (name) => `.${name}`.toLowerCase().endsWith(`.${path}`.toLowerCase()) || isOneSlip(name, path),
+  );
   return similar.length === 0 ? '' : ` (did you mean ${similar.slice(0, 3).join(' or ')}?)`;
+}
+
+/** Whether one letter more, less or another, or two that changed places, make one text of the other. */
+function isOneSlip(a: string, b: string): boolean {
+  const from = [...a].findIndex((letter, at) => letter !== b[at]);
+  const at = from === -1 ? a.length : from;
+  const isSame = (skipA: number, skipB: number): boolean => a.slice(at + skipA) === b.slice(at + skipB);
+  const isSwapped = a[at] === b[at + 1] && a[at + 1] === b[at];
+  return isSame(0, 1) || isSame(1, 0) || isSame(1, 1) || (isSwapped && isSame(2, 2));
 }
 
 function unknownVariables(environment: Environment): string[] {

@@ -98,7 +98,7 @@ export const limitWindow = z.strictObject({
 });
 /** So many requests in so many seconds; several windows hold together. */
 export const limitWindows = z.array(limitWindow);
-const overlap = z.union([z.literal('auto'), z.int().min(0)]);
+const overlap = z.union([z.literal('auto'), z.int().min(0)], { error: 'has to be auto, or a number of rows' });
 /** The most rows of a page. */
 export const pageSizeMax = 10_000;
 /** How a list is paged: rows of a page, and how many of them two pages share. */

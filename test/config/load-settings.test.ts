@@ -257,7 +257,7 @@ test('something else in the place of a group is one problem, also beside a varia
   const configFile = file('service: [1]\nbudgett: {}\n__proto__: 1\n');
   expect(problems(() => loadSettings({ MIRROR_BASE_URL: 'https://a.example' }, { configFile })).toSorted()).toEqual([
     '__proto__: unknown setting',
-    'budgett: unknown setting',
+    'budgett: unknown setting (did you mean budget?)',
     'service: has to be a map of settings',
   ]);
 });
@@ -270,14 +270,26 @@ test('an unknown setting is told with those of that name, a wrong type with what
     { path: 'foo', value: 1 },
     { path: 'query', value: [1] },
     { path: 'export.keep', value: 'three' },
+    { path: 'persons.overlap', value: '80%' },
+    ...['dataDirr', 'schedule.dalta', 'schedule.dleta', 'schedule.fulll', 'export.kep', 'service.sfoo'].map((path) => ({
+      path,
+      value: 1,
+    })),
   ];
   expect(problems(() => loadSettings({}, { set }))).toEqual([
+    'service.sfoo: unknown setting',
+    'persons.overlap: has to be auto, or a number of rows',
     'persons.pagesize: unknown setting (did you mean persons.pageSize?)',
     'export.keep: has to be a number',
+    'export.kep: unknown setting (did you mean export.keep?)',
+    'schedule.dalta: unknown setting (did you mean schedule.delta?)',
+    'schedule.dleta: unknown setting (did you mean schedule.delta?)',
+    'schedule.fulll: unknown setting (did you mean schedule.full?)',
     'query: has to be a map of settings',
     'shortIds: unknown setting (did you mean playlists.shortIds?)',
     'nonsense: unknown setting',
     'foo: unknown setting',
+    'dataDirr: unknown setting (did you mean dataDir?)',
   ]);
   expect(problems(() => loadSettings({ MIRROR_PROJCT_ID: '1' }, {}))).toEqual([
     expect.stringMatching(/^MIRROR_PROJCT_ID: unknown variable \(known are MIRROR_BASE_URL, MIRROR_PROJECT_ID, /),
