@@ -3,11 +3,11 @@ import type { Settings } from '../config/settings.ts';
 import { refuseRestored } from '../erasure/fence/restore-guard.ts';
 import { presentHolder } from '../job/lease.ts';
 import { refuseLostLedger } from '../job/lost-ledger.ts';
-import { refuseOthersMirror } from '../job/other-project.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
 import { refuseLostFenceKey } from '../mirror/fence.ts';
+import { refuseOthersMirror } from '../worker/read-project.ts';
 
 /** What is larger takes seconds to read; each job reads it. */
 const ledgerBytesMax = 32 << 20;

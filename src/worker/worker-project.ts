@@ -3,7 +3,6 @@ import { datasets, mirroredDatasets, pagedDatasets } from '../contract/datasets.
 import type { Clock } from '../core/clock.ts';
 import { assertNever } from '../core/errors.ts';
 import type { JobContext, ServiceContext } from '../job/job-context.ts';
-import { refuseOthersMirror } from '../job/other-project.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
 import { isGuest } from '../job/turn-plan.ts';
 import { openDatabaseReadOnly, refuseReplaced, type Database } from '../mirror/database.ts';
@@ -18,7 +17,7 @@ import { runExportJob } from './export-job.ts';
 import { configuredWarehouse, runLoadJob } from './load-job.ts';
 import type { WorkerProject } from './project-runner.ts';
 import { runReconcileJob } from './reconcile-job.ts';
-import { readJobHistory, readProjectCondition } from './read-project.ts';
+import { readJobHistory, readProjectCondition, refuseOthersMirror } from './read-project.ts';
 import { runSyncJob } from './sync-job.ts';
 
 /** The functions of the program that a project of the worker needs. */
