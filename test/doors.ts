@@ -238,15 +238,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_288,
-  service: 2_050,
+  kernel: 5_303,
+  service: 2_054,
   ledger: 2_925,
-  mirror: 7_595,
+  mirror: 7_603,
   publish: 7_982,
-  erasure: 10_788,
-  operate: 11_191,
+  erasure: 10_796,
+  operate: 11_223,
   anchor: 316,
   cluster: 3_040,
   sandbox: 4_161,
-  program: 6_122,
+  program: 6_135,
 };

@@ -48,11 +48,19 @@ async function command(world: World, args: readonly string[], kill: Kill = null)
   const before = lookBefore(world);
   for (const asked of world.asked) if (isOpen(asked, before)) meanAll(world, asked);
   for (const asked of world.asked) if (isUnfenced(asked, before)) learn(world, asked, before);
+  comeBack(world);
   const done = await world.machine.run([...args, '--json'], killPointOf(kill));
   world.done.push(done);
   if (args[1] === 'approve' && !done.isKilled && done.code === 0) approve(world, before, done);
   await checkAfter(world, before, done);
   return done;
+}
+
+/** Whoever was let in again is mirrored as the service has them. What it shows of them since is no longer what was erased. */
+function comeBack({ asked, service: { state } }: World): void {
+  const shown = JSON.stringify([...state.persons.values(), ...state.recordings.values()]);
+  for (const each of asked.filter(({ isVoid }) => isVoid))
+    each.erasedWords = each.erasedWords.filter(({ text }) => !shown.includes(text));
 }
 
 function isOpen({ ids }: Asked, { requests }: Mirrored): boolean {

@@ -21,7 +21,7 @@ export type Asked = {
   isApproved: boolean;
   /** Whether it has ever ended as done, and whether an older ledger, put back since, has never had it. */
   wasSealed: boolean;
-  /** What they had written by then. */
+  /** What they had written by then; of those let in again, what the service has not shown since. */
   erasedWords: Word[];
   isForgotten: boolean;
   atMs: number;
