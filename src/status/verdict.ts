@@ -173,7 +173,7 @@ function reasonsOf({ name, alerts, problem, content, jobs }: ProjectOverview, at
   if (content?.snapshots === null)
     add(
       ['broken', 'Snapshots cannot be read', 'snapshots'],
-      'the manifest of a published snapshot is missing or damaged',
+      'CURRENT.json, or the manifest of a published snapshot, is missing or damaged',
       'Run `analytics-mirror doctor`. Then run `analytics-mirror export` to publish whole files again.',
     );
   if (content?.ledger === 'unreadable')

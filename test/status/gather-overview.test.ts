@@ -347,6 +347,9 @@ test('snapshots and ledger are shown as they are, and damage to either hides not
   expect((await contentOf(mirror)).snapshots).toMatchObject([
     { dataset: 'distinct_ids', snapshotId, rows: 10, files: 3, verdict: 'complete' },
   ]);
+  makeRun(mirror.db, 'export', nowMs, 'done', { distinct_ids: 4 });
+  rmSync(currentPath(dataDir));
+  expect((await contentOf(mirror)).snapshots).toBeNull();
   writeFileSync(currentPath(dataDir), 'damaged');
   rmSync(entriesPath(ledgerFolder(dataDir)), { force: true, recursive: true });
   const { snapshots, lists } = await contentOf(mirror);
