@@ -6,7 +6,7 @@ import type { PagedDataset } from '../contract/datasets.ts';
 import { isoTime } from '../core/clock.ts';
 import { usageError } from '../core/errors.ts';
 import type { JobContext } from '../job/job-context.ts';
-import { identityOf, nobody, type Identity } from '../contract/identity.ts';
+import { identityOf, nobody } from '../contract/identity.ts';
 import { findRequest, type ErasureRequest, updateRequest } from '../mirror/erasure-requests.ts';
 import type { Database } from '../mirror/database.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
@@ -72,13 +72,18 @@ export async function addRequests(
   onReceived: () => void = () => undefined,
 ): Promise<AddedRequest[]> {
   requireReferences(authority);
-  const open = new Map<string, { id: string; deleteEvents: boolean; identity: Identity }>();
+  const open = new Map<string, { id: string; deleteEvents: boolean; isFenced: boolean; box: Box }>();
   // Requests that delete events come last, so that they win where two name the same identifier.
   const opened = await openBoxes(context, () => true);
   const widestLast = opened.toSorted((a, b) => Number(a.request.deleteEvents) - Number(b.request.deleteEvents));
   for (const { request, box } of widestLast)
     for (const each of box.given)
-      open.set(givenKey(each), { id: request.id, deleteEvents: request.deleteEvents, identity: box.identity });
+      open.set(givenKey(each), {
+        id: request.id,
+        deleteEvents: request.deleteEvents,
+        isFenced: request.fencedAt !== null,
+        box,
+      });
   const namedAnew = await findNamedAnew(context, opened, given);
   const receiveOne = (own: JobContext, identifier: GivenIdentifier, index: number) => {
     const key = givenKey(identifier);
@@ -87,9 +92,10 @@ export async function addRequests(
     const known = isReopened || !namedAnew.delete(key) ? before : undefined;
     const isKnown = known !== undefined && (known.deleteEvents || !authority.deleteEvents);
     // What the narrower request has found may be known nowhere else any more: here its subject is erased.
-    const identity = known?.identity ?? nobody;
-    const id = isKnown ? known.id : receive(own, 'manual', newBox([identifier], identity), authority);
-    if (!isKnown) open.set(key, { id, deleteEvents: authority.deleteEvents, identity });
+    const box = newBox([identifier], known?.box.identity ?? nobody);
+    const id = isKnown ? known.id : receive(own, 'manual', box, authority);
+    if (!isKnown) open.set(key, { id, deleteEvents: authority.deleteEvents, isFenced: false, box });
+    else if (!known.isFenced) keepSpelling(own, known, identifier);
     const unrecorded = isKnown ? unrecordedOf(own, id, authority) : [];
     return { line: index + 1, kind: identifier.kind, id, isKnown, unrecorded };
   };
@@ -108,6 +114,13 @@ export async function addRequests(
     const held = heldBecauseOf(context, request);
     return Object.assign(each, { state, reason, waitsFor, erasedBy, persons, recordings, files: files.length }, held);
   });
+}
+
+/** Keeps an address as it is given now beside its other spellings: the service compares letter by letter, and is asked for each. */
+function keepSpelling(context: ReceiveContext, { id, box }: { id: string; box: Box }, given: GivenIdentifier): void {
+  if (box.given.some(({ value }) => value === given.value)) return;
+  box.given.push(given);
+  updateRequest(context.db, id, { box: closeBox(context, id, box) });
 }
 
 /** What was stated with an identifier whose request was open already, and is not recorded of that request. */

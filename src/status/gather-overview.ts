@@ -178,7 +178,7 @@ function gatherSnapshots(db: Database, dataDir: string): SnapshotReport[] {
   const stands = (dataset: PublishedDataset): boolean =>
     lastExportOf(db, dataset) !== null && published.listSnapshots(dataset).some(({ hasManifest }) => hasManifest);
   if (!published.hasCurrent() && publishedDatasets.some(stands))
-    throw new AppError('snapshots/CURRENT.json is missing', { code: 'storage' });
+    throw new AppError('CURRENT.json is missing', { code: 'storage' });
   return Object.entries(published.readCurrent().snapshots).map(([dataset, current]) => {
     const { snapshot_id: snapshotId, deltas = [] } = current;
     const newestId = deltas.at(-1)?.snapshot_id ?? snapshotId;

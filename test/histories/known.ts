@@ -50,6 +50,12 @@ export const knownLive: Readonly<Record<string, Move[]>> = {
 
 /** Histories of a service as documented that once broke a promise, by what was wrong. */
 export const known: Readonly<Record<string, Move[]>> = {
+  'an address was given again in another spelling, of which the service was not asked': [
+    { do: 'sign up again', who: 1 },
+    { do: 'request', who: 1, by: 'email', kill: null },
+    { do: 'request', who: 3, by: 'email', kill: null },
+    reconcile,
+  ],
   'an older mirror brought back what was erased of a person who was let in again': [
     sync,
     { do: 'back up' },

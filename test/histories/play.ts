@@ -1,7 +1,7 @@
 import { jsonOf } from '../cli/run-cli.ts';
 import type { Done, OnDone, Part } from './machine.ts';
 import { killPointOf, type Kill, type Move } from './moves.ts';
-import { checkAfter, checkAtEnd, hasEnded, lookBefore, type Mirrored, type Tally } from './promises.ts';
+import { checkAfter, checkAtEnd, comeBack, hasEnded, lookBefore, type Mirrored, type Tally } from './promises.ts';
 import { copyOf, showAll, type Person } from './service.ts';
 import {
   depart,
@@ -54,13 +54,6 @@ async function command(world: World, args: readonly string[], kill: Kill = null)
   if (args[1] === 'approve' && !done.isKilled && done.code === 0) approve(world, before, done);
   await checkAfter(world, before, done);
   return done;
-}
-
-/** Whoever was let in again is mirrored as the service has them. What it shows of them since is no longer what was erased. */
-function comeBack({ asked, service: { state } }: World): void {
-  const shown = JSON.stringify([...state.persons.values(), ...state.recordings.values()]);
-  for (const each of asked.filter(({ isVoid }) => isVoid))
-    each.erasedWords = each.erasedWords.filter(({ text }) => !shown.includes(text));
 }
 
 function isOpen({ ids }: Asked, { requests }: Mirrored): boolean {

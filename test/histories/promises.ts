@@ -110,6 +110,13 @@ export function lookBefore({ machine: { dataDir } }: World): Mirrored {
   }
 }
 
+/** Whoever was let in again is mirrored as the service has them. What it shows of them since is no longer what was erased. */
+export function comeBack({ asked, service: { state } }: World): void {
+  const shown = JSON.stringify([...state.persons.values(), ...state.recordings.values()]);
+  for (const each of asked.filter(({ isVoid }) => isVoid))
+    each.erasedWords = each.erasedWords.filter(({ text }) => !shown.includes(text));
+}
+
 /** The promises that hold after every single command. */
 export async function checkAfter(world: World, before: Mirrored, done: Done): Promise<void> {
   const after = lookBefore(world);
@@ -117,6 +124,7 @@ export async function checkAfter(world: World, before: Mirrored, done: Done): Pr
   for (const each of world.asked)
     if (!each.wasSealed && each.ids.some((id) => after.requests.get(id)?.state === 'sealed'))
       Object.assign(each, { wasSealed: true, erasedWords: world.words.filter(({ name }) => each.names.has(name)) });
+  comeBack(world);
   noDeleteUnasked(world);
   noRowLostThatLives(world, before, after);
   if (!done.isKilled) endsAreTold(world, before, after, done);

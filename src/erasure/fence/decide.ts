@@ -5,7 +5,7 @@ import { identifiersIn, nobody, unionOf, type Identity } from '../../contract/id
 import type { JobContext } from '../../job/job-context.ts';
 import { listRequests, type ErasureRequest, updateRequest } from '../../mirror/erasure-requests.ts';
 import { scopeSubjects, type Scope, type ScopeContext, type Scopes } from '../find/scope.ts';
-import { emailsOf } from '../find/start-identities.ts';
+import { emailsOf } from '../find/questions.ts';
 import { closeBox, openBoxes, type Box } from '../request/box.ts';
 import { hasFailedAlone, noteWait } from '../request/waits.ts';
 import { eachTogether, record } from '../request/together.ts';

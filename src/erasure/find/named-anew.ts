@@ -3,7 +3,8 @@ import type { ErasureRequest } from '../../mirror/erasure-requests.ts';
 import { givenKey, type Box, type GivenIdentifier } from '../request/box.ts';
 import type { ScopeContext } from './scope.ts';
 import { findShownEmails } from './seen-rows.ts';
-import { emailsOf, startIdentities } from './start-identities.ts';
+import { emailsOf } from './questions.ts';
+import { startIdentities } from './start-identities.ts';
 
 type Opened = { request: Pick<ErasureRequest, 'fencedAt'>; box: Pick<Box, 'given' | 'identity'> };
 

@@ -16,7 +16,8 @@ import {
 } from './closure.ts';
 import { meetStrangers } from './strangers.ts';
 import { planSearchedTexts } from './searched-texts-plan.ts';
-import { emailsOf, startIdentities, type SoughtSubject, type Start } from './start-identities.ts';
+import { emailsOf } from './questions.ts';
+import { startIdentities, type SoughtSubject, type Start } from './start-identities.ts';
 
 /** A published file, and how many of its rows are about the subject or name it. */
 type FileHit = Pick<FoundPart, 'dataset' | 'snapshotId' | 'name'> & { rows: number };

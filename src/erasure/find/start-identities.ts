@@ -6,7 +6,6 @@ import { inBatches } from '../../core/batches.ts';
 import { readIdentityOfPerson, rowReaders, sightingOf } from '../../contract/row-readers.ts';
 import { personParams } from '../../contract/endpoints.ts';
 import { emailKey, emailOf } from '../../contract/email.ts';
-import { readJsonText, textLeaves } from '../../core/exact-json.ts';
 import { nobody, unionOf, type IdentifierKind, type Identity, type Sighting } from '../../contract/identity.ts';
 import type { JobContext } from '../../job/job-context.ts';
 import type { WaitReason } from '../../ledger/vocabulary.ts';
@@ -18,6 +17,7 @@ import { findPersons } from '../../mirror/sightings.ts';
 import { holdersOf, type BoxContext, type GivenIdentifier, type Subject } from '../request/box.ts';
 import { listRequests } from '../../mirror/erasure-requests.ts';
 import { shownDistinctIds } from './closure.ts';
+import { emailsOf, questionsOf, type EmailRows } from './questions.ts';
 import { planStart, readShown, type MirroredOwner, type OwnerLook } from './start-plan.ts';
 
 /** A subject that is to be found: how the request names it, what is known of it, and how the service has shown it. */
@@ -121,9 +121,6 @@ export async function startIdentities(
   return new Map(starts);
 }
 
-/** The rows held that show an e-mail address, by its key. */
-type EmailRows = ReadonlyMap<string | undefined, readonly Sighting[]>;
-
 /** A person of the mirror, or one that only other rows held show. */
 type Owner = Sighting & { person_uuid: string; isMirrored: boolean };
 
@@ -165,33 +162,9 @@ export function lostOwner(uuid: string): Owner {
   return { person_uuid: uuid, person_id: null, distinct_ids: [], recording_id: null, values: [], isMirrored: false };
 }
 
-/** The e-mail addresses among given identifiers, as `emailKey` spells them. */
-export function emailsOf(given: readonly GivenIdentifier[]): string[] {
-  return given.flatMap(({ kind, value }) => (kind === 'email' ? emailKey(value) : []));
-}
-
 function identityOfNameless(row: Sighting): Identity {
   if (row.person_uuid !== null) return nobody;
   return { ...nobody, person_id: row.person_id === null ? [] : [row.person_id], distinct_id: shownDistinctIds(row) };
-}
-
-/** An address is asked for in so many spellings at the most. */
-const spellingsMax = 20;
-
-/**
- * What the service is asked for. It compares an e-mail address letter by letter, so that each spelling is a question of its own: as
- * given, in lower case, and as any row held shows it.
- */
-function questionsOf(given: readonly GivenIdentifier[], rowsOf: EmailRows): GivenIdentifier[] {
-  return given.flatMap(({ kind, value }): GivenIdentifier[] => {
-    if (kind !== 'email') return [{ kind, value }];
-    const key = emailKey(value);
-    const spellings = new Set([value, key, value.toLowerCase()]);
-    for (const { values } of rowsOf.get(key) ?? [])
-      for (const leaf of textLeaves(values.map((text) => readJsonText(text) ?? text)))
-        if (emailKey(leaf) === key) spellings.add(leaf);
-    return [...spellings].slice(0, spellingsMax).map((spelling) => ({ kind, value: spelling }));
-  });
 }
 
 /** The persons that the service shows under the given identifiers, and why not each of its answers can be used. */

@@ -173,10 +173,10 @@ export function newBox(given: readonly GivenIdentifier[], identity: Identity): B
   };
 }
 
-/** What the ledger holds of a subject: an HMAC-SHA-256 under the request's own key, in hex. The order does not matter. */
+/** What the ledger holds of a subject: an HMAC-SHA-256 under the request's own key, in hex. Order and spellings do not matter. */
 export function subjectMac(box: Pick<Box, 'subjectKey' | 'given'>): string {
   const named = box.given.map((given) => JSON.stringify([given.kind, comparedValue(given)]));
-  return requestMac(box, `["subject",${named.toSorted().join(',')}]`);
+  return requestMac(box, `["subject",${[...new Set(named)].toSorted().join(',')}]`);
 }
 
 /** What the ledger holds of who allowed a request: an HMAC-SHA-256 under the request's own key, in hex. */

@@ -18,7 +18,7 @@ const how =
   'Keep this file, and keep it secret. It proves that the request was received: the entries below are in the ledger, as their proofs and the signed checkpoint show, and `node verify.mjs` with this file checks them. The ledger holds only an HMAC of the identifier, under the key below, which is destroyed here once the request is sealed. `analytics-mirror audit open` with this file and the identifier that the request was made with shows which entry and which certificate are about it. Every holder of this file can find the identifier in a list of identifiers.';
 
 const nothingHeld =
-  'Nothing is held about a person of this identifier: not in the mirror, not in the published files that were searched, and the service was asked and knows no such person.';
+  'Nothing is held about a person of this identifier: not in the mirror, not in the published files that were searched, and the service knows no such person, as far as it can be asked by this identifier.';
 
 /**
  * What a requester is given: the request's own key, with which the ledger's entry can be held against an identifier; and the

@@ -140,6 +140,19 @@ describe('an address that two people carry', () => {
     expect(mirrored(world)).not.toContain(uuid);
   });
 
+  it.each(['in one list', 'one after the other'])('are asked for in each spelling that is given, %s', async (how) => {
+    const world = await openErasureWorld(5);
+    const other: GivenIdentifier = { kind: 'email', value: 'Canary-Ann@x.example' };
+    const uuids = [ann, other].map(({ value }, index) => world.create([`canary-${index}`], { email: value }));
+    if (how === 'one after the other') await world.request([ann]);
+    const added = await world.request(how === 'in one list' ? [ann, other] : [other]);
+    expect(added.at(-1)).toMatchObject({ isKnown: true, state: 'held', reason: 'several_persons', persons: 2 });
+    await world.approveHeld();
+    await world.reconcileToTheEnd();
+    for (const uuid of uuids) expect(world.living()).not.toContain(uuid);
+    expect(verifyLedger({ folder: ledgerFolder(world.dataDir) }).problems).toEqual([]);
+  });
+
   it('makes neither of them the subject of another’s request', async () => {
     const world = await openErasureWorld(5);
     const first = world.create(['canary-first', 'canary-shared'], { email: ann.value });
