@@ -33,6 +33,8 @@ export type OnDone = (done: Done, nowMs: number) => void;
 export type Machine = {
   folder: string;
   dataDir: string;
+  /** A DuckDB file beside it. */
+  warehouse: string;
   /** How far its clock is ahead of the world's. */
   aheadMs: number;
   run: (args: readonly string[], kill?: KillPoint) => Promise<Done>;
@@ -89,6 +91,7 @@ export function openMachine(
   const machine: Machine = {
     folder,
     dataDir,
+    warehouse: join(folder, 'warehouse.duckdb'),
     aheadMs: 0,
     run: async (args, kill) => {
       world.nowMs += 60_000;

@@ -28,7 +28,8 @@ export type Move =
   | { do: 'restore rows'; nth: number }
   | { do: 'service clock'; minutes: number }
   // on the machine
-  | { do: 'sync' | 'reconcile'; kill: Kill }
+  | { do: 'sync'; of?: 'persons' | 'recordings' | 'playlists' | undefined; isHead?: boolean; kill: Kill }
+  | { do: 'reconcile' | 'load'; kill: Kill }
   | { do: 'export'; kind: 'full' | 'delta'; isPart: boolean; kill: Kill }
   | { do: 'request'; who: number; by: Named; kill: Kill }
   | { do: 'approve' | 'rotate key' }
@@ -84,6 +85,13 @@ const moves = {
   restoreRows: nthOf('restore rows'),
   serviceClock: fc.record({ do: fc.constant('service clock' as const), minutes: fc.constantFrom(0, -2, 3, -60) }),
   sync: job('sync'),
+  partSync: fc.record({
+    do: fc.constant('sync' as const),
+    of: fc.constantFrom('persons', 'recordings', 'playlists', undefined),
+    isHead: fc.boolean(),
+    kill,
+  }),
+  load: job('load'),
   reconcile: job('reconcile'),
   export: fc.record({
     do: fc.constant('export' as const),
@@ -109,7 +117,9 @@ const moves = {
 } satisfies Record<string, fc.Arbitrary<Move>>;
 
 const anyMove: fc.Arbitrary<Move> = fc.oneof(
-  { weight: 6, arbitrary: moves.sync },
+  { weight: 5, arbitrary: moves.sync },
+  { weight: 1, arbitrary: moves.partSync },
+  { weight: 1, arbitrary: moves.load },
   { weight: 5, arbitrary: moves.reconcile },
   { weight: 4, arbitrary: moves.export },
   { weight: 4, arbitrary: moves.request },

@@ -190,7 +190,9 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
   lose: (world, { part }) => {
     if (world.machine.restore(part, null)) touch(world, part);
   },
-  sync: (world, { kill }) => command(world, ['sync'], kill),
+  sync: (world, { of, isHead, kill }) =>
+    command(world, ['sync', ...(of ? [of] : []), ...(isHead === true ? ['--mode', 'head'] : [])], kill),
+  load: (world, { kill }) => command(world, ['load', '--into', world.machine.warehouse], kill),
   reconcile: (world, { kill }) => command(world, ['reconcile'], kill),
   export: (world, { kind, isPart, kill }) =>
     command(world, ['export', ...(isPart ? ['persons', 'recordings'] : []), '--kind', kind], kill),

@@ -7,7 +7,7 @@ import { recordOrder } from '../../docs/verifier/verify.mjs';
 import { jsonOf } from '../cli/run-cli.ts';
 import { findTexts } from '../erasure/find-texts.ts';
 import type { Done } from './machine.ts';
-import { load } from './readers.ts';
+import { load, readWarehouse } from './readers.ts';
 import { entriesMax, showAll } from './service.ts';
 import type { Asked, World } from './world.ts';
 
@@ -132,7 +132,8 @@ export async function checkAfter(world: World, before: Mirrored, done: Done): Pr
     throw new Fault(`a drill ends with ${done.code}, and nobody has touched the folder: ${done.stdout.slice(0, 1500)}`);
   if (done.args[0] === 'sync' && !done.isKilled) completeMeansAll(done);
   ledgerIsInOrder(world);
-  if (done.args[0] === 'export') await readersHoldOneMoment(world, after, done);
+  if (done.args[0] === 'load') await warehouseIsPublished(world, done);
+  else if (done.args[0] === 'export') await readersHoldOneMoment(world, after, done);
   else if (done.args[0] === 'reconcile' && !done.isKilled) {
     await othersStay(world);
     await verifiedIsGone(world, after);
@@ -254,6 +255,17 @@ async function readersHoldOneMoment(world: World, after: Mirrored, { args, code,
   lake.loaded = loaded;
   lake.isLate ||= world.nowMs - lake.loadedMs > feedMs;
   lake.loadedMs = world.nowMs;
+}
+
+/** Who runs `load` has in the warehouse what is published. */
+async function warehouseIsPublished({ machine }: World, { code }: Done): Promise<void> {
+  const published = code === 0 ? await load(machine) : undefined;
+  if (!published) return;
+  const loaded = await readWarehouse(machine.warehouse);
+  for (const table of ['persons', 'recordings', 'entries'] as const) {
+    const [rows, own] = [published, loaded].map((all) => JSON.stringify([...all[table]]));
+    if (rows !== own) throw new Fault(`after load, the ${table} of the warehouse are ${own}, and published is ${rows}`);
+  }
 }
 
 /** A reader who stays away for longer than rows stay in `deletions` has to load all anew. */

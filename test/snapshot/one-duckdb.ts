@@ -32,7 +32,7 @@ export function reuseDuckDb(): void {
   DuckDBInstance.create = async (path) => {
     const one = idle.pop() ?? { instance: await create(path, options), feed: undefined };
     const { instance } = one;
-    let hasTables = false;
+    let isUsed = false;
     return Object.assign(Object.create(instance) as DuckDBInstance, {
       connect: async () => {
         const connection = await instance.connect();
@@ -40,7 +40,7 @@ export function reuseDuckDb(): void {
         const register = connection.registerTableFunction.bind(connection);
         return Object.assign(connection, {
           run: (...asked: Parameters<typeof run>) => {
-            hasTables ||= /CREATE (OR REPLACE )?TABLE/u.test(asked[0]);
+            isUsed ||= /CREATE (OR REPLACE )?TABLE|ATTACH/u.test(asked[0]);
             return asked[0].startsWith('SET ') ? undefined : run(...asked);
           },
           // A database has one function for good. It gives the rows of whatever it was registered for last.
@@ -51,7 +51,7 @@ export function reuseDuckDb(): void {
           },
         });
       },
-      closeSync: () => (hasTables ? instance.closeSync() : void idle.push(one)),
+      closeSync: () => (isUsed ? instance.closeSync() : void idle.push(one)),
     });
   };
 }
