@@ -10,7 +10,7 @@ import { isJsonObject, parseExactJson, type JsonObject } from '../core/exact-jso
 import type { Manifest } from '../snapshot/manifest.ts';
 import { emailKey, trimBlanks } from '../contract/email.ts';
 import { type Masks, prepareMasks } from './masks.ts';
-import { listedOnly, promotedColumns, type PromotedColumn, valueAt } from './promotion.ts';
+import { listedOnly, nestedAt, promotedColumns, type PromotedColumn } from './promotion.ts';
 
 /**
  * The version of what this program makes of the mirror's values. A new one for every change after which the same rows
@@ -178,7 +178,7 @@ function maskKeys(object: JsonObject | undefined, masked: Masks['of']): boolean 
   const found = [...masked].filter(([key]) => Object.hasOwn(object, key));
   for (const [key, mask] of found) object[key] = object[key] === null ? null : mask(object[key]);
   for (const key of masked.keys())
-    if (key.includes('.') && !Object.hasOwn(object, key) && valueAt(object, key) !== undefined)
+    if (key.includes('.') && nestedAt(object, key) !== undefined)
       throw usageError(
         `export.mask has ${JSON.stringify(key)}, which is within a property; only whole ones are masked`,
         `name ${JSON.stringify(key.split('.')[0])} in export.mask`,

@@ -105,8 +105,13 @@ function ownValue(object: unknown, key: string): unknown {
 }
 
 /** The value of a property, or of a path of keys between dots. A property with dots in its key comes first. */
-export function valueAt(properties: unknown, path: string): unknown {
-  return ownValue(properties, path) ?? path.split('.').reduce(ownValue, properties);
+function valueAt(properties: unknown, path: string): unknown {
+  return ownValue(properties, path) ?? nestedAt(properties, path);
+}
+
+/** The value of a path of keys between dots. */
+export function nestedAt(properties: unknown, path: string): unknown {
+  return path.split('.').reduce(ownValue, properties);
 }
 
 function badPromote(what: string): AppError {

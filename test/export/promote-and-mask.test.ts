@@ -206,6 +206,10 @@ test('a path is masked by no name of its own: its value is not published, but re
   expect(published('address', 'address.city')).toMatchObject({ city: null, properties: '{"address":null}' });
   const dotted = personRow('p2', { properties: '{"address.city":"Bern","address":{}}' });
   expect(publicationOf('persons', { promote, mask: ['address.city'] }).publish(dotted)).toMatchObject({ city: null });
+  const both = personRow('p3', { properties: '{"address.city":"Bern","address":{"city":"Basel"}}' });
+  expect(() => publicationOf('persons', { promote, mask: ['address.city'] }).publish(both)).toThrow(
+    expect.objectContaining({ code: 'usage' }) as Error,
+  );
 });
 
 test('masking `__proto__` reaches a property of that very name', () => {
