@@ -51,7 +51,7 @@ export async function findUnchanged(
       : manifest.changes !== undefined && isUnchangedSince(source, dataset, manifest.changes, rowsThen);
   if (!isUnchanged) return undefined;
   const { created_at: unchangedSince, kind: found, rows, files, publication } = manifest;
-  const retention = { keep: settings.export.keep, hiding: publication };
+  const retention = { keep: settings.export.keep, hiding: [publication] };
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const removed = removeExpired(published, dataset, retention);
   return {

@@ -4,7 +4,7 @@ import { publishSnapshots } from '../snapshot/publish.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { readIfSound } from '../snapshot/published-parts.ts';
 import type { StagedSnapshot } from './export-dataset.ts';
-import { hidesAll, removeExpired, showsAll, withdrawSnapshots } from './retire-snapshots.ts';
+import { removeExpired, showsAll, withdrawSnapshots } from './retire-snapshots.ts';
 
 /** What was published of a dataset, and the ids of its snapshots that were removed. */
 type PublishedExport = StagedSnapshot & { removed: string[] };
@@ -44,10 +44,10 @@ export async function publishTogether(
     return staged.map((one) => {
       const { dataset, publication } = one.finished.manifest;
       // Readers of what shows more can finish: it leaves once it is not the last that was published before this.
-      const isHidden = currentIds(before, dataset).every((snapshotId) =>
-        hidesAll(readIfSound(published, { dataset, snapshotId })?.publication ?? showsAll, publication),
+      const decided = currentIds(before, dataset).map(
+        (snapshotId) => readIfSound(published, { dataset, snapshotId })?.publication ?? showsAll,
       );
-      const hiding = isHidden ? publication : null;
+      const hiding = [...decided, publication];
       return Object.assign(one, { removed: removeExpired(published, dataset, { keep, hiding }) });
     });
   } catch (error) {

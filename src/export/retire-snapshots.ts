@@ -11,11 +11,11 @@ import { type RetentionPlan, planRetention } from './retention-plan.ts';
 export function clearUnpublished(published: PublishedFiles, dataset: string): void {
   published.removeDrafts(dataset);
   settleTables(published);
-  published.removeSnapshots(dataset, planNow(published, dataset, { keep: Infinity, hiding: null }).abandoned);
+  published.removeSnapshots(dataset, planNow(published, dataset, { keep: Infinity, hiding: [showsAll] }).abandoned);
 }
 
-/** How many full snapshots stay, and what those that stay have to hide as well as one that was published so; null: nothing. */
-type Retention = { keep: number; hiding: Manifest['publication'] | null };
+/** How many full snapshots stay, and what those that stay have to hide: as well as one that was published so, any of these. */
+type Retention = { keep: number; hiding: readonly Decided[] };
 
 /** Deletes the published snapshots beyond those to keep, never the current one; returns their ids. */
 export function removeExpired(published: PublishedFiles, dataset: string, retention: Retention): string[] {
@@ -42,7 +42,7 @@ function planNow(published: PublishedFiles, dataset: string, { keep, hiding }: R
       id,
       hasManifest,
       kind: manifest?.kind ?? 'full',
-      isOutdated: hiding !== null && !hidesAll(manifest?.publication ?? showsAll, hiding),
+      isOutdated: !hiding.some((wanted) => hidesAll(manifest?.publication ?? showsAll, wanted)),
     };
   });
   return planRetention(found, currentIds(published.readCurrent(), dataset), keep);

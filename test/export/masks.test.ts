@@ -174,3 +174,17 @@ test('a snapshot that shows more leaves at the second export after the change, a
   }
   expect(removed).toEqual([[], [], [], made.slice(0, 2), []]);
 });
+
+test('a snapshot that shows more leaves at the second export after the change, also where more is masked at each', async () => {
+  const world: World = openWorld({ 'export.keep': 9 });
+  perform(world, { do: 'show persons', persons: [{ number: 1, name: 'a', distinctIds: ['d'] }] });
+  const removed: string[][] = [];
+  const made: string[] = [];
+  for (const mask of [[], ['email'], ['email', 'phone'], ['email', 'phone', 'plan']]) {
+    const settings = { ...world.settings, export: { ...world.settings.export, mask } };
+    const [one] = await exportAll(world, 'full', settings, ['persons']);
+    made.push(one?.snapshotId ?? '');
+    removed.push(one?.removed ?? []);
+  }
+  expect(removed).toEqual([[], [], [made[0]], [made[1]]]);
+});
