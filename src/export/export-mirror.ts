@@ -2,7 +2,14 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { shrinkHeap } from '../core/heap.ts';
 import { isMirrored, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
-import { aboveAllNumbers, hasChange, newestNumber, noteFeedPublished, renumberFeeds } from '../mirror/feeds.ts';
+import {
+  aboveAllNumbers,
+  hasChange,
+  newestNumber,
+  noteFeedPublished,
+  renumberFeeds,
+  skipNumber,
+} from '../mirror/feeds.ts';
 import type { Database } from '../mirror/database.ts';
 import { hasNumberedFields } from '../mirror/field-ids.ts';
 import { readEpoch, whileEpoch } from '../mirror/fence.ts';
@@ -32,6 +39,7 @@ const dayMs = 86_400_000;
  */
 export async function exportMirror(context: ExportContext, task: MirrorExportTask): Promise<MirrorExport[]> {
   passPublishedNumbers(context);
+  passOtherValues(context, task);
   for (let tries = 1; tries <= triesMax; tries += 1) {
     const results = await atOneMoment(task.source, () => exportMoment(context, task));
     if (results !== 'outdated') return results;
@@ -78,6 +86,21 @@ export function listsOfOtherNumbers({ db, published }: Pick<ExportContext, 'db' 
     const newest = snapshotId === undefined ? undefined : readIfSound(published, { dataset, snapshotId });
     return isMirrored(dataset) && newest !== undefined && !hasAll(db, newest);
   });
+}
+
+/**
+ * Where rows are published otherwise than before, without a change of theirs, they get a greater number than they had: who takes what is
+ * newer takes what is masked now.
+ */
+function passOtherValues(context: ExportContext, { datasets }: MirrorExportTask): void {
+  const { db, published } = context;
+  const current = published.readCurrent();
+  const isOther = datasets.filter(isMirrored).some((dataset) => {
+    const [snapshotId] = currentIds(current, dataset).slice(-1);
+    const newest = snapshotId === undefined ? undefined : readIfSound(published, { dataset, snapshotId });
+    return newest !== undefined && !isMadeAlike(context, dataset, newest);
+  });
+  if (isOther) skipNumber(db);
 }
 
 async function exportMoment(context: ExportContext, task: MirrorExportTask): Promise<MirrorExport[] | 'outdated'> {

@@ -46,6 +46,11 @@ export function renumberFeeds(db: Database, above: number): void {
   });
 }
 
+/** Leaves out a number: the newest is one that no change has. */
+export function skipNumber(db: Database): void {
+  db.exec(/*sql*/ `UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'changes'`);
+}
+
 /** Whether the feed still has this very change: it may have expired, or be missing in an older copy of the mirror. */
 export function hasChange(db: Database, { seq, at }: ChangePosition): boolean {
   return db.prepare(/*sql*/ `SELECT 1 FROM changes WHERE seq = ? AND at = ?`).get(seq, at) !== undefined;

@@ -188,3 +188,20 @@ test('a snapshot that shows more leaves at the second export after the change, a
   }
   expect(removed).toEqual([[], [], [made[0]], [made[1]]]);
 });
+
+test('what is masked without a change of the rows is newer than what was plain: who goes by numbers takes it', async () => {
+  const world: World = openWorld({ 'export.keep': 9 });
+  perform(world, { do: 'show persons', persons: [{ number: 1, name: 'a', distinctIds: ['d'] }] });
+  const numbers: (number | undefined)[] = [];
+  for (const changed of [{}, { mask: ['email'] }, { mask: ['email'] }, { properties: 'listed' as const }]) {
+    const settings = { ...world.settings, export: { ...world.settings.export, ...changed } };
+    const [one] = await exportAll(world, 'delta', settings);
+    const snapshot = { dataset: 'persons' as const, snapshotId: one?.snapshotId ?? '' };
+    numbers.push(publishedFilesIn(world.dataDir).readManifest(snapshot).seq);
+  }
+  expect(numbers).toEqual([1, 2, 2, 3]);
+  perform(world, { do: 'remove', dataset: 'persons', number: 1 });
+  const [, , deletions] = await exportAll(world, 'delta', world.settings);
+  expect(deletions).toMatchObject({ dataset: 'deletions', rows: 1 });
+  expect(world.db.prepare('SELECT seq FROM deletions').pluck().get()).toBeGreaterThan(3);
+});
