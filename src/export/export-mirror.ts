@@ -24,6 +24,7 @@ import { numberColumns } from './number-columns.ts';
 import { publicationOf } from './promote-and-mask.ts';
 import { promotedColumns } from './promotion.ts';
 import { publishTogether } from './publish-together.ts';
+import type { PublishedFiles } from '../snapshot/published-files.ts';
 import { readIfSound } from '../snapshot/published-parts.ts';
 import { isTableAsWanted, tableLocation } from './table-location.ts';
 
@@ -57,16 +58,16 @@ export async function exportMirror(context: ExportContext, task: MirrorExportTas
  * ones.
  */
 function passPublishedNumbers({ db, published, clock }: ExportContext): void {
-  const current = published.readCurrent();
   const [newest] = publishedDatasets
-    .flatMap((dataset) =>
-      currentIds(current, dataset)
-        .slice(-1)
-        .map((snapshotId) => ({ dataset, snapshotId })),
-    )
-    .flatMap((snapshot) => readIfSound(published, snapshot) ?? [])
+    .flatMap((dataset) => newestOf(published, dataset) ?? [])
     .toSorted((a, b) => b.seq - a.seq);
   if (!hasAll(db, newest)) renumberFeeds(db, Math.max(aboveAllNumbers(db, clock.now()), newest?.seq ?? 0));
+}
+
+/** The newest snapshot of a dataset; undefined where none is published, or it cannot be read. */
+function newestOf(published: PublishedFiles, dataset: PublishedDataset): Manifest | undefined {
+  const [snapshotId] = currentIds(published.readCurrent(), dataset).slice(-1);
+  return snapshotId === undefined ? undefined : readIfSound(published, { dataset, snapshotId });
 }
 
 /** Whether the mirror has all changes up to the newest that is published; undefined where none is. */
@@ -80,10 +81,8 @@ function hasAll(db: Database, newest: Manifest | undefined): boolean {
  * rows from them that have come back before.
  */
 export function listsOfOtherNumbers({ db, published }: Pick<ExportContext, 'db' | 'published'>): PublishedDataset[] {
-  const current = published.readCurrent();
   return publishedDatasets.filter((dataset) => {
-    const [snapshotId] = currentIds(current, dataset).slice(-1);
-    const newest = snapshotId === undefined ? undefined : readIfSound(published, { dataset, snapshotId });
+    const newest = newestOf(published, dataset);
     return isMirrored(dataset) && newest !== undefined && !hasAll(db, newest);
   });
 }
@@ -93,14 +92,11 @@ export function listsOfOtherNumbers({ db, published }: Pick<ExportContext, 'db' 
  * newer takes what is masked now.
  */
 function passOtherValues(context: ExportContext, { datasets }: MirrorExportTask): void {
-  const { db, published } = context;
-  const current = published.readCurrent();
   const isOther = datasets.filter(isMirrored).some((dataset) => {
-    const [snapshotId] = currentIds(current, dataset).slice(-1);
-    const newest = snapshotId === undefined ? undefined : readIfSound(published, { dataset, snapshotId });
+    const newest = newestOf(context.published, dataset);
     return newest !== undefined && !isMadeAlike(context, dataset, newest);
   });
-  if (isOther) skipNumber(db);
+  if (isOther) skipNumber(context.db);
 }
 
 async function exportMoment(context: ExportContext, task: MirrorExportTask): Promise<MirrorExport[] | 'outdated'> {
