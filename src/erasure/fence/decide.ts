@@ -54,7 +54,7 @@ export async function decideRequests(
         isUnasked: origin === 'upstream',
       })),
     );
-    const decided = decideAll(context, found, scopes, anew);
+    const decided = decideAll(context, boxes, scopes, anew);
     const going = new Set(decided.filter(isGoing).flatMap(({ scope }) => scope.identity.person_uuid));
     const more = decided.filter(
       (each) =>
