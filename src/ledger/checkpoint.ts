@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { createFile, replaceFile } from '../core/atomic-file.ts';
 import { isRegularFile, makeFolder, namesIn, readRegularFile, readWholeFile } from '../core/folder.ts';
 import { ledgerFolder } from './entry-file.ts';
-import { readVkeys } from './key-chain.ts';
-import { readNote, signNote, type Note, type SignerKey } from './note.ts';
+import { readVkeys, type Rotation } from './key-chain.ts';
+import { isSignedText, readNote, signNote, type Note, type SignerKey } from './note.ts';
 
 const rootBytes = 32;
 
@@ -81,6 +81,13 @@ export function readCheckpointFile(folder: string, size: number): string | undef
 /** The checkpoint of a size in the ledger's folder, its signatures not verified; undefined where there is none. */
 export function checkpointOfSize(folder: string, size: number): Checkpoint | undefined {
   return readCheckpoint(readCheckpointFile(folder, size) ?? '');
+}
+
+/** Whether the checkpoint of a size in the ledger's folder is signed with the key of its time, as the list of keys has it. */
+export function isCheckpointSigned(folder: string, rotations: readonly Rotation[], size: number): boolean {
+  const keys = readVkeys(readRegularFile(publicKeysPath(folder)) ?? '');
+  const key = keys?.[rotations.filter(({ seq }) => seq < size).length];
+  return key !== undefined && isSignedText(readCheckpointFile(folder, size) ?? '', key);
 }
 
 /** Makes the file of a checkpoint, whole or not at all. One that is there stays. Throws the system's error. */

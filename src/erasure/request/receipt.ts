@@ -5,7 +5,7 @@ import { replaceFile } from '../../core/atomic-file.ts';
 import { systemCode, usageError } from '../../core/errors.ts';
 import { isWithin, makeFolder, readWholeFile } from '../../core/folder.ts';
 import type { JobContext } from '../../job/job-context.ts';
-import { ledgerOrigin, listCheckpointSizes, publicKeysAfter } from '../../ledger/checkpoint.ts';
+import { isCheckpointSigned, ledgerOrigin, listCheckpointSizes, publicKeysAfter } from '../../ledger/checkpoint.ts';
 import type { RequestHistory } from '../../ledger/request-history.ts';
 import { ledgerFolder } from '../../ledger/entry-file.ts';
 import { proveEntries } from '../../ledger/prove-entries.ts';
@@ -80,9 +80,18 @@ export function signReceipts(
     return history ? [{ ...key, history, refused, own: marks.map(({ entry }) => entry) }] : [];
   });
   const lastOf = ({ own }: Proved): number => Math.max(...own);
-  if (about.some((each) => lastOf(each) >= ledger.signed())) ledger.checkpoint();
-  const sizes = listCheckpointSizes(ledgerFolder(context.settings.dataDir));
-  const bySize = Map.groupBy(about, (each) => sizes.find((size) => size > lastOf(each)));
+  const folder = ledgerFolder(context.settings.dataDir);
+  /** The first checkpoint that covers each. One that is not signed proves nothing to an outsider. */
+  const cover = (): Map<number | undefined, Proved[]> => {
+    const sizes = listCheckpointSizes(folder);
+    const isSigned = (size: number): boolean => isCheckpointSigned(folder, ledger.rotations(), size);
+    return Map.groupBy(about, (each) => sizes.find((size) => size > lastOf(each) && isSigned(size)));
+  };
+  let bySize = cover();
+  if (bySize.has(undefined)) {
+    ledger.checkpoint();
+    bySize = cover();
+  }
   const receipts = new Map([...bySize].flatMap(([size, group]) => receiptsUnder(context, group, size)));
   return about.flatMap(({ request }) => receipts.get(request) ?? []);
 }

@@ -128,6 +128,22 @@ it('a receipt is the same when it is written again, and proves its entry alone',
   });
 });
 
+it('a receipt is never under a checkpoint that its key has not signed', () => {
+  const { dataDir, ledger, context } = received();
+  const keys = keysOf(context, [requestId(1)]);
+  const { text } = ledger.checkpoint();
+  const planted = join(dataDir, 'ledger/checkpoints/000000001.txt');
+  // Its root is right, so that the ledger opens.
+  writeFileSync(
+    planted,
+    text.replace(/(?<= )[^ ]{20}(?=[^ ]+\n$)/, (id) => `${id.slice(0, 12)}AAAAAAAA`),
+  );
+  expect(() => signReceipts(context, keys)).toThrow('checkpoint 000000001 is not signed with its key');
+  ledger.append(lifeOf(2, 2)[0]?.slice(0, 1) ?? []);
+  const [receipt] = signReceipts(context, keys);
+  expect(verifyBundle({ text: textOf(receipt) })).toMatchObject({ ok: true, problems: [] });
+});
+
 it('a receipt of a request after a rotation proves the key too', () => {
   const { ledger, context, dataDir } = received();
   const [record] = lifeOf(2, 2)[0] ?? [];
