@@ -23,11 +23,11 @@ import { isRegularFile, readWholeFile, reportsFolder } from '../core/folder.ts';
  */
 export function bundleText(
   dataDir: string,
-  ledger: Pick<LedgerReader, 'entries' | 'lines' | 'rotations' | 'size'>,
+  ledger: Pick<LedgerReader, 'entries' | 'lines' | 'rotations' | 'signed' | 'size'>,
   { certificate: { request }, text, entry: last }: { certificate: { request: string }; text: string; entry: number },
 ): string {
   const needed: number[] = [];
-  const later = laterWords(ledger.entries(), request, sha256(text));
+  const later = laterWords(ledger, request, sha256(text));
   const contradicting = new Set(later.map(({ entry }) => entry));
   for (const entry of ledger.entries()) {
     const isOwn = requestsOf(entry).includes(request) && (entry.seq <= last || later.length > 0);
@@ -59,7 +59,7 @@ export function saidIn(
     const own = readEntry(Buffer.from(line));
     return typeof own === 'string' ? [] : [own];
   });
-  return { later: laterWords(read, request, sha256(certificate)), history: readHistories(read).of(request) };
+  return { later: laterWords({ entries: () => read }, request, sha256(certificate)), history: readHistories(read).of(request) };
 }
 
 /**

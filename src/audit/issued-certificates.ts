@@ -19,7 +19,7 @@ import type { IssuedCertificate } from './certificate-page.ts';
  */
 export function findCertificate(
   settings: IssuingSettings,
-  ledger: Pick<LedgerReader, 'entries' | 'histories'>,
+  ledger: Pick<LedgerReader, 'entries' | 'histories' | 'signed'>,
   idOrPrefix: string,
 ): IssuedCertificate & { text: string } {
   const history = requireHistory(ledger.histories.all(), idOrPrefix);
@@ -51,7 +51,7 @@ export function findCertificate(
     text,
     sha256: issued.sha256,
     entry: issued.entry,
-    later: laterWords(ledger.entries(), history.request, issued.sha256),
+    later: laterWords(ledger, history.request, issued.sha256),
     history,
   };
 }

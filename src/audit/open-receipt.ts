@@ -63,7 +63,7 @@ export function openReceipt(
       if (digest === null) return [];
       const text = readCertificateFile(dataDir, request, generation);
       const file = text === undefined ? 'missing' : sha256(text) === digest ? 'sound' : 'changed';
-      return [{ generation, entry, sha256: digest, file, later: laterWords(ledger.entries(), request, digest) }];
+      return [{ generation, entry, sha256: digest, file, later: laterWords(ledger, request, digest) }];
     }),
   };
 }

@@ -20,8 +20,11 @@ export type LaterWords = {
   since(request: string, certificate: string): LaterWord[];
 };
 
-/** Collects later words from the start of a ledger. Keeps those about requests only that are certified. */
-export function collectLaterWords(): LaterWords {
+/**
+ * Collects later words from the start of a ledger. Keeps those about requests only that are certified. `signed`: how many entries are
+ * under a checkpoint. Whoever has no key can append that all is mended, so that counts only there.
+ */
+export function collectLaterWords(signed = Infinity): LaterWords {
   const own = new Map<string, { certified: Map<string, number>; words: LaterWord[] }>();
   const differing = new Map<BoundPart, LaterWord>();
   return {
@@ -41,7 +44,7 @@ export function collectLaterWords(): LaterWords {
       else if (type === 'attention') own.get(entry.request)?.words.push(say(type, entry.target, entry.reason));
       else if (type === 'readmitted') own.get(entry.request)?.words.push(say(type));
       else if (type === 'differs') differing.set(entry.part, say(type, entry.part));
-      else if (type === 'mended') differing.delete(entry.part);
+      else if (type === 'mended' && seq < signed) differing.delete(entry.part);
     },
     since: (request, certificate) => {
       const { certified, words = [] } = own.get(request) ?? {};
@@ -58,9 +61,13 @@ export function laterText(later: readonly LaterWord[]): string {
   return later.map(({ at, says }) => `${says} (${at.slice(0, 10)})`).join(', ');
 }
 
-/** The later words about a certificate, by all entries of a ledger or of a bundle. */
-export function laterWords(entries: Iterable<LedgerEntry>, request: string, certificate: string): LaterWord[] {
-  const words = collectLaterWords();
-  for (const entry of entries) words.take(entry);
+/** The later words about a certificate, by all entries of a ledger, or of a bundle, which are all signed. */
+export function laterWords(
+  { entries, signed }: { entries: () => Iterable<LedgerEntry>; signed?: () => number },
+  request: string,
+  certificate: string,
+): LaterWord[] {
+  const words = collectLaterWords(signed?.());
+  for (const entry of entries()) words.take(entry);
   return words.since(request, certificate);
 }

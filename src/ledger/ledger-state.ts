@@ -30,7 +30,6 @@ export type Copy = { machine: string; isForgotten: boolean };
 /** What the entries of a ledger come to. */
 export type LedgerState = {
   bytes: number;
-  signed: number;
   /** How many entries there are up to the last one about a request. */
   requestEntries: number;
   /** The root hash of those. */
@@ -59,7 +58,6 @@ export function readState(folder: string): LedgerState {
 export function* readingState(folder: string): Generator<void, LedgerState> {
   const state: LedgerState = {
     bytes: 0,
-    signed: 0,
     requestEntries: 0,
     requestRoot: compactTree().rootHashLater(),
     epoch: 0,
@@ -82,10 +80,10 @@ export function* readingState(folder: string): Generator<void, LedgerState> {
     if (isCheckpointed.has(state.tree.size())) checkCheckpoint(folder, state.tree);
     yield;
   }
-  state.signed = sizes.at(-1) ?? 0;
-  if (state.signed > state.tree.size())
+  const newest = sizes.at(-1) ?? 0;
+  if (newest > state.tree.size())
     throw damaged(
-      `checkpoint ${checkpointName(state.signed)} covers more entries than the ${state.tree.size()} that there are`,
+      `checkpoint ${checkpointName(newest)} covers more entries than the ${state.tree.size()} that there are`,
     );
   return state;
 }

@@ -3,7 +3,14 @@ import { isoTime, type Clock } from '../core/clock.ts';
 import { pausing } from '../core/pausing.ts';
 import { explainStorageError } from '../core/storage-error.ts';
 import type { BoundState } from './bound-state.ts';
-import { checkpointName, checkpointText, createCheckpointFile, readCheckpointFile } from './checkpoint.ts';
+import {
+  checkpointName,
+  checkpointText,
+  createCheckpointFile,
+  isCheckpointSigned,
+  listCheckpointSizes,
+  readCheckpointFile,
+} from './checkpoint.ts';
 import { appendLines, cutTo, entriesPath, ledgerFolder } from './entry-file.ts';
 import { entryLine, type LedgerEntry } from './entry.ts';
 import {
@@ -61,6 +68,8 @@ export type LedgerReader = {
   holders(): readonly { machine: string; copy: string; seq: number }[];
   /** The copies on machines that did not go, by their ids. */
   copies(): ReadonlyMap<string, Copy>;
+  /** How many entries, from the first, a checkpoint covers that its key has signed. */
+  signed(): number;
   /** The entries that changed the signing key. */
   rotations(): readonly Rotation[];
   /** Where the lines lie, and what they hash to: all that a proof of an entry needs, so that it does not read the ledger again. */
@@ -84,8 +93,6 @@ export type Ledger = LedgerReader & {
    * (`storage`). `at`: the time of the entries, where it is not that of the clock now.
    */
   append(records: Iterable<LedgerRecord>, at?: string): void;
-  /** How many entries, from the first, a checkpoint covers. */
-  signed(): number;
   /**
    * Signs the present head, and returns it with the text of its checkpoint; one that is there already stays. Throws `storage`, also where
    * that one is not signed with the key.
@@ -176,7 +183,6 @@ function ledgerOf(dataDir: string, { clock, outside, store }: LedgerTools, state
       const text = present ?? checkpointText({ size, root }, signer);
       store?.keepKeys();
       createCheckpointFile(folder, size, text);
-      state.signed = size;
       return { size, rootHash, text };
     } catch (error) {
       throw explainStorageError(error, folder) ?? error;
@@ -185,7 +191,6 @@ function ledgerOf(dataDir: string, { clock, outside, store }: LedgerTools, state
   return {
     ...readerOf(folder, state),
     append,
-    signed: () => state.signed,
     checkpoint,
     rotateKey: () => {
       // So that the old key has vouched for all that came before.
@@ -224,6 +229,8 @@ function readerOf(folder: string, state: LedgerState): LedgerReader {
     publishedHeads: state.publishedHeads,
     holders: () => state.holders,
     copies: () => state.copies,
+    signed: () =>
+      listCheckpointSizes(folder).findLast((size) => isCheckpointSigned(folder, state.rotations, size)) ?? 0,
     rotations: () => state.rotations,
     lines: state.lines,
     histories: state.histories,

@@ -87,6 +87,19 @@ test('a letter of a superseded certificate is refused, and who opens its receipt
   );
 });
 
+test('that all is mended counts once it is signed: whoever has no key can append it', async () => {
+  const papers = papersOf(untilCertified);
+  papers.certify();
+  papers.append({ type: 'differs', part: 'snapshots', items: 1 });
+  openLedger(papers.dataDir, tickingClock()).append([{ type: 'mended', part: 'snapshots', items: 1 }]);
+  const letter = await papers.certificate('--format', 'letter');
+  expect(letter).toMatchObject({ code: 2, stderr: expect.stringContaining('is superseded: differs snapshots') });
+  expect((await papers.open()).stdout).toContain('superseded: differs snapshots');
+  openLedger(papers.dataDir, tickingClock()).checkpoint();
+  expect((await papers.certificate('--format', 'letter')).code).toBe(0);
+  expect((await papers.open()).stdout).not.toContain('superseded');
+});
+
 test('a letter says what the recipients have said by now, and has the day on which it is written', async () => {
   const papers = papersOf(untilCertified);
   papers.certify();

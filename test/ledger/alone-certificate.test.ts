@@ -255,7 +255,7 @@ test.each([
     const { folder, file } = certified({ records: [...lifeOf(1, 1).flat(), ...later] });
     const { code, output } = verifyAlone(folder, '--certificate', file);
     const entries = readLedger(join(folder, '..')).entries();
-    const words = laterWords(entries, requestId(1), sha256(readFileSync(file)));
+    const words = laterWords({ entries: () => entries }, requestId(1), sha256(readFileSync(file)));
     const said = words.map(({ entry, at, says }) => `entry ${entry}, ${at}: ${says}`).join('; ');
     const isMended = name === 'mended';
     expect(code).toBe(isMended ? 3 : 1);
