@@ -59,7 +59,10 @@ export function saidIn(
     const own = readEntry(Buffer.from(line));
     return typeof own === 'string' ? [] : [own];
   });
-  return { later: laterWords({ entries: () => read }, request, sha256(certificate)), history: readHistories(read).of(request) };
+  return {
+    later: laterWords({ entries: () => read }, request, sha256(certificate)),
+    history: readHistories(read).of(request),
+  };
 }
 
 /**

@@ -129,6 +129,12 @@ export const alertTable = {
     section: 'requests',
     todo: 'See `analytics-mirror erase list` and `analytics-mirror reconcile --dry-run`; then `analytics-mirror erase approve ID`, or `analytics-mirror reconcile --approve PLAN`.',
   },
+  uncalled: {
+    severity: 'warning',
+    title: 'A sender is not called back',
+    section: 'requests',
+    todo: 'See the log: a receiver of callbacks (`intake.senders`) does not accept them, or callbacks.json cannot be read. What was not accepted is sent again, until it is.',
+  },
   bucket_behind: {
     severity: 'warning',
     title: 'A bucket does not follow',

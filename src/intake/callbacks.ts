@@ -1,14 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { z } from 'zod';
 import { replaceFile } from '../core/atomic-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
 import { sha256 } from '../core/digest.ts';
-import { readWholeFile, wholeFileBytesMax } from '../core/folder.ts';
 import type { JobContext } from '../job/job-context.ts';
+import { callbacksPath, readAllTold, type Told } from '../job/told-senders.ts';
 import { endedOf } from '../mirror/ended-requests.ts';
 import { findRequest, type ErasureRequest } from '../mirror/erasure-requests.ts';
 import { listTargets } from '../mirror/erasure-targets.ts';
@@ -24,19 +20,7 @@ export type CalledBack = { name: string; outcome: boolean; url: string; secret: 
 /** A call, and the request that it is about; null for a publication. Its id is the same each time that it is sent. */
 export type Message = { id: string; about: string | null; body: string };
 
-/**
- * What a sender was told: the requests that it was told to be received and not to be closed, and what was published; null before the
- * first look. `noted`: its requests of which it is not told yet.
- */
-const Told = z.strictObject({
-  open: z.array(z.string()),
-  published: z.string().nullable(),
-  noted: z.array(z.string()),
-});
-type Told = z.infer<typeof Told>;
-type News = Omit<Told, 'noted'>;
-/** By the SHA-256 of each sender's name: the name itself can be a text of a person who is erased. */
-const AllTold = z.record(z.string(), Told);
+type News = Pick<Told, 'open' | 'published'>;
 
 /** Looks whether a sender has to be told of something, and tells it. */
 export type Callbacks = {
@@ -116,6 +100,7 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
     changeTold(settings.dataDir, to.name, (now) => ({
       ...withoutRefused(told, before, refused),
       noted: now.noted.filter((id) => !accepted.has(id)),
+      refusedSince: refused.size === 0 ? null : (now.refusedSince ?? isoTime(clock.now())),
     }));
     if (refused.size > 0) throw refused.values().next().value;
   };
@@ -151,27 +136,13 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
 
 /** Changes what is kept of a sender, as it is now: others are noted while calls go on. */
 function changeTold(dataDir: string, name: string, change: (told: Told) => Partial<Told>): Told {
-  const path = join(dataDir, 'callbacks.json');
-  const all = existsSync(path) ? readAllTold(path) : {};
+  const path = callbacksPath(dataDir);
+  const all = readAllTold(dataDir);
   const key = sha256(name);
-  const before = all[key] ?? { open: [], published: null, noted: [] };
+  const before = all[key] ?? { open: [], published: null, noted: [], refusedSince: null };
   const after = { ...before, ...change(before) };
   if (JSON.stringify(after) !== JSON.stringify(before)) replaceFile(path, JSON.stringify({ ...all, [key]: after }));
   return after;
-}
-
-function readAllTold(path: string): z.infer<typeof AllTold> {
-  // A sender can have very many open requests.
-  const text = readWholeFile(path, 4 * wholeFileBytesMax).toString();
-  try {
-    return AllTold.parse(JSON.parse(text));
-  } catch (cause) {
-    throw new AppError(`${path} is damaged`, {
-      code: 'storage',
-      hint: 'restore callbacks.json from a backup, or remove it: then senders are not called back about what they sent before',
-      cause,
-    });
-  }
 }
 
 /** What a sender has been told where it did not accept all: of a request that it refused, what it had been told before. */

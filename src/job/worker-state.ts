@@ -46,6 +46,8 @@ export const ProjectCondition = z.object({
   givenUpRequests: z.number(),
   /** Open requests for access that are overdue. */
   overdueAccess: z.number(),
+  /** Senders to the intake that have not been called back for long. */
+  uncalledSenders: z.number(),
   /** Places outside that may hold other files than the folder, for a known cause. */
   bucketsBehind: z.number(),
   /** Properties that appeared in the last days and are not published, since nobody has listed them. */

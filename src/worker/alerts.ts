@@ -101,8 +101,16 @@ export function alertOf(kind: AlertKind, message: string, job: ScheduledJob | nu
 
 function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Alert[] {
   const { heldPlans, heldRequests, attentionRequests, overdueRequests, givenUpRequests, overdueAccess } = condition;
-  const { bucketsBehind, newProperties, isLedgerWritable, diskFreeBytes, diskFreeBytesMin, logBytes, clock } =
-    condition;
+  const {
+    uncalledSenders,
+    bucketsBehind,
+    newProperties,
+    isLedgerWritable,
+    diskFreeBytes,
+    diskFreeBytesMin,
+    logBytes,
+    clock,
+  } = condition;
   const found = (kind: AlertKind, message: string | null): Alert[] =>
     message === null ? [] : [alertOf(kind, message)];
   const only = (isSo: boolean, kind: AlertKind, message: string): Alert[] => found(kind, isSo ? message : null);
@@ -142,6 +150,11 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
         ...(heldRequests > 0 ? [countedText(heldRequests, 'erasure request')] : []),
         ...(heldPlans > 0 ? [countedText(heldPlans, 'plan of deletions', 'plans of deletions')] : []),
       ].join(', ')}`,
+    ),
+    ...only(
+      uncalledSenders > 0,
+      'uncalled',
+      `${countedText(uncalledSenders, 'sender of requests is', 'senders of requests are')} not called back`,
     ),
     ...only(
       bucketsBehind > 0,

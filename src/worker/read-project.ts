@@ -9,6 +9,7 @@ import { isGivenUp } from '../erasure/request/life-plan.ts';
 import { readClockStanding } from '../job/clock-standing.ts';
 import { runsUnderWay } from '../job/lease.ts';
 import { causeOf, listJobs } from '../job/service-cause.ts';
+import { countUncalled } from '../job/told-senders.ts';
 import type { JobState, ProjectCondition, ProjectState } from '../job/worker-state.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import type { Database } from '../mirror/database.ts';
@@ -26,6 +27,8 @@ import { historyOf, jobStateOf, runsLookedAt, type JobHistory } from './schedule
 /** A property is new, and a request just given up, for so many days. */
 const newDays = 7;
 const dayMs = 86_400_000;
+/** A sender that is not called back for so long needs somebody. */
+const uncalledMs = 3_600_000;
 
 /** The history of a job in the mirror, at a time in milliseconds since 1970. */
 export function readJobHistory(db: Database, job: ScheduledJob, nowMs: number): JobHistory {
@@ -48,7 +51,7 @@ export function readProjectState(
     dataDir,
     problem: null,
     jobs: readJobStates(db, settings, nowMs),
-    condition: readProjectCondition(db, settings, nowMs),
+    condition: readProjectCondition(db, { name, ...settings }, nowMs),
   };
   const standing = readOpenAlerts(db);
   const known = alertsOf(state, { nowMs, startedAtMs: nowMs, detail: null, standing });
@@ -96,11 +99,13 @@ export function refuseOthersMirror(db: Database, settings: Settings): void {
 export function readProjectCondition(
   db: Database,
   {
+    name,
     dataDir,
     alerts,
     erasure,
+    intake,
     export: { properties, promote, mask },
-  }: Pick<Settings, 'dataDir' | 'alerts' | 'erasure' | 'export'>,
+  }: Pick<Settings, 'dataDir' | 'alerts' | 'erasure' | 'export' | 'intake'> & { name: string },
   nowMs: number,
 ): ProjectCondition {
   const open = listRequests(db, 'open');
@@ -119,6 +124,7 @@ export function readProjectCondition(
         isGivenUp(request, () => listTargets(db, request.id), erasure.maxRequestDays),
       ).length,
     overdueAccess: countOverdue(listRequests(db, 'open', 'access')),
+    uncalledSenders: countUncalled({ name, dataDir, intake }, isoTime(nowMs - uncalledMs)),
     bucketsBehind: readStandings(db).filter(({ cause }) => cause !== null).length,
     newProperties: properties === 'listed' ? countNewProperties(db, lately, [...promote, ...mask].map(propertyOf)) : 0,
     diskFreeBytes: freeBytesAt(dataDir),

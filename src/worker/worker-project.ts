@@ -52,7 +52,7 @@ export function workerProject(
     readCondition: () => {
       refuseReplaced(database());
       refuseOthersMirror(database(), settings);
-      return readProjectCondition(database(), settings, clock.now());
+      return readProjectCondition(database(), { name, ...settings }, clock.now());
     },
     readAlerts: () => readOpenAlerts(database()),
     keepAlerts: (alerts) => replaceOpenAlerts(database(), alerts),

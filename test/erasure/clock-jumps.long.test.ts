@@ -26,7 +26,7 @@ async function openWorld(
 
 const requests = (world: ErasureWorld) => listRequests(world.db(), 'all');
 const givenUp = (world: ErasureWorld): number =>
-  readProjectCondition(world.db(), world.settings, world.clock.now()).givenUpRequests;
+  readProjectCondition(world.db(), { name: 'shop', ...world.settings }, world.clock.now()).givenUpRequests;
 const reported = (world: ErasureWorld) =>
   gatherReport({ db: world.db(), settings: world.settings, nowMs: world.clock.now() }).totals;
 const isHere = (world: ErasureWorld, uuid: string): boolean =>

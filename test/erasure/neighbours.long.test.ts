@@ -85,7 +85,11 @@ it('a reader that keeps the identifiers of a done request from being destroyed i
   world.pass(14);
   expect((await world.reconcile())?.erasure).toMatchObject({ certified: 1, sealed: 0, attention: 0 });
   expect((await world.reconcile())?.erasure).toMatchObject({ certified: 0, sealed: 0, attention: 1 });
-  const { attentionRequests } = readProjectCondition(world.db(), world.settings, world.clock.now());
+  const { attentionRequests } = readProjectCondition(
+    world.db(),
+    { name: 'shop', ...world.settings },
+    world.clock.now(),
+  );
   expect([world.onlyRequest().waitsFor, attentionRequests]).toEqual(['mirror_is_read', 1]);
   reader.close();
   expect((await world.reconcile())?.erasure).toMatchObject({ sealed: 1, attention: 0 });

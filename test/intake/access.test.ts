@@ -98,7 +98,8 @@ it('its clock is seen: the page counts it, and past its due date an alert and th
   const { settings } = world.context();
   const reportAt = (nowMs: number) => gatherReport({ db: world.db(), settings, nowMs }).access;
   const dueMs = Date.parse(listRequests(world.db(), 'open', 'access')[0]?.dueAt ?? '');
-  const overdueAt = (nowMs: number) => readProjectCondition(world.db(), settings, nowMs).overdueAccess;
+  const overdueAt = (nowMs: number) =>
+    readProjectCondition(world.db(), { name: 'shop', ...settings }, nowMs).overdueAccess;
   expect([overdueAt(dueMs), overdueAt(dueMs + 1)]).toEqual([0, 1]);
   const dueAt = new Date(dueMs).toISOString();
   const { access } = gatherRequests(world.db(), dueAt).erasure;

@@ -6,7 +6,9 @@ import { createCallbacks, planCalls, signatureOf, type Callbacks, type Message }
 import { nobody } from '../../src/contract/identity.ts';
 import { cancelRequest, receive as receiveByHand } from '../../src/erasure/receive.ts';
 import { newBox } from '../../src/erasure/request/box.ts';
-import { eraseBody, openIntakeWorld, step, type IntakeWorld } from './intake-world.ts';
+import { readProjectState } from '../../src/worker/read-project.ts';
+import { settingsWith } from '../config/settings-with.ts';
+import { eraseBody, openIntakeWorld, senderOf, step, type IntakeWorld } from './intake-world.ts';
 
 const secret = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
 
@@ -232,6 +234,32 @@ it('a request that an older mirror does not have is not forgotten', () => {
   const told = { open: ['r1'], published: 'x' };
   const facts = { requests: [], snapshots: [], nowMs: 0 };
   expect(planCalls({ name: 'desk', outcome: true }, told, facts).told.open).toEqual(['r1']);
+});
+
+it('a sender that accepts no call for an hour is an alert until it does, also over a restart; so is a damaged callbacks.json', async () => {
+  const world = await openIntakeWorld();
+  const { open, setDown } = callbacksOf(world, false);
+  const sender = senderOf({ callback: { url: 'https://desk.example.com', secretFile: 'secret' } });
+  const settings = settingsWith({ dataDir: world.dataDir, 'intake.port': 8791, 'intake.senders': [sender] });
+  const alerts = (given = settings) =>
+    readProjectState(world.db(), { name: 'default', settings: given, keyFrom: '' }, world.clock.nowMs).alerts.filter(
+      ({ kind }) => kind === 'uncalled',
+    ).length;
+  await receive(world, open(), 'ann');
+  setDown(true);
+  await open().look();
+  expect(alerts()).toBe(0);
+  world.clock.nowMs += 1_800_000;
+  await open().look();
+  world.clock.nowMs += 1_801_000;
+  expect(alerts()).toBe(1);
+  // It is called back no more.
+  expect(alerts(settingsWith({ dataDir: world.dataDir }))).toBe(0);
+  setDown(false);
+  await open().look();
+  expect(alerts()).toBe(0);
+  writeFileSync(join(world.dataDir, 'callbacks.json'), '{');
+  expect(alerts()).toBe(1);
 });
 
 it('a sender that takes long to accept a call holds up no other one', async () => {

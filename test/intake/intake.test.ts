@@ -43,7 +43,7 @@ it('whom a sender has to be told of is kept before the receipt is answered, with
   const headers = { 'idempotency-key': 'a-key-of-sixteen' };
   const made = await callIntake(intake.url, '/v1/requests', { body: eraseBody('ann@canary.example'), headers });
   expect(JSON.parse(readFileSync(join(world.dataDir, 'callbacks.json'), 'utf8'))).toEqual({
-    [sha256('privacy-desk')]: { open: [], published: null, noted: [made.body['request']] },
+    [sha256('privacy-desk')]: { open: [], published: null, noted: [made.body['request']], refusedSince: null },
   });
 });
 

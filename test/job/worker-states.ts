@@ -23,6 +23,7 @@ export const calm: ProjectCondition = {
   heldRequests: 0,
   attentionRequests: 0,
   givenUpRequests: 0,
+  uncalledSenders: 0,
   overdueRequests: 0,
   overdueAccess: 0,
   bucketsBehind: 0,

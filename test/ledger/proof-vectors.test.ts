@@ -34,7 +34,9 @@ function judge(bundle: { certificate: string; entries: { line: string }[]; publi
   if (!certificate || !history || !key) return 'says_otherwise';
   const derived = deriveCertificate(history, { ledgerOrigin: key.name, stated: certificate.stated });
   if (derived === undefined || certificateText(derived) !== bundle.certificate) return 'says_otherwise';
-  return laterWords({ entries: () => entries }, requestId(1), sha256(bundle.certificate)).length > 0 ? 'superseded' : null;
+  return laterWords({ entries: () => entries }, requestId(1), sha256(bundle.certificate)).length > 0
+    ? 'superseded'
+    : null;
 }
 
 describe('the published bundles and receipts', () => {

@@ -92,6 +92,7 @@ it.each([
   ['a held plan', { found: { heldPlans: 1 } }, ['held']],
   ['a held request', { found: { heldRequests: 1 } }, ['held']],
   ['a bucket that is behind', { found: { bucketsBehind: 1 } }, ['bucket_behind']],
+  ['a sender that accepts no callbacks', { found: { uncalledSenders: 1 } }, ['uncalled']],
   ['a request that was given up', { found: { givenUpRequests: 1 } }, ['given_up']],
   ['a request that calls for attention', { found: { attentionRequests: 1 } }, ['attention']],
   ['an overdue request', { found: { overdueRequests: 1 } }, ['overdue']],

@@ -210,7 +210,7 @@ test('under `listed`, a property that appears at night is told in the morning, a
     db.transaction(() => prepareWriteRows(db, 'persons')({ rows: [row], quarantined: [], at }, 1))();
   };
   const settings = settingsWith({ dataDir, 'export.properties': 'listed' });
-  const told = () => readProjectCondition(db, settings, stillClock.now()).newProperties;
+  const told = () => readProjectCondition(db, { name: 'shop', ...settings }, stillClock.now()).newProperties;
   show({ plan: 'pro' });
   pass('persons', null);
   await run(['persons']);

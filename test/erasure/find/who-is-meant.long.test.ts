@@ -98,7 +98,9 @@ describe('an address that two people carry', () => {
     expect(await world.request([ann])).toMatchObject([{ state: 'received', waitsFor: 'service_unreachable' }]);
     await world.reconcile();
     expect(mirrored(world)).toContain(uuids[0]);
-    expect(readProjectCondition(world.db(), world.settings, Date.now())).toMatchObject({ attentionRequests: 1 });
+    expect(readProjectCondition(world.db(), { name: 'shop', ...world.settings }, Date.now())).toMatchObject({
+      attentionRequests: 1,
+    });
     world.intercept((_asked, send) => send());
     await world.sync();
     await world.reconcile();
