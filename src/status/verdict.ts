@@ -215,7 +215,7 @@ function notReadyFor(project: ProjectOverview): string[] {
     ...content.lists.flatMap(({ dataset, state }) =>
       state === 'fresh' ? [] : [state === 'stale' ? `${dataset} is stale` : `${dataset} was never seen as a whole`],
     ),
-    ...(condition !== null && condition.diskFreeBytes < condition.diskFreeBytesMin ? ['the disk is nearly full'] : []),
+    ...(condition !== null && condition.diskFreeBytes <= condition.diskFreeBytesMin ? ['the disk is nearly full'] : []),
     ...(condition !== null && !condition.isLedgerWritable ? ['the ledger cannot be written'] : []),
   ];
 }

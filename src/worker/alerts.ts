@@ -117,7 +117,8 @@ function conditionAlerts(condition: NonNullable<ProjectState['condition']>): Ale
   return [
     ...only(!isLedgerWritable, 'ledger_unwritable', 'the ledger cannot be written'),
     ...only(
-      diskFreeBytes < diskFreeBytesMin,
+      // With a limit of 0, a disk that is full.
+      diskFreeBytes <= diskFreeBytesMin,
       'disk_low',
       `the disk of the data folder has ${bytesText(diskFreeBytes)} left`,
     ),

@@ -98,6 +98,7 @@ it.each([
   ['an overdue request', { found: { overdueRequests: 1 } }, ['overdue']],
   ['a property that appeared', { found: { newProperties: 1 } }, ['new_property']],
   ['a disk that fills up', { found: { diskFreeBytes: 1e9 - 1 } }, ['disk_low']],
+  ['a full disk where no room is asked for', { found: { diskFreeBytes: 0, diskFreeBytesMin: 0 } }, ['disk_low']],
   ['a log that a reader holds', { found: { logBytes: 4e8 } }, ['log_held']],
   ['a log as large as a checkpoint leaves it', { found: { logBytes: 131_072_000 } }, []],
   ['a ledger that cannot be written', { found: { isLedgerWritable: false } }, ['ledger_unwritable']],
