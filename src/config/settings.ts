@@ -139,8 +139,14 @@ export const Settings = z.strictObject({
     maxShare: z.number().min(0).max(1),
     maxCount: z.int().min(0),
     confirmations: count,
-    confirmAfterSeconds: z.number().min(0),
-    collectHours: z.number().min(0),
+    confirmAfterSeconds: z
+      .number()
+      .min(0)
+      .max(daysMax * 86_400),
+    collectHours: z
+      .number()
+      .min(0)
+      .max(daysMax * 24),
   }),
   playlists: z.strictObject({ shortIds: z.array(z.union([z.string().min(1), z.int().transform(String)])) }),
   sync: z.strictObject({ headUnchangedRows: count, windowsMax: count }),

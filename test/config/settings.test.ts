@@ -106,6 +106,8 @@ test.for([
   ['erasure.feedRetentionDays', 999_999],
   ['audit.backupDays', 9_999_999],
   ['recordings.retentionDays', 999_999_999],
+  ['deletions.confirmAfterSeconds', 1e13],
+  ['deletions.collectHours', 1e9],
   ['log.level', 'loud'],
 ] as const)('%s may not be %j', ([path, value]) => {
   expect(accepts(path, value)).toThrow(expect.objectContaining({ code: 'usage' }));
