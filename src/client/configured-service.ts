@@ -1,4 +1,4 @@
-import { isLoopback } from '../config/addresses.ts';
+import { mirroredOrigin } from '../config/addresses.ts';
 import type { ConfiguredKey } from '../config/projects.ts';
 import type { Settings } from '../config/settings.ts';
 import { usageError } from '../core/errors.ts';
@@ -6,14 +6,10 @@ import { usageError } from '../core/errors.ts';
 /** A service's address without a path, and the project in it. */
 type ConfiguredProject = { origin: string; projectId: string };
 
-/**
- * The project that a mirror is of. A service on this machine is often started again on another port, so its port is left out.
- * Throws `usage` with everything that is not configured.
- */
+/** The project that a mirror is of. Throws `usage` with everything that is not configured. */
 export function mirroredProject(settings: Settings, apiKey: string | null): ConfiguredProject {
   const { origin, projectId } = requireProject(settings, apiKey);
-  const { protocol, hostname } = new URL(origin);
-  return { origin: isLoopback(hostname) ? `${protocol}//${hostname}` : origin, projectId };
+  return { origin: mirroredOrigin(origin), projectId };
 }
 
 /**

@@ -3,6 +3,15 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
+/**
+ * The address of a service as a mirror keeps it, in one spelling. A service on this machine is often started again on another port, so
+ * its port is left out.
+ */
+export function mirroredOrigin(address: string): string {
+  const { protocol, hostname, origin } = new URL(address);
+  return isLoopback(hostname) ? `${protocol}//${hostname}` : origin;
+}
+
 /** What is wrong with an address to which a secret is sent; null if it is right. */
 export function httpUrlProblem(value: string): string | null {
   if (!URL.canParse(value)) return 'is not a URL; write it like https://analytics.example.com';

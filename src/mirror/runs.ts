@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
+import { mirroredOrigin } from '../config/addresses.ts';
 import { newestTime } from '../core/clock.ts';
 import { usageError } from '../core/errors.ts';
 import type { LeaseHolder } from './lease-rows.ts';
@@ -183,7 +184,8 @@ export function claimMirror(db: Database, project: MirroredProject, movedFrom: s
 export function refuseOtherProject(db: Database, project: MirroredProject, movedFrom: string | null): boolean {
   const sql = /*sql*/ `SELECT origin, project_id AS projectId FROM mirrored_project WHERE EXISTS (SELECT 1 FROM changes)`;
   const owner = db.prepare<[], MirroredProject>(sql).get();
-  if (owner && (owner.projectId !== project.projectId || ![project.origin, movedFrom].includes(owner.origin)))
+  const former = movedFrom === null ? null : mirroredOrigin(movedFrom);
+  if (owner && (owner.projectId !== project.projectId || ![project.origin, former].includes(owner.origin)))
     throw usageError(
       `the data folder mirrors project ${owner.projectId} of ${owner.origin}, not project ${project.projectId} of ${project.origin}`,
       'give each project a dataDir (MIRROR_DATA_DIR) of its own; where the service has moved, set service.movedFrom to its old address',

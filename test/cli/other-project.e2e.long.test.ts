@@ -35,6 +35,6 @@ it('takes a service that was started again on another port of this machine, and 
   expect((await workspace.run(['sync', 'persons', ...unlimited], { env })).code).toBe(0);
   const otherHost = { ...env, MIRROR_BASE_URL: elsewhere.url.replace('127.0.0.1', 'localhost') };
   expect((await workspace.run(['sync', 'persons', ...unlimited], { env: otherHost })).code).toBe(2);
-  const moved = ['sync', 'persons', ...unlimited, '--set', 'service.movedFrom=http://127.0.0.1'];
+  const moved = ['sync', 'persons', ...unlimited, '--set', 'service.movedFrom=http://127.0.0.1:9000/'];
   expect((await workspace.run(moved, { env: otherHost })).code).toBe(0);
 });

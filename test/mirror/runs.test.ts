@@ -58,7 +58,8 @@ it.each([
 
 it('lets in a service that has moved, as long as it is told from where', () => {
   const { db, owner } = setUp(true);
-  claimMirror(db, moved, mine.origin);
+  // However that address is spelled.
+  for (const from of [mine.origin, `${mine.origin}/`, 'HTTPS://Old.Example:443']) claimMirror(db, moved, from);
   expect(owner()).toEqual(mine);
   expect(() => claimMirror(db, moved, null)).toThrow(/mirrors project 1 of https:\/\/old.example/);
 });
