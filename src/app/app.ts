@@ -16,7 +16,7 @@ import { commandSigner, seedSigner, type OutsideSigner } from '../ledger/outside
 import type { Database } from '../mirror/database.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { connectionsTo } from './connections.ts';
-import { refuseLeftFolder } from './left-folder.ts';
+import { refuseLeftFolder, unusedFolders } from './left-folder.ts';
 import { projectService } from './project-service.ts';
 import { sharedParts, type AppSurroundings, type SharedParts } from './shared-parts.ts';
 
@@ -28,6 +28,8 @@ export type App = AsyncDisposable & {
   hasApiKey: boolean;
   /** Where its key comes from, in words for a message. */
   keyFrom: string;
+  /** Folders in the configuration's `dataDir` with a mirror or a ledger that no project uses. */
+  unused: () => string[];
   clock: Clock;
   /** The mirror, for writing; made where there is none. */
   database: () => Database;
@@ -115,6 +117,7 @@ function assembleApp(loaded: LoadedSettings, parts: SharedParts): App {
     settings,
     hasApiKey: apiKey !== null,
     keyFrom,
+    unused: () => (given.cluster.storage === null ? unusedFolders(loaded.folders) : []),
     clock,
     database: connections.mirror,
     databaseReadOnly: connections.readOnly,

@@ -13,10 +13,8 @@ import { refuseOtherProject } from '../mirror/runs.ts';
  * reach that folder. Other folders are not looked at.
  */
 export function refuseLeftFolder({ name, settings, folders }: LoadedSettings): void {
-  const [base = settings.dataDir] = folders;
   if (settings.cluster.storage !== null || existsSync(databasePath(settings.dataDir))) return;
-  const used = new Set(folders.slice(1).map((folder) => resolve(folder)));
-  const left = [base, ...foldersIn(base)].find((folder) => !used.has(resolve(folder)) && mayHold(folder, settings));
+  const left = unusedFolders(folders).find((folder) => mayHold(folder, settings));
   if (left === undefined) return;
   throw usageError(
     `${resolve(left)} has this project already, or one that cannot be read, with its erasures; ${name} would begin again in ${resolve(settings.dataDir)}`,
@@ -24,11 +22,22 @@ export function refuseLeftFolder({ name, settings, folders }: LoadedSettings): v
   );
 }
 
+/**
+ * Those of the configuration's `dataDir` and the folders in it that have a mirror or a ledger, and that no project uses. `folders`: that
+ * `dataDir`, then that of each project.
+ */
+export function unusedFolders([base = '', ...projects]: LoadedSettings['folders']): string[] {
+  const used = new Set(projects.map((folder) => resolve(folder)));
+  const hasProject = (folder: string): boolean =>
+    [databasePath(folder), entriesPath(ledgerFolder(folder))].some((path) => existsSync(path));
+  return [base, ...foldersIn(base)].filter((folder) => !used.has(resolve(folder)) && hasProject(folder));
+}
+
 /** Whether a folder has a mirror that is not known to be another project's, or the ledger of one that is lost. */
 function mayHold(folder: string, settings: LoadedSettings['settings']): boolean {
   const { baseUrl, projectId, movedFrom } = settings.service;
   if (baseUrl === null || projectId === null) return false;
-  if (!existsSync(databasePath(folder))) return existsSync(entriesPath(ledgerFolder(folder)));
+  if (!existsSync(databasePath(folder))) return true;
   using db = unlessAppError(() => openDatabaseReadOnly(folder));
   return !db || unlessAppError(() => refuseOtherProject(db, mirroredProject(settings, ''), movedFrom)) === true;
 }

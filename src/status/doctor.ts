@@ -40,6 +40,8 @@ export type DoctorParts = Omit<ServiceParts, 'isErasing'> & {
   openReader: () => Database;
   /** Who holds the project, where that is another machine of a cluster: what is here says nothing of it then. */
   heldElsewhere?: string | null;
+  /** Folders with a mirror or a ledger beside the project's that no project uses. */
+  unused?: () => string[];
   /** The keys that sign the ledger from outside of the data folder. */
   signers: () => readonly OutsideSigner[];
   clock: Clock;
@@ -67,6 +69,7 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
   return [
     await attempt('configuration', () => configurationFound(settings)),
     ...ofFolder,
+    ...(parts.unused?.() ?? []).map(unusedFolder),
     ofBudget,
     ...ofService,
     await attempt('clock', () => checkClock({ ...parts, isAnswering, db: hasMirror ? openReader() : null })),
@@ -75,6 +78,13 @@ export async function examine(parts: DoctorParts): Promise<Check[]> {
       : [await attempt('recordings', () => recordingsWindow(hasMirror ? openReader() : null))]),
     ...(hasMirror ? [await attempt('passes', () => checkPasses(openReader()))] : []),
   ];
+}
+
+/** A project that left the configuration, for example: no worker and no other command names it. */
+function unusedFolder(folder: string): Check {
+  const detail = `${folder} has a mirror or a ledger, and no project of the configuration uses it: nobody is erased there any more`;
+  const fix = 'name its project in the configuration; once its requests have ended and it is not wanted, move it away';
+  return { check: 'other folder', state: 'warning', detail, fix };
 }
 
 /** Checks the data folder, and the buckets that follow it. */

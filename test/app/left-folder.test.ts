@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } 
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createApp, createProjectApps } from '../../src/app/app.ts';
+import { findingsOf } from '../../src/cli/commands/doctor.ts';
 import { claimMirror } from '../../src/mirror/runs.ts';
 import { freshFolder, openTestMirror } from '../mirror/open-test-mirror.ts';
 
@@ -78,5 +79,20 @@ describe('a project that another configuration gave another folder', () => {
     putMirror(join(base, 'shop'), '1');
     putMirror(join(base, 'store'), '1');
     await expect(build(base, [{ name: 'shop' }])).resolves.toBeUndefined();
+  });
+
+  it('is named by doctor, once no project of the configuration uses its folder', async () => {
+    const base = freshFolder();
+    for (const name of ['shop', 'store']) putMirror(join(base, name), name);
+    const named = async (names: readonly string[]): Promise<string[]> => {
+      const projects = names.map((name) => ({ name, service: { projectId: name } }));
+      const configFile = join(freshFolder(), 'config.json');
+      writeFileSync(configFile, JSON.stringify({ dataDir: base, service: { baseUrl }, projects }));
+      await using app = createApp({ environment: {}, isTerminal: false }, { configFile, project: 'shop' });
+      const found = await findingsOf(app, AbortSignal.abort());
+      return found.flatMap(({ check, state, detail }) => (check === 'other folder' ? [`${state}: ${detail}`] : []));
+    };
+    expect(await named(['shop', 'store'])).toEqual([]);
+    expect(await named(['shop'])).toEqual([expect.stringContaining(`warning: ${join(base, 'store')} has a mirror`)]);
   });
 });
