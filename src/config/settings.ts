@@ -84,7 +84,9 @@ export const Settings = z.strictObject({
     .min(1)
     .refine((path) => !/^~(?:\/|$)/.test(path), {
       error: 'begins with ~, which only a shell replaces; write the whole path',
-    }),
+    })
+    // With the newline of a mounted file or a block of YAML, it would be another folder, whose mirror knows of no erasure.
+    .refine((path) => !/\p{Cc}/u.test(path), { error: 'holds a newline or another control character' }),
   service: z.strictObject({
     baseUrl: baseUrl.nullable(),
     movedFrom: baseUrl.nullable(),

@@ -82,6 +82,7 @@ test.for([
 });
 
 test.for([
+  ['dataDir', '/srv/mirror\n'],
   ['service.projectId', '1/../2'],
   ['service.projectId', ''],
   ['service.pathPrefix', 'api'],
