@@ -185,7 +185,8 @@ async function deleteBatch(
   // As an answer that was lost: the next look-ups tell.
   if (!taken) return;
   transact(context.db, () => {
-    for (const each of batch) noteTaken(context, each, { taken, date: reply.date }, sent);
+    const isNobodyFound = taken.notFound.size === ids.length;
+    for (const each of batch) noteTaken(context, each, { taken, isNobodyFound, date: reply.date }, sent);
   });
   // Those are sent again, after a pause.
   if (taken.failed.size > 0) await pause(context, batch);
@@ -195,7 +196,7 @@ async function deleteBatch(
 function noteTaken(
   context: UpstreamContext,
   deletion: Deletion,
-  { taken, date }: { taken: BulkTaken; date: string | undefined },
+  { taken, isNobodyFound, date }: { taken: BulkTaken; isNobodyFound: boolean; date: string | undefined },
   { inVain }: SentNow,
 ): void {
   const { living } = deletion;
@@ -204,7 +205,8 @@ function noteTaken(
   if (!taken.areRecordingsQueued || left === living.length) takeRequestBack(context, deletion);
   else noteRequested(context, deletion, true);
   if (missing === living.length) {
-    uncountAttempt(context, deletion);
+    // A call that was sent twice finds none of them.
+    if (!isNobodyFound) uncountAttempt(context, deletion);
     countInVain(
       inVain,
       deletion,
@@ -221,6 +223,23 @@ function begin(context: UpstreamContext, subjects: readonly Subject[], withRecor
     intend(own, subjects, target);
     for (const subject of subjects) note(own, subject, target, { notBefore: null });
   });
+}
+
+/**
+ * Takes a deletion back that found nobody, once it is known to have been in vain: the person is still there, or another request has
+ * just deleted it. Else a proxy may have sent it twice, and the answer is the second one.
+ */
+export function takeBackInVain(
+  context: UpstreamContext,
+  subject: Subject,
+  { underWay, inVain }: SentNow,
+  living: ReadonlyMap<string, LivingPerson>,
+): void {
+  const { id } = subject;
+  if (inVain.get(id)?.error.status !== 404 || openTarget(context, subject, target)?.status !== 'intended') return;
+  const sent = underWay.get(id) ?? [];
+  const isOthers = [...underWay].some(([other, uuids]) => other !== id && uuids.some((uuid) => sent.includes(uuid)));
+  if (isOthers || sent.every((uuid) => living.has(uuid))) uncountAttempt(context, subject);
 }
 
 /** An attempt without any effect is not counted. */
@@ -248,7 +267,7 @@ async function unlessFailed<T extends object>(
       return { failed };
     }
     const takeAllBack = (subject: Subject): void => {
-      uncountAttempt(context, subject);
+      if (error.code === 'refused' || error.status !== 404) uncountAttempt(context, subject);
       takeRequestBack(context, subject);
     };
     transact(context.db, () => subjects.forEach(takeAllBack));

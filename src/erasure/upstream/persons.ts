@@ -12,7 +12,7 @@ import { note, settle, type RequestRef } from '../request/target-journal.ts';
 import { together } from '../request/together.ts';
 import { boxOf, closeBox, holdersOf, type BoxContext, type Subject } from '../request/box.ts';
 import { probeCapabilities } from './capabilities.ts';
-import { deleteOneByOne, deleteTogether, type Deletion, type SentNow } from './delete-persons.ts';
+import { deleteOneByOne, deleteTogether, takeBackInVain, type Deletion, type SentNow } from './delete-persons.ts';
 import { afterEarlierDeletions } from './earlier-deletions.ts';
 import { doubtEvents } from './events.ts';
 import {
@@ -122,8 +122,9 @@ function deletedWithEvents(context: UpstreamContext, subjects: readonly Subject[
 
 /** Looks a subject up. Where its person is gone without a trace, its events are doubted. */
 async function lookUp(context: UpstreamContext, subject: Subject, sent: SentNow, told: ToldOfMany): Promise<Looked> {
-  const person = openTarget(context, subject, target);
   const look = await lookUpPerson(context, subject.identity, { isSent: isSent(context, subject), told });
+  takeBackInVain(context, subject, sent, look.living);
+  const person = openTarget(context, subject, target);
   if (person && look.isAskedById) {
     // After a restart it is unknown which deletion was under way: it may have been the deletion of any of the persons.
     const underWay = sent.underWay.get(subject.id) ?? subject.identity.person_uuid;

@@ -63,6 +63,7 @@ describe('a deletion that was made, and not answered', () => {
   it.each([
     ['a reset', () => Promise.reject(reset)],
     ['a 502', () => Promise.resolve(answer(502))],
+    ['the 404 of a second sending', () => Promise.resolve(answer(404))],
   ] as const)('leaves the events unconfirmed after %s where nothing tells of the queue', async (_what, strike) => {
     const { world, subject } = await openAsked();
     world.intercept(onDelete(1, after(strike)));
@@ -76,18 +77,35 @@ describe('a deletion that was made, and not answered', () => {
     expect(world.ledger.of('events')).toEqual(['attention events_unconfirmed']);
   });
 
-  it("is settled by the service's own queue where it tells of it", async () => {
-    const { world, subject } = await openAsked({ profile: 'live' });
+  const noneFound = '{"persons_found":0,"persons_deleted":0,"ids_not_found":["ID"]}';
+  it.each([
+    ['a reset', () => Promise.reject(reset)],
+    [
+      'a second answer that finds nobody',
+      (uuid: string) => Promise.resolve(answer(202, noneFound.replace('ID', uuid))),
+    ],
+  ] as const)("is settled by the service's own queue where it tells of it: %s", async (_what, strike) => {
+    const { world, person, subject } = await openAsked({ profile: 'live' });
     world.intercept(
       onDelete(
         1,
-        after(() => Promise.reject(reset)),
+        after(() => strike(person.uuid)),
       ),
     );
     const report = await world.advance([subject]);
     expect(world.changes()).toHaveLength(1);
     expect(world.ledger.of('events')).toEqual([]);
     expect(report.awaiting).toEqual([{ requestId: subject.id, eventsExpectedBy: expectedBy }]);
+  });
+
+  it('is in no doubt where another request has deleted the person in the same moment', async () => {
+    const world = await openUpstreamWorld();
+    const subjects = [world.request([world.person(0)]), world.request([world.person(0)])];
+    await world.advanceTwice(subjects);
+    expect(world.changes()).toHaveLength(2);
+    const results = subjects.map((subject) => world.target(subject, 'person').result);
+    expect(results.toSorted()).toEqual(['already_absent', 'deleted']);
+    expect(world.ledger.of('events')).not.toContain('attention events_unconfirmed');
   });
 
   it('leaves them unconfirmed where the queue knows nothing of it, of this life', async () => {
