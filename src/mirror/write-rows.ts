@@ -92,8 +92,8 @@ export function prepareWriteRows(db: Database, dataset: MirroredDataset, parts: 
       if (change === 'none') outcome.unchangedRun += 1;
       else {
         changed.push(key);
-        if (heldIds && owners) {
-          const distinctIds = textListOf(stored[heldIds.name]) ?? [];
+        const distinctIds = heldIds && textListOf(stored[heldIds.name]);
+        if (distinctIds && owners) {
           const isShown = (other: number): boolean => present.includes(other) || isSeen(other, passId);
           const isNew = change === 'added';
           for (const other of owners.own({ rowKey, distinctIds, passId }, { isNew, isShown, at })) {
@@ -175,8 +175,9 @@ export function prepareWriteRow(
   const { key: keyColumn, fields, heldIds } = datasets[dataset];
   const written = fields.filter(({ name }) => name !== keyColumn);
   const names = written.map(({ name }) => name);
-  // A list may leave the integer id out that another answer has shown.
-  const newValue = ({ name, kind }: DatasetField): string => (kind === 'integer_id' ? `coalesce(?, ${name})` : '?');
+  // A list may leave the integer id out that another answer has shown; and a row without the field of distinct ids takes none away.
+  const newValue = ({ name, kind }: DatasetField): string =>
+    kind === 'integer_id' || name === heldIds?.name ? `coalesce(?, ${name})` : '?';
   const findRowKey = firstPass?.findRowKey ?? prepareFindRowKey(db, dataset);
   const hold = db
     .prepare<

@@ -75,6 +75,25 @@ describe('a page that enters the mirror', () => {
     ]);
   });
 
+  it('keeps the distinct ids of a person that is shown without the field, whatever else has changed', () => {
+    const { db, begin } = openPass();
+    begin().commit([person(1), person(2)]);
+    const without = { distinct_ids: null };
+    const outcome = begin().commit([
+      { ...person(1, { name: 'renamed' }), ...without },
+      { ...person(2), ...without },
+    ]);
+    expect(outcome).toMatchObject({ changed: 1, unchangedRun: 1 });
+    expect(db.prepare(`SELECT name, distinct_ids FROM persons ORDER BY uuid`).raw().all()).toEqual([
+      ['renamed', '["d1"]'],
+      ['person 2', '["d2"]'],
+    ]);
+    expect(owners(db)).toEqual([
+      ['d1', uuid(1)],
+      ['d2', uuid(2)],
+    ]);
+  });
+
   it.each(['name', 'distinct_ids', 'properties', 'created_at', 'extra', 'id'])(
     'sees a change of %s alone',
     (column) => {
