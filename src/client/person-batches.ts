@@ -245,10 +245,10 @@ export async function askForEmail(service: Service, email: string, signal: Abort
   for (let tries = 0; tries < listTriesMax; tries += 1) {
     let page = await pageAt(0);
     const rows = [...page.results];
-    let isMoved = false;
+    let isMoved = !page.isLast && rows.length === 0;
     while (!page.isLast && rows.length > 0 && rows.every(isOf) && !isMoved) {
       page = await pageAt(rows.length - 1);
-      isMoved = page.results.length < 2 || uuidOf(page.results[0]) !== uuidOf(rows.at(-1));
+      isMoved = page.results.length < (page.isLast ? 1 : 2) || uuidOf(page.results[0]) !== uuidOf(rows.at(-1));
       rows.push(...page.results.slice(1));
     }
     if (!isMoved) return rows;

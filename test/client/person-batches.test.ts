@@ -87,3 +87,32 @@ it('the persons of an address are listed in smaller pages where an answer is too
   expect(await askForEmail(service, 'ann@x.example', signal)).toEqual(rows);
   expect(limits).toEqual([100, 25, 7, 2, 2, 2, 2]);
 });
+
+it.each([1, 99, 100, 101, 199, 250])(
+  '%i persons of an address are listed, though a full page leads to one more',
+  async (count) => {
+    const rows = Array.from({ length: count }, (_, number) => ({
+      uuid: `u${number}`,
+      properties: { email: 'ann@x.example' },
+    }));
+    const service: Service = {
+      requestCount: () => 0,
+      call: (_name, args = {}) => {
+        const { limit = 100, offset = 0 } = (args as { query: { limit?: number; offset?: number } }).query;
+        const results = rows.slice(offset, offset + limit);
+        const next = results.length === limit ? 'https://next.example/' : null;
+        return Promise.resolve({ status: 200, body: { results, next }, date: undefined });
+      },
+    };
+    expect(await askForEmail(service, 'ann@x.example', signal)).toEqual(rows);
+  },
+);
+
+it('a page without rows that leads on says nothing of the persons of an address', async () => {
+  const body = { results: [], next: 'https://next.example/' };
+  const service: Service = {
+    requestCount: () => 0,
+    call: () => Promise.resolve({ status: 200, body, date: undefined }),
+  };
+  await expect(askForEmail(service, 'ann@x.example', signal)).rejects.toMatchObject({ code: 'service' });
+});
