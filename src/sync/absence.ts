@@ -4,7 +4,7 @@ import { pausing } from '../core/pausing.ts';
 import { isAgreed, presentOf } from '../core/present.ts';
 import { countedText, countText, secondText } from '../core/words.ts';
 import { pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
-import { askForProject, isSingleCase, singleCasesMax, type Service } from '../client/service.ts';
+import { isSingleCase, singleCasesMax, type Service } from '../client/service.ts';
 import { countDepartures, prepareCountDeparture } from '../mirror/departures.ts';
 import { listExpiredRecordings, prepareRemoveRow } from '../mirror/remove-rows.ts';
 import { countTable } from '../mirror/read-rows.ts';
@@ -201,10 +201,9 @@ function prepareAsking(parts: AskParts) {
       yield [...told];
       const others = part.filter((row) => !told.has(row));
       for await (const answered of resultsByBatch(others, { atOnce: settings.budget.concurrency, signal }, ask)) {
-        if (answered.some(([, { verdict }]) => verdict === 'gone' || verdict === 'merged')) {
-          await control(dataset);
-          await askForProject(service, dataset, signal);
-        }
+        // A new one each time: a proof is from before these answers, and an outage can begin within a run of hours.
+        if (answered.some(([, { verdict }]) => verdict === 'gone' || verdict === 'merged'))
+          await controlOf(parts)(dataset);
         yield answered;
       }
     }

@@ -508,8 +508,8 @@ describe('absence', () => {
       for (let count = 0; count < 7; count += 1) world.model.delete(3);
       await world.sync();
       expect(counts(await world.reconcile())).toMatchObject({ asked: 13, alive: 6, waiting: 7 });
-      // The seven who are gone are asked for by uuid, too. One more is the control.
-      expect(world.model.calls.filter((name) => name === 'persons.retrieve')).toHaveLength(13 + 7 + 1);
+      // The seven who are gone are asked for by uuid, too. One more is the control, for each four of all.
+      expect(world.model.calls.filter((name) => name === 'persons.retrieve')).toHaveLength(13 + 7 + 4);
       world.wait(300);
       expect(counts(await world.reconcile())).toMatchObject({ asked: 7, deleted: 7 });
       expect(world.mirrored()).toHaveLength(53);
