@@ -3,6 +3,7 @@ import { inBatches as inBatchesOf } from '../../core/batches.ts';
 import { AppError } from '../../core/errors.ts';
 import { presentOf } from '../../core/present.ts';
 import { isOfOneRow, type Control } from '../../client/control.ts';
+import { asksTooLong } from '../../client/refusal.ts';
 import { isSingleCase, singleCasesMax, type Service } from '../../client/service.ts';
 import type { ListQueries, Settings } from '../../config/settings.ts';
 import type { UpstreamTarget } from '../../ledger/target.ts';
@@ -81,13 +82,13 @@ export function confirmPause(context: TimeContext & Pick<UpstreamContext, 'setti
 /** How often a call is made that gets a 429, which has no effect. The budget waits in between, as long as the service asks. */
 const sendsMax = 5;
 
-/** Makes a call that may be sent again. Rejects as the call does; with a 429 only after the last time. */
+/** Makes a call that may be sent again. Rejects as the call does; with a 429 after the last time, or where it asks for too long a wait. */
 export async function unlessThrottled<T>(call: () => Promise<T>): Promise<T> {
   for (let sends = 1; ; sends += 1) {
     try {
       return await call();
     } catch (error) {
-      if (!(error instanceof AppError) || error.status !== 429 || sends >= sendsMax) throw error;
+      if (!(error instanceof AppError) || error.status !== 429 || asksTooLong(error) || sends >= sendsMax) throw error;
     }
   }
 }

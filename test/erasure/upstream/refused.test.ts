@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Subject } from '../../../src/erasure/request/box.ts';
 import { answer, openAsked, openUpstreamWorld } from './upstream-world.ts';
 
 it.each([
@@ -68,6 +69,40 @@ it('too many requests: the deletion is made once, after the pause, and counts on
   expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', attempts: 1 });
   expect(world.target(subject, 'events').status).toBe('waiting');
 });
+
+it.each(['DELETE', 'GET'])(
+  'a %s that is answered with a wait longer than is obeyed ends all, and loses nothing',
+  async (meant) => {
+    const world = await openUpstreamWorld();
+    const subjects = world.everybody(12);
+    const wait = { ...answer(429, '<html></html>', 'text/html'), retryAfter: '1000000000' };
+    world.answerTo(({ method }) => method === meant, wait);
+    const startedMs = world.clock.now();
+    await expect(world.advance(subjects)).rejects.toMatchObject({ code: 'service', status: 429, retryable: false });
+    // Those that were under way have waited for as long as is obeyed.
+    expect(world.clock.now() - startedMs).toBeLessThanOrEqual(4 * 60_000);
+    expect(world.target(subjects[0] as Subject, 'person')).toMatchObject({ status: 'pending', attempts: 0 });
+    world.heal();
+    await world.advance(subjects);
+    expect([...world.sandbox.gone()]).toHaveLength(12);
+  },
+);
+
+it.each(['-5', 'Mon, 01 Jan 2001 00:00:00 GMT', '0', 'soon'])(
+  'a wait of %s after too many requests is none, and the deletion is made again',
+  async (retryAfter) => {
+    const { world, subject } = await openAsked();
+    let deletes = 0;
+    world.intercept((request, send) => {
+      if (request.method !== 'DELETE' || (deletes += 1) > 2) return send();
+      return Promise.resolve({ ...answer(429), retryAfter });
+    });
+    const startedMs = world.clock.now();
+    await world.advance([subject]);
+    expect(world.clock.now() - startedMs).toBeLessThan(60_000);
+    expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', attempts: 1 });
+  },
+);
 
 it.each([
   // Nobody has looked whether the last one was in vain, too.
