@@ -206,8 +206,7 @@ function noteTaken(
   if (!taken.areRecordingsQueued || left === living.length) takeRequestBack(context, deletion);
   else noteRequested(context, deletion, true);
   if (missing === living.length) {
-    // A call that was sent twice finds none of them.
-    if (!isNobodyFound) uncountAttempt(context, deletion);
+    uncountAttempt(context, deletion, isNobodyFound);
     countInVain(
       inVain,
       deletion,
@@ -227,8 +226,8 @@ function begin(context: UpstreamContext, subjects: readonly Subject[], withRecor
 }
 
 /**
- * Takes a deletion back that found nobody, once it is known to have been in vain: the person is still there, or another request has
- * just deleted it. Else a proxy may have sent it twice, and the answer is the second one.
+ * Takes a first deletion back that found nobody, once it is known to have been in vain: the person is still there, or another request
+ * has just deleted it. Else a proxy may have sent it twice, and the answer is the second one.
  */
 export function takeBackInVain(
   context: UpstreamContext,
@@ -243,9 +242,10 @@ export function takeBackInVain(
   if (isOthers || sent.every((uuid) => living.has(uuid))) uncountAttempt(context, subject);
 }
 
-/** An attempt without any effect is not counted. */
-function uncountAttempt(context: UpstreamContext, subject: Subject): void {
+/** An attempt without any effect is not counted. A first one that has found nobody may have been sent twice: a look tells. */
+function uncountAttempt(context: UpstreamContext, subject: Subject, hasFoundNobody = false): void {
   const attempts = openTarget(context, subject, target)?.attempts ?? 0;
+  if (hasFoundNobody && attempts === 1) return;
   note(context, subject, target, { status: 'pending', attempts: Math.max(0, attempts - 1) });
 }
 
@@ -268,7 +268,7 @@ async function unlessFailed<T extends object>(
       return { failed };
     }
     const takeAllBack = (subject: Subject): void => {
-      if (error.code === 'refused' || error.status !== 404) uncountAttempt(context, subject);
+      uncountAttempt(context, subject, error.status === 404 && error.code !== 'refused');
       takeRequestBack(context, subject);
     };
     transact(context.db, () => subjects.forEach(takeAllBack));

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/core/errors.ts';
 import { Killed } from '../../kill/kill-switch.ts';
-import { answer, expectedBy, isDeletion, openAsked, openUpstreamWorld, type Interceptor } from './upstream-world.ts';
+import {
+  answer,
+  expectedBy,
+  isDeletion,
+  openAsked,
+  openUpstreamWorld,
+  type Interceptor,
+  type UpstreamWorld,
+} from './upstream-world.ts';
 
 const reset = new AppError('no answer', { code: 'unreachable', retryable: true });
 
@@ -108,6 +116,22 @@ describe('a deletion that was made, and not answered', () => {
     expect(world.ledger.of('events')).not.toContain('attention events_unconfirmed');
   });
 
+  it.each([1, 4])('is in no doubt where a list has shown the person %i times since the answer', async (times) => {
+    const { world, person, subject } = await openAsked();
+    const row = await fetchRow(world, person.id);
+    let left = times;
+    world.intercept((request, send) => {
+      if (!request.path.includes('distinct_id=') || left === 0) return send();
+      left -= 1;
+      return Promise.resolve(answer(200, `{"next":null,"results":[${row}]}`));
+    });
+    await world.advance([subject]);
+    for (let run = 0; run < 8; run += 1) await world.advanceAfter(300, [subject]);
+    expect(world.changes().length).toBeGreaterThan(times === 1 ? 0 : 1);
+    expect(world.target(subject, 'person').result).toBe('deleted');
+    expect(world.ledger.of('events')).toEqual([]);
+  });
+
   it('leaves them unconfirmed where the queue knows nothing of it, of this life', async () => {
     const world = await openUpstreamWorld({ profile: 'live' });
     const gone = world.person(0);
@@ -149,6 +173,13 @@ describe('a deletion that was made, and not answered', () => {
     expect(world.target(subject, 'person')).toMatchObject({ status: 'waiting', confirmations: 1 });
   });
 });
+
+/** The row of a person, as the service sends it. */
+async function fetchRow({ sandbox }: UpstreamWorld, id: number): Promise<string> {
+  const headers = { authorization: `Bearer ${sandbox.apiKey}` };
+  const answered = await fetch(`${sandbox.url}/api/environments/${sandbox.projectId}/persons/${id}/`, { headers });
+  return await answered.text();
+}
 
 describe('killed', () => {
   const killed = (): Promise<never> => Promise.reject(new Killed());
