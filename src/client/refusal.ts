@@ -117,11 +117,6 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
   });
 }
 
-/** Whether the service asks for a longer wait than is obeyed (429): before that, no other call fares better. */
-export function asksTooLong({ status, retryable }: AppError): boolean {
-  return status === 429 && !retryable;
-}
-
 function rejectionHint({ path }: Endpoint, extraNames: readonly string[]): string {
   return path === endpoints['recordings.list'].path && extraNames.length > 0
     ? `check the setting recordings.query, which adds ${extraNames.join(', ')} to the question`

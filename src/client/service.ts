@@ -13,7 +13,7 @@ import { silentTracer, type Tracer } from '../log/tracer.ts';
 import type { Budget, Priority } from './budget.ts';
 import { parseDeprecation, type Deprecation } from './deprecation.ts';
 import { basePath, fillPath, queryText, withoutFalse } from './request-path.ts';
-import { asksTooLong, parseRetryAfterMs, refusalError, type AskedWait, type Refusal } from './refusal.ts';
+import { parseRetryAfterMs, refusalError, type AskedWait, type Refusal } from './refusal.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 import { hasRoute } from '../contract/identity.ts';
 import { datasets, laneOf, type Lane, type PagedDataset } from '../contract/datasets.ts';
@@ -288,9 +288,10 @@ export function readMissing(error: unknown, recordingId: string): 'gone' | 'unkn
 /** So many failed questions in one run are a failure of the service, and not of single rows or persons. */
 export const singleCasesMax = 10;
 
-/** Whether an error may be about the one thing that was asked for, so that it is worth asking for others. */
+/** Whether an error may be about the one thing that was asked for, so that it is worth asking for others: no wait longer than is obeyed. */
 export function isSingleCase(error: unknown): error is AppError {
-  return error instanceof AppError && ['service', 'rejected', 'oversize'].includes(error.code) && !asksTooLong(error);
+  if (!(error instanceof AppError) || (error.status === 429 && !error.retryable)) return false;
+  return ['service', 'rejected', 'oversize'].includes(error.code);
 }
 
 /** Asks for one row of a list. Rejects where the project does not answer: then a 404 by id says nothing about a row. */

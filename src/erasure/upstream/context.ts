@@ -3,7 +3,6 @@ import { inBatches as inBatchesOf } from '../../core/batches.ts';
 import { AppError } from '../../core/errors.ts';
 import { presentOf } from '../../core/present.ts';
 import { isOfOneRow, type Control } from '../../client/control.ts';
-import { asksTooLong } from '../../client/refusal.ts';
 import { isSingleCase, singleCasesMax, type Service } from '../../client/service.ts';
 import type { ListQueries, Settings } from '../../config/settings.ts';
 import type { UpstreamTarget } from '../../ledger/target.ts';
@@ -88,7 +87,7 @@ export async function unlessThrottled<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call();
     } catch (error) {
-      if (!(error instanceof AppError) || error.status !== 429 || asksTooLong(error) || sends >= sendsMax) throw error;
+      if (!isSingleCase(error) || error.status !== 429 || sends >= sendsMax) throw error;
     }
   }
 }

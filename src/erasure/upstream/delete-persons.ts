@@ -1,4 +1,4 @@
-import { asksTooLong } from '../../client/refusal.ts';
+import { isSingleCase } from '../../client/service.ts';
 import { AppError } from '../../core/errors.ts';
 import { backoffMs } from '../../core/retry.ts';
 import { personParams } from '../../contract/endpoints.ts';
@@ -273,7 +273,7 @@ async function unlessFailed<T extends object>(
     };
     transact(context.db, () => subjects.forEach(takeAllBack));
     if (error.status === 403 && (await mayChangePersons(context))) return { failed: 'refused' };
-    if (error.code === 'refused' || error.code === 'quota' || asksTooLong(error)) throw error;
+    if (error.code !== 'usage' && !isSingleCase(error)) throw error;
     if (failed === 'none') for (const subject of subjects) countInVain(inVain, subject, error);
     return { failed };
   }

@@ -112,7 +112,7 @@ describe('a deletion that was made, and not answered', () => {
     await world.advanceTwice(subjects);
     expect(world.changes()).toHaveLength(2);
     const results = subjects.map((subject) => world.target(subject, 'person').result);
-    expect(results.toSorted()).toEqual(['already_absent', 'deleted']);
+    expect(new Set(results)).toEqual(new Set(['already_absent', 'deleted']));
     expect(world.ledger.of('events')).not.toContain('attention events_unconfirmed');
   });
 
