@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { inBatches as inBatchesOf } from '../../core/batches.ts';
-import { AppError } from '../../core/errors.ts';
+import type { AppError } from '../../core/errors.ts';
 import { presentOf } from '../../core/present.ts';
 import { isOfOneRow, type Control } from '../../client/control.ts';
 import { isSingleCase, singleCasesMax, type Service } from '../../client/service.ts';
