@@ -238,15 +238,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_303,
+  kernel: 5_326,
   service: 2_054,
-  ledger: 2_925,
-  mirror: 7_603,
-  publish: 7_982,
-  erasure: 10_816,
-  operate: 11_227,
+  ledger: 2_944,
+  mirror: 7_610,
+  publish: 8_006,
+  erasure: 10_846,
+  operate: 11_292,
   anchor: 316,
   cluster: 3_040,
   sandbox: 4_161,
-  program: 6_135,
+  program: 6_147,
 };
