@@ -460,10 +460,10 @@ async function nothingIsLeft(world: World, ended: readonly Asked[], deleted: rea
     for (const { uuid, bornMs } of persons.values())
       if (bornMs < atMs && names.has(uuid) && !world.unlisted.has(uuid))
         throw new Fault(`an erased person lives at the service, and no light is on: ${uuid}`);
-  const { collected, recordings } = world.service.state;
+  const { collected } = world.service.state;
   const takenOut = ended.filter(({ ids }) => ids.some((id) => requests.get(id)?.isTakenOut === 1));
   for (const id of collected.filter((each) => world.seenEntries.has(each)))
-    if (takenOut.some(({ names }) => names.has(recordings.get(id)?.distinctId ?? '')))
+    if (takenOut.some(({ names }) => names.has(world.recordedBy.get(id) ?? '')))
       throw new Fault(`a recording of an erased person is in a playlist, and no light is on: ${id}`);
   for (const key of world.lake.isLate ? [] : world.lake.keys)
     if (isErased(key)) throw new Fault(`the lake still has a row of an erased person: ${key}`);

@@ -50,6 +50,8 @@ export type World = {
   deletions: (Deletion & { isAsked: boolean })[];
   /** Recordings that the program has taken out of the playlist, and whether their people asked for it, or were deleted there by others. */
   removals: { id: string; isAsked: boolean }[];
+  /** The distinct id of each recording that ever was. */
+  recordedBy: Map<string, string>;
   /** Recordings that the mirror has had as entries of the playlist, since they were put there last. */
   seenEntries: Set<string>;
   /** Copies of the service's rows, and what was done to the machine's folder from outside. */
@@ -102,6 +104,7 @@ export async function openWorld(kind: Kind, onDone?: OnDone): Promise<World> {
     unlisted: new Set(),
     deletions: [],
     removals: [],
+    recordedBy: new Map(),
     seenEntries: new Set(),
     kept: [],
     touched: [],
@@ -118,7 +121,7 @@ export async function openWorld(kind: Kind, onDone?: OnDone): Promise<World> {
   service.onDelete = (deletion) =>
     void world.deletions.push({ ...deletion, isAsked: world.isAskedOut(deletion.person.uuid) });
   service.onRemove = (id) => {
-    const { distinctId = '' } = service.state.recordings.get(id) ?? {};
+    const distinctId = world.recordedBy.get(id) ?? '';
     world.removals.push({ id, isAsked: world.isAskedOut(distinctId) || world.isDeparted(distinctId) });
   };
   for (let each = 0; each < 3 + crowd; each += 1) {
@@ -231,6 +234,7 @@ export function record(world: World, person: Person, nth: number): void {
   const distinctId = person.distinctIds[nth % person.distinctIds.length] ?? '';
   const id = uuidOf(`recording ${world.words.length}`);
   const url = `https://x.example/${newWord(world, distinctId)}`;
+  world.recordedBy.set(id, distinctId);
   service.state.recordings.set(id, { id, distinctId, startMs: service.nowMs(), url });
 }
 
