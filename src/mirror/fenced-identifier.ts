@@ -8,7 +8,8 @@ import { prepareFenceFilter, type FenceFilter } from './fence-mac.ts';
 /**
  * A request that has fenced an identifier, and what was known when its fence rose. Times are ISO 8601 UTC: `fencedAt` by this
  * machine's clock, `servedAt` by the service's. `seenPass`: no row that was added since was first seen by it or a pass before.
- * `createdMac`: of when the service had made the person, where the mirror had the row.
+ * `createdMac`: of when the service had made the person, where the mirror had the row. `sentCreatedAt`: when it had made the newest
+ * person whose deletion was sent to it.
  */
 type Fencing = {
   requestId: string;
@@ -18,6 +19,7 @@ type Fencing = {
   servedAt: string | null;
   seenPass: number | null;
   createdMac: Buffer | null;
+  sentCreatedAt: string | null;
 };
 
 /** An identifier that is fenced, and the requests that have fenced it, the newest first. */
@@ -40,7 +42,8 @@ export type Fence = Pick<FenceFilter, 'refresh' | 'isEmpty'> & {
   count: (identifier: Identifier, at: string, isRecreated: boolean) => void;
   /**
    * Whether a row that a fenced identifier names was there before the erasure. `madeAt`: when the service made it. A person made at the
-   * very same time is the one who was erased, whatever clocks have done since; else the service's time then and now decides.
+   * very same time, or no later than the one whose deletion was sent, is the one who was erased, whatever clocks have done since; else
+   * the service's time then and now decides.
    */
   isSame: (hit: Hit, madeAt: ColumnValue | undefined) => boolean;
   /** Whether a person who holds a fenced distinct id came after the erasure. */
@@ -50,11 +53,12 @@ export type Fence = Pick<FenceFilter, 'refresh' | 'isEmpty'> & {
 /** Opens the fence for the pages of a connection. */
 export function openFence(db: Database): Fence {
   const { refresh, isEmpty, mayHold } = prepareFenceFilter(db);
-  const find = db.prepare<[string, string, string], Fencing>(/*sql*/ `SELECT request_id AS requestId, origin,
+  const find = db.prepare<[string, string, string], Fencing>(/*sql*/ `SELECT fence.request_id AS requestId, origin,
       fence.fenced_at AS fencedAt, served_at AS servedAt, seen_pass AS seenPass,
-      created_mac AS createdMac
-    FROM fence LEFT JOIN erasure_requests ON id = request_id
-    WHERE kind = ? AND mac = fence_mac(?, ?) ORDER BY fence.epoch DESC, request_id`);
+      created_mac AS createdMac, sent_created_at AS sentCreatedAt
+    FROM fence LEFT JOIN erasure_requests ON id = fence.request_id
+      LEFT JOIN erasure_targets ON erasure_targets.request_id = id AND target = 'upstream.person'
+    WHERE kind = ? AND mac = fence_mac(?, ?) ORDER BY fence.epoch DESC, fence.request_id`);
   const count =
     db.prepare(/*sql*/ `UPDATE fence SET hits = hits + 1, recreated = recreated + @isRecreated, last_hit_at = @at
     WHERE kind = @kind AND mac = fence_mac(@kind, @value)`);
@@ -78,7 +82,9 @@ export function openFence(db: Database): Fence {
     isSame: (hit, madeAt) => {
       if (hit.kind === 'recording_id') return true;
       const mac = createdMac.get(String(madeAt));
-      return hit.fencings.some((fencing) => mac && fencing.createdMac?.equals(mac)) || !isAfter(madeAt, hit);
+      const isThatOne = ({ createdMac: own, sentCreatedAt }: Fencing): boolean =>
+        (mac && own?.equals(mac)) === true || isUpTo(String(madeAt), sentCreatedAt);
+      return hit.fencings.some(isThatOne) || !isAfter(madeAt, hit);
     },
     cameAfter: ({ uuid, createdAt }, { fencings }) =>
       fencings.some(({ seenPass, servedAt }) => {

@@ -50,6 +50,15 @@ export const knownLive: Readonly<Record<string, Move[]>> = {
 
 /** Histories of a service as documented that once broke a promise, by what was wrong. */
 export const known: Readonly<Record<string, Move[]>> = {
+  'a service whose clock had been behind was put back, with an erased person whom the mirror had never had': [
+    { do: 'service clock', minutes: -60 },
+    { do: 'request', who: 5, by: 'email', kill: null },
+    { do: 'keep rows' },
+    reconcile,
+    { do: 'pass', days: 8 },
+    reconcile,
+    { do: 'restore rows', nth: 0 },
+  ],
   'an address was given again in another spelling, of which the service was not asked': [
     { do: 'sign up again', who: 1 },
     { do: 'request', who: 1, by: 'email', kill: null },
