@@ -45,12 +45,17 @@ export function windowsAhead(plan: WalkPlan, state: WalkState, most: number): Wi
   return windows;
 }
 
-/** Halves the window of a service that fails on large or deep windows; undefined where it is the smallest. */
+/**
+ * Halves the window of a service that fails on large or deep windows; undefined where it is the smallest. One that fails as soon as it
+ * has grown again grows no more: each such failure takes all the tries of a call.
+ */
 export function shrinkWindow(plan: WalkPlan, state: WalkState): WalkState | undefined {
   const limit = Math.max(limitMin, Math.floor(state.window.limit / 2));
   if (limit >= state.window.limit) return undefined;
   const window = { ...state.window, limit };
-  const cap = state.window.limit > state.limit ? limit : state.cap;
+  const { windows } = state.evidence;
+  const hasGrown = windows > 0 && windows % regrowAfter === 0 && state.cap === null;
+  const cap = hasGrown || state.window.limit > state.limit ? limit : state.cap;
   return { ...state, window, cap, limit: Math.min(limit, state.limit), stepBackRows: overlapOf(plan.overlap, limit) };
 }
 

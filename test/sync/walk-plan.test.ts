@@ -123,6 +123,24 @@ describe('judgePage', () => {
     expect(capped.step.state.limit).toBe(30);
   });
 
+  it('asks for more again once only where the service fails at more', () => {
+    const by = { ...plan, pageSize: 80, overlap: 5, windowsMax: 5000 };
+    let step: WalkStep = { next: 'window', state: beginWalk(by) };
+    let failures = 0;
+    while (step.next === 'window') {
+      const { offset, limit } = step.state.window;
+      const smaller = offset > 0 && limit > 30 ? shrinkWindow(by, step.state) : undefined;
+      failures += Number(smaller !== undefined);
+      step = smaller
+        ? { next: 'window', state: smaller }
+        : walkWhole({ ...by, windowsMax: step.state.evidence.windows + 1 }, 40_000, true, undefined, step.state).step;
+      if (step.next === 'end' && step.reason === 'windows_limit') step = { next: 'window', state: step.state };
+    }
+    expect(step.reason).toBeNull();
+    // From 80 to 40, to 20, and from 40 to 20 when it has grown.
+    expect(failures).toBe(3);
+  });
+
   it('has as many windows in flight as lengths have told that there are', () => {
     const wide = { ...plan, pageSize: 100 };
     const state = judged(beginWalk(wide), page('abcdef', { count: 14 }), wide);

@@ -154,6 +154,22 @@ it.each([
   },
 );
 
+it.each([
+  ['fails', answer(500)],
+  ['redirects', answer(302)],
+])('an entry that is removed from a playlist whose list %s keeps no request open', async (_how, reply) => {
+  const { world, store, shortId, ids, entriesOf } = await openPlaylist(3);
+  const subject = world.request([world.person(0)], { memberships: entriesOf(ids[0]) });
+  world.answerTo(({ method, path }) => method === 'GET' && path.includes('/recordings'), reply);
+  for (let tries = 0; tries < 3; tries += 1) {
+    expect(world.target(subject, 'playlists').result).toBeNull();
+    expect((await world.advance([subject])).failed).toEqual([]);
+    world.pass(300);
+  }
+  expect(world.target(subject, 'playlists')).toMatchObject({ result: 'not_verifiable', assurance: 'not_verifiable' });
+  expect(store.playlists.members(shortId)).not.toContain(ids[0]);
+});
+
 it('at a service that refuses the entries of playlists to every key, nothing else is held up', async () => {
   const { world, ids, entriesOf } = await openPlaylist(3, { playlistEntriesForKeys: false });
   const subject = world.request([world.person(0)], { memberships: entriesOf(ids[0]) });
