@@ -22,12 +22,13 @@ export async function findNamedAnew(
     box.given.map((each) => ({ key: givenKey(each), request, uuids: box.identity.person_uuid })),
   );
   const requestsOf = Map.groupBy(uses, ({ key }) => key);
-  const fenced = [...new Map(given.map((each) => [givenKey(each), each]))].filter(
+  // Each spelling of an address is a question of its own.
+  const fenced = [...Map.groupBy(given, givenKey)].filter(
     ([key]) => requestsOf.get(key)?.every(({ request }) => request.fencedAt !== null) === true,
   );
   if (fenced.length === 0) return new Set();
-  const sought = fenced.map(([key, each]) => ({ id: key, given: [each], identity: nobody, shown: null }));
-  const emails = new Set(emailsOf(fenced.map(([, each]) => each)));
+  const sought = fenced.map(([key, named]) => ({ id: key, given: named, identity: nobody, shown: null }));
+  const emails = new Set(emailsOf(fenced.flatMap(([, named]) => named)));
   const starts = await startIdentities(context, sought, await findShownEmails(context, emails));
   const isAnew = (key: string): boolean => {
     const own = new Set(requestsOf.get(key)?.flatMap(({ uuids }) => uuids));

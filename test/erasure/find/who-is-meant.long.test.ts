@@ -155,6 +155,20 @@ describe('an address that two people carry', () => {
     expect(verifyLedger({ folder: ledgerFolder(world.dataDir) }).problems).toEqual([]);
   });
 
+  it('are asked for in each spelling that one list gives, also where an earlier request by it is fenced', async () => {
+    const world = await openErasureWorld(5);
+    const other: GivenIdentifier = { kind: 'email', value: 'Canary-Ann@x.example' };
+    const last: GivenIdentifier = { kind: 'email', value: 'canary-ANN@x.example' };
+    world.create(['canary-0'], { email: ann.value });
+    await world.request([ann]);
+    await world.reconcile();
+    const uuid = world.create(['canary-1'], { email: other.value });
+    await world.request([other, last]);
+    await world.approveHeld();
+    await world.reconcileToTheEnd();
+    expect(world.living()).not.toContain(uuid);
+  });
+
   it('makes neither of them the subject of another’s request', async () => {
     const world = await openErasureWorld(5);
     const first = world.create(['canary-first', 'canary-shared'], { email: ann.value });
