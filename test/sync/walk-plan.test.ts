@@ -125,18 +125,21 @@ describe('judgePage', () => {
 
   it('asks for more again once only where the service fails at more', () => {
     const by = { ...plan, pageSize: 80, overlap: 5, windowsMax: 5000 };
-    let step: WalkStep = { next: 'window', state: beginWalk(by) };
+    let state = beginWalk(by);
+    let reason: string | null = 'windows_limit';
     let failures = 0;
-    while (step.next === 'window') {
-      const { offset, limit } = step.state.window;
-      const smaller = offset > 0 && limit > 30 ? shrinkWindow(by, step.state) : undefined;
-      failures += Number(smaller !== undefined);
-      step = smaller
-        ? { next: 'window', state: smaller }
-        : walkWhole({ ...by, windowsMax: step.state.evidence.windows + 1 }, 40_000, true, undefined, step.state).step;
-      if (step.next === 'end' && step.reason === 'windows_limit') step = { next: 'window', state: step.state };
+    while (reason === 'windows_limit') {
+      const isTooMuch = state.window.offset > 0 && state.window.limit > 30;
+      failures += Number(isTooMuch);
+      const smaller = isTooMuch ? shrinkWindow(by, state) : undefined;
+      const one = { ...by, windowsMax: state.evidence.windows + 1 };
+      if (smaller) state = smaller;
+      else {
+        const { step } = walkWhole(one, 40_000, true, undefined, state);
+        ({ state, reason } = step);
+      }
     }
-    expect(step.reason).toBeNull();
+    expect(reason).toBeNull();
     // From 80 to 40, to 20, and from 40 to 20 when it has grown.
     expect(failures).toBe(3);
   });
