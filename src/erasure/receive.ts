@@ -95,7 +95,7 @@ export async function addRequests(
     const box = newBox([identifier], known?.box.identity ?? nobody);
     const id = isKnown ? known.id : receive(own, 'manual', box, authority);
     if (!isKnown) open.set(key, { id, deleteEvents: authority.deleteEvents, isFenced: false, box });
-    else if (!known.isFenced) keepSpelling(own, known, identifier);
+    else if (isReopened || !known.isFenced) keepSpelling(own, known, identifier);
     const unrecorded = isKnown ? unrecordedOf(own, id, authority) : [];
     return { line: index + 1, kind: identifier.kind, id, isKnown, unrecorded };
   };

@@ -169,6 +169,25 @@ describe('an address that two people carry', () => {
     expect(world.living()).not.toContain(uuid);
   });
 
+  it('are asked for in the spelling with which a request is opened again for somebody who came back', async () => {
+    const world = await openErasureWorld(5, [
+      { path: 'deletions.confirmations', value: 2 },
+      { path: 'deletions.confirmAfterSeconds', value: 600 },
+    ]);
+    const other: GivenIdentifier = { kind: 'email', value: 'Canary-Ann@x.example' };
+    const uuid = world.create(['canary-0'], { email: ann.value });
+    await world.request([ann]);
+    await world.reconcile();
+    world.sandbox.act({ do: 'resurrect', uuid });
+    world.pass(1);
+    await world.reconcile();
+    const others = world.create(['canary-1'], { email: other.value });
+    const [added] = await world.request([other]);
+    expect(added).toMatchObject({ isKnown: true, persons: 2 });
+    await world.reconcileToTheEnd();
+    expect(world.living()).not.toContain(others);
+  });
+
   it('makes neither of them the subject of another’s request', async () => {
     const world = await openErasureWorld(5);
     const first = world.create(['canary-first', 'canary-shared'], { email: ann.value });
