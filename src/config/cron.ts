@@ -65,7 +65,7 @@ export function compileCron(expression: string): Ticks {
 /** As cron reads it: where days of the month and of the week are named, one of both is enough. The package wants both. */
 function byKindOfDay(expression: string): string[] {
   const fields = expression.trim().split(/\s+/);
-  const named = [fields.length - 3, fields.length - 1].filter((at) => fields[at]?.startsWith('*') === false);
+  const named = [fields.length - 3, fields.length - 1].filter((at) => /^[^*?]/.test(fields[at] ?? ''));
   return named.length < 2 ? [expression] : named.map((at) => fields.with(at, '*').join(' '));
 }
 

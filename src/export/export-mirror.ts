@@ -70,10 +70,10 @@ function newestOf(published: PublishedFiles, dataset: PublishedDataset): Manifes
   return snapshotId === undefined ? undefined : readIfSound(published, { dataset, snapshotId });
 }
 
-/** Whether the mirror has all changes up to the newest that is published; undefined where none is. */
+/** Whether the mirror has all changes and numbers up to the newest that are published; where none are, whether it has published none. */
 function hasAll(db: Database, newest: Manifest | undefined): boolean {
   if (!newest) return !hasNumberedFields(db);
-  return newest.changes ? hasChange(db, newest.changes) : newest.seq <= newestNumber(db);
+  return newest.seq <= newestNumber(db) && (!newest.changes || hasChange(db, newest.changes));
 }
 
 /**

@@ -205,3 +205,17 @@ test('what is masked without a change of the rows is newer than what was plain: 
   expect(deletions).toMatchObject({ dataset: 'deletions', rows: 1 });
   expect(world.db.prepare('SELECT seq FROM deletions').pluck().get()).toBeGreaterThan(3);
 });
+
+test('a mirror from before the export that masked more gives no number again: who leaves then is newer than what was published', async () => {
+  const world: World = openWorld({ 'export.keep': 9 });
+  perform(world, { do: 'show persons', persons: [{ number: 1, name: 'a', distinctIds: ['d'] }] });
+  const masked = { ...world.settings, export: { ...world.settings.export, mask: ['email'] } };
+  await exportAll(world, 'full', world.settings);
+  perform(world, { do: 'copy' });
+  const [one] = await exportAll(world, 'full', masked);
+  perform(world, { do: 'restore' });
+  await exportAll(world, 'full', masked);
+  perform(world, { do: 'remove', dataset: 'persons', number: 1 });
+  const shown = publishedFilesIn(world.dataDir).readManifest({ dataset: 'persons', snapshotId: one?.snapshotId ?? '' });
+  expect(world.db.prepare('SELECT seq FROM deletions').pluck().get()).toBeGreaterThan(shown.seq);
+});
