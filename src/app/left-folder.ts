@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { mirroredProject } from '../client/configured-service.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import { AppError, usageError } from '../core/errors.ts';
+import { realPath } from '../core/folder.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import { databasePath, openDatabaseReadOnly } from '../mirror/database.ts';
 import { refuseOtherProject } from '../mirror/runs.ts';
@@ -23,14 +24,14 @@ export function refuseLeftFolder({ name, settings, folders }: LoadedSettings): v
 }
 
 /**
- * Those of the configuration's `dataDir` and the folders in it that have a mirror or a ledger, and that no project uses. `folders`: that
- * `dataDir`, then that of each project.
+ * Those of the configuration's `dataDir` and the folders in it that have a mirror or a ledger, and that no project uses, by whatever
+ * links. `folders`: that `dataDir`, then that of each project.
  */
 export function unusedFolders([base = '', ...projects]: LoadedSettings['folders']): string[] {
-  const used = new Set(projects.map((folder) => resolve(folder)));
+  const used = new Set(projects.map(realPath));
   const hasProject = (folder: string): boolean =>
     [databasePath(folder), entriesPath(ledgerFolder(folder))].some((path) => existsSync(path));
-  return [base, ...foldersIn(base)].filter((folder) => !used.has(resolve(folder)) && hasProject(folder));
+  return [base, ...foldersIn(base)].filter((folder) => hasProject(folder) && !used.has(realPath(folder)));
 }
 
 /** Whether a folder has a mirror that is not known to be another project's, or the ledger of one that is lost. */

@@ -100,7 +100,7 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
     changeTold(settings.dataDir, to.name, (now) => ({
       ...withoutRefused(told, before, refused),
       noted: now.noted.filter((id) => !accepted.has(id)),
-      refusedSince: refused.size === 0 ? null : (now.refusedSince ?? isoTime(clock.now())),
+      refusedSince: refused.size === 0 ? null : earlierOf(now.refusedSince, isoTime(clock.now())),
     }));
     if (refused.size > 0) throw refused.values().next().value;
   };
@@ -132,6 +132,11 @@ export function createCallbacks({ context, clock, senders, send, onError }: Call
     },
     look: async () => void (await Promise.all(senders.map(callUp))),
   };
+}
+
+/** The earlier of two times: the clock can have been ahead at the first. */
+function earlierOf(before: string | null, now: string): string {
+  return before !== null && before < now ? before : now;
 }
 
 /** Changes what is kept of a sender, as it is now: others are noted while calls go on. */

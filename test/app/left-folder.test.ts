@@ -92,7 +92,9 @@ describe('a project that another configuration gave another folder', () => {
       const found = await findingsOf(app, AbortSignal.abort());
       return found.flatMap(({ check, state, detail }) => (check === 'other folder' ? [`${state}: ${detail}`] : []));
     };
+    symlinkSync('store', join(base, 'former name of the store'));
     expect(await named(['shop', 'store'])).toEqual([]);
+    rmSync(join(base, 'former name of the store'));
     expect(await named(['shop'])).toEqual([expect.stringContaining(`warning: ${join(base, 'store')} has a mirror`)]);
   });
 });
