@@ -231,7 +231,8 @@ export function prepareWriteRow(
 export type Member = { id: string; person_uuid: string | null; distinct_id: string | null };
 
 /**
- * Replaces what is known of a playlist's recordings, fenced ones excepted, in one transaction, and tells the feed of changes.
+ * Replaces what is known of a playlist's recordings, fenced ones excepted, in one transaction, and tells the feed of changes. One that is
+ * known of somebody else stays: that person was merged into the fenced one perhaps, and is erased next.
  * Where not all are shown, the others stay. Returns whether anything changed. A recording that is shown without its person has the one that the mirror knows.
  */
 export function replacePlaylistRecordings(
@@ -241,14 +242,16 @@ export function replacePlaylistRecordings(
   at: string,
   isWhole = true,
 ): boolean {
-  const isFenced = (kind: string, name: keyof Member): string =>
-    /*sql*/ `EXISTS (SELECT 1 FROM fence WHERE kind = '${kind}' AND mac = fence_mac('${kind}', value ->> '${name}'))`;
+  const isFenced = (kind: string, name: keyof Member, value = `value ->> '${name}'`): string =>
+    /*sql*/ `EXISTS (SELECT 1 FROM fence WHERE kind = '${kind}' AND mac = fence_mac('${kind}', ${value}))`;
   const admit = db
     .prepare<[string], string>(/*sql*/ `SELECT value FROM json_each(?) WHERE NOT (${isFenced('recording_id', 'id')}
       OR ${isFenced('person_uuid', 'person_uuid')} OR ${isFenced('distinct_id', 'distinct_id')})`)
     .pluck();
   const remove = db.prepare(/*sql*/ `DELETE FROM playlist_recordings
-    WHERE short_id = ? AND recording_id NOT IN (SELECT value ->> 'id' FROM json_each(?))`);
+    WHERE short_id = ? AND recording_id NOT IN (SELECT value ->> 'id' FROM json_each(?))
+      AND NOT (recording_id IN (SELECT value ->> 'id' FROM json_each(?)) AND person_uuid IS NOT NULL
+        AND NOT ${isFenced('person_uuid', 'person_uuid', 'person_uuid')})`);
   const add = db.prepare(/*sql*/ `INSERT INTO playlist_recordings (short_id, recording_id, person_uuid, distinct_id)
     SELECT ?, value ->> 'id', coalesce(value ->> 'person_uuid',
       (SELECT recordings.person_uuid FROM recordings WHERE recordings.id = value ->> 'id')), value ->> 'distinct_id'
@@ -262,8 +265,9 @@ export function replacePlaylistRecordings(
     /*sql*/ `INSERT INTO changes (dataset, key, op, at) VALUES ('playlists', ?, 'upsert', ?)`,
   );
   return transact(db, () => {
-    const admitted = `[${admit.all(JSON.stringify(members)).join(',')}]`;
-    const removed = isWhole ? remove.run(shortId, admitted).changes : 0;
+    const shown = JSON.stringify(members);
+    const admitted = `[${admit.all(shown).join(',')}]`;
+    const removed = isWhole ? remove.run(shortId, admitted, shown).changes : 0;
     if (removed + add.run(shortId, admitted).changes === 0) return false;
     touch.run(at, shortId);
     appendChange.run(shortId, at);

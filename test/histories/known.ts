@@ -9,6 +9,15 @@ const merge: Move = { do: 'merge', who: 0, into: 1 };
 
 /** Histories of a service like live ones that once broke a promise, by what was wrong. */
 export const knownLive: Readonly<Record<string, Move[]>> = {
+  'a recording was in a playlist, and its person was merged into one who was fenced and not yet deleted': [
+    { do: 'record', who: 1 },
+    { do: 'collect', who: 0 },
+    { do: 'sync', kill: null },
+    { do: 'export', kind: 'full', isPart: false, kill: null },
+    { do: 'request', who: 0, by: 'uuid', kill: null },
+    { do: 'reconcile', kill: { at: 'disk', nth: 60, moment: 'after' } },
+    { do: 'merge', who: 1, into: 0 },
+  ],
   'a first export was killed, and the next one numbers above the time of a clock that has parts of milliseconds': [
     { do: 'sync', kill: null },
     { do: 'export', kind: 'delta', isPart: false, kill: { at: 'disk', nth: 52, moment: 'after' } },

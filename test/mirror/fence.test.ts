@@ -245,6 +245,17 @@ describe('a recording', () => {
     expect(replacePlaylistRecordings(db, 'list', members, fencedAt)).toBe(false);
   });
 
+  it('in a playlist stays a member where it is known of another, who may have been merged into the person', () => {
+    const db = fencedMirror();
+    const member = { id: 'rec-11', person_uuid: 'bob', distinct_id: 'bob' };
+    replacePlaylistRecordings(db, 'list', [member], fencedAt);
+    const now = ann.flatMap(({ kind, value }) => (kind === 'person_uuid' ? { ...member, person_uuid: value } : []));
+    replacePlaylistRecordings(db, 'list', now.slice(0, 1), fencedAt);
+    expect(list(db, `SELECT person_uuid FROM playlist_recordings`)).toEqual(['bob']);
+    replacePlaylistRecordings(db, 'list', [], fencedAt);
+    expect(list(db, `SELECT person_uuid FROM playlist_recordings`)).toEqual([]);
+  });
+
   it('in a playlist is no member any more where only the playlist shows whose it is', () => {
     const db = fencedMirror();
     const other = { id: 'other', person_uuid: 'other', distinct_id: 'other' };
