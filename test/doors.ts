@@ -239,7 +239,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_326,
-  service: 2_054,
+  service: 2_058,
   ledger: 2_944,
   mirror: 7_625,
   publish: 8_006,

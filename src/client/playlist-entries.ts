@@ -22,9 +22,14 @@ const Entries = z.object({
   count: z.number().nullish(),
 });
 
-/** How many entries a playlist has, by its own fields. */
+/**
+ * How many entries a playlist has, by its own fields. A live service says null of one that is empty, and null of both counts where it
+ * could not count.
+ */
 const Counted = z.looseObject({
-  recordings_counts: z.looseObject({ collection: z.looseObject({ count: z.number() }) }),
+  recordings_counts: z.looseObject({
+    collection: z.looseObject({ count: z.number().nullable(), watched_count: z.number().nullish() }),
+  }),
 });
 
 /**
@@ -53,7 +58,9 @@ export async function askForEntries(
   const { results, next = null, has_next: hasNext = false, count } = read.data;
   // As in the list of recordings, where a row with such an id is in quarantine.
   const shown = results.filter(({ id }) => isKeyText(id));
-  const counted = Counted.safeParse(playlist).data?.recordings_counts.collection.count ?? 0;
-  const isCut = next !== null || hasNext === true || shown.length < Math.max(count ?? 0, counted, results.length);
+  const counted = Counted.safeParse(playlist).data?.recordings_counts.collection;
+  const isUncounted = counted?.count === null && counted.watched_count === null;
+  const least = Math.max(count ?? 0, counted?.count ?? 0, results.length);
+  const isCut = next !== null || hasNext === true || isUncounted || shown.length < least;
   return { shown, reason: isCut ? 'cut' : null };
 }

@@ -346,13 +346,14 @@ describe('a pass over the playlists', () => {
     let members = ['a', 'b'];
     let more = {};
     let hidden = 0;
+    let counted = {};
     const through: Service = {
       ...service,
       call: async (name, args) => {
         const shown = { results: members.map((id) => ({ id })), has_next: false, ...more };
         if (name === 'playlists.recordings') return { status: 200, date: undefined, body: shown };
         const reply = await service.call(name, args);
-        const collection = { count: members.length + hidden, watched_count: 0 };
+        const collection = { count: members.length + hidden, watched_count: 0, ...counted };
         return { ...reply, body: { ...(reply.body as object), recordings_counts: { collection } } };
       },
     };
@@ -392,6 +393,13 @@ describe('a pass over the playlists', () => {
     [members, hidden] = [['f'], 0];
     await playlists(db, [first], through);
     expect(untoldPlaylists(db, [])).toEqual([]);
+    // A service that could not count says nothing of what it does not show. It says null of the count of an empty one, too.
+    [members, counted] = [[], { count: null, watched_count: null }];
+    expect((await playlists(db, [first], through)).pass.untold).toEqual([{ shortId: first, reason: 'cut' }]);
+    expect(stored.all()).toEqual(['f']);
+    counted = { count: null };
+    expect((await playlists(db, [first], through)).pass.untold).toEqual([]);
+    expect(stored.all()).toEqual([]);
   });
 
   // An erasure found neither the entry nor the recording then, and an id that is no text ended every export.

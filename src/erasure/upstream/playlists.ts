@@ -80,14 +80,14 @@ async function removeEntries(
   const said = await inBatches(context, recordingIds, (id) => removeEntry(context, shortId, id));
   const options = { priority: 'deletion', signal } as const;
   const isGone = (answer: RemovalAnswer): boolean => answer === 'removed' || answer === 'missing';
-  const entriesOf = async (playlist: unknown): Promise<ToldEntries | null> =>
+  // Where the removal is answered, or the playlist shown, a list at which the service fails, each time perhaps, keeps no request open.
+  const look = async (playlist: unknown): Promise<ToldEntries | null> =>
     await askForEntries(service, shortId, playlist, options).catch((error: unknown) => {
       if (!isSingleCase(error)) throw error;
       return null;
     });
-  // A list at which the service fails, each time perhaps, keeps no request open for ever.
   const untold = said.map((answer) => (answer === 'refused' ? 'refused' : 'unclear'));
-  const now = said.some(isGone) ? await entriesOf(null) : undefined;
+  const now = said.some(isGone) ? await look(null) : undefined;
   if (now === null) return untold;
   const shownIds = new Set(now?.shown?.map(({ id }) => id));
   const answers = said.map((answer, index) =>
@@ -106,7 +106,7 @@ async function removeEntries(
   if (playlist === undefined) return answers.map((answer) => (answer === 'removed' ? 'removed' : 'unclear'));
   if (!answers.includes('refused') && !answers.includes('failed'))
     return answers.map((answer) => (answer === 'removed' ? 'removed' : 'gone'));
-  const listed = await entriesOf(playlist);
+  const listed = await (playlist === null ? askForEntries(service, shortId, null, options) : look(playlist));
   if (listed === null) return untold;
   // Nobody knows how many there are.
   const told: ToldEntries =
