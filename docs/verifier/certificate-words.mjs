@@ -13,7 +13,7 @@ const notProven = {
   service_backups:
     "It is not proven that the service's own backups no longer hold the person. This program cannot read these backups.",
   downstream_copies:
-    'It is not proven that copies of the published files, which others have made, no longer hold the person. At least until the given time the dataset deletions names the rows that the owners of such copies have to delete. Later it no longer names them, nor once the database of this program was lost or an older one was put back.',
+    'It is not proven that copies of the published files, made by others, no longer hold the person. Until the given time, the dataset deletions names the rows that their owners have to delete, unless the database of this program is lost or put back.',
   operator_backups:
     'It is not proven that backups of the data folder no longer hold the person. The operator makes these backups, and this program cannot reach them. Where a time is given, the operator says that the last of them is gone by then.',
   block_device:
@@ -28,7 +28,7 @@ const notReached = {
     'This target was not reached. The service still holds the data, or did when this program last asked. It does not let the key of this program delete them.',
   kept: 'This target was not reached. The request left these data at the service.',
   still_present:
-    'This target was not reached. The service still had these data when this program last asked, and the request does not wait for them any more.',
+    'This target was not reached. The service still had these data when this program last asked, and the request waits no longer.',
   deletion_requested:
     'It is not proven that this target was reached. The service was asked to delete the session recordings together with the person, and this program has not seen that they are gone.',
   locked:
