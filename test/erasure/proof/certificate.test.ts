@@ -82,7 +82,7 @@ describe('a certificate', () => {
         }),
         // A lost mirror.db takes its list of deletions along.
         expect.objectContaining({
-          says: expect.stringContaining('once the database of this program was lost') as string,
+          says: expect.stringContaining('unless the database of this program is lost') as string,
         }),
       ]) as object,
     });
