@@ -239,14 +239,14 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_326,
-  service: 2_058,
+  service: 2_061,
   ledger: 2_944,
-  mirror: 7_625,
+  mirror: 7_635,
   publish: 8_006,
   erasure: 10_856,
-  operate: 11_297,
+  operate: 11_288,
   anchor: 316,
   cluster: 3_040,
   sandbox: 4_161,
-  program: 6_148,
+  program: 6_147,
 };

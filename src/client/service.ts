@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import { endpoints, type Endpoint } from '../contract/endpoints.ts';
 import { optionalEndpoints } from '../contract/optional-endpoints.ts';
@@ -11,6 +10,7 @@ import { backoffMs, retry, type RetryLimits } from '../core/retry.ts';
 import { countedText } from '../core/words.ts';
 import { silentTracer, type Tracer } from '../log/tracer.ts';
 import type { Budget, Priority } from './budget.ts';
+import { kindOfBody, readBody } from './body.ts';
 import { parseDeprecation, type Deprecation } from './deprecation.ts';
 import { basePath, fillPath, queryText, withoutFalse } from './request-path.ts';
 import { parseRetryAfterMs, refusalError, type AskedWait, type Refusal } from './refusal.ts';
@@ -194,7 +194,7 @@ function readReply(
   },
 ): Reply {
   const isSuccess = (status >= 200 && status < 300) || status === endpoint.status;
-  const body = readBody(contentType, bytes, bounds, isSuccess ? readJson : readWhole);
+  const body = readBody(contentType, bytes, (text) => (isSuccess ? readJson : readWhole)(text, bounds));
   if (!isSuccess) throw refusalError(endpoint, { ...asked, status, body, location, isCached: ageSeconds > 0 });
   // What was true before proves nothing of a list, nor of a row, now.
   if (isStale && endpoint.method === 'GET')
@@ -225,34 +225,6 @@ function readReply(
 /** Reads the whole of a JSON text, as `parseDeepJson` does. */
 export const readWhole: JsonReader = (bytes, { jsonDepthMax, jsonValuesMax }) =>
   parseDeepJson(bytes.toString('utf8'), jsonDepthMax, jsonValuesMax);
-
-/** What some servers write before a text in UTF-8. */
-const byteOrderMark = Buffer.from('\uFEFF');
-
-function readBody(contentType: string, sent: Buffer, bounds: JsonBounds, readJson: JsonReader): unknown {
-  const isMarked = sent.subarray(0, byteOrderMark.length).equals(byteOrderMark);
-  const bytes = isMarked ? sent.subarray(byteOrderMark.length) : sent;
-  if (bytes.length === 0) return undefined;
-  // What is not UTF-8 would be read with other characters in their place: two distinct ids could become one.
-  if (contentType.includes('json') && isUtf8(bytes)) {
-    try {
-      return readJson(bytes, bounds);
-    } catch (error) {
-      if (error instanceof AppError) throw error;
-    }
-  }
-  return bytes.toString('utf8');
-}
-
-const commonTypes = 'text/html text/plain text/csv text/xml application/xml application/octet-stream';
-
-/** What an answer is called in an error. The service's own words may hold anything, so only common types are named. */
-function kindOfBody(contentType: string): string {
-  const type = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
-  if (type === '') return 'no body';
-  if (type.includes('json')) return 'text that is cut off, malformed or not UTF-8';
-  return commonTypes.split(' ').includes(type) ? type : 'a body of another type';
-}
 
 /** How many rows a list may show that is asked for one identifier: a service that ignores the question shows a page. */
 export const rowsOfOneMax = 10_000;
@@ -290,8 +262,8 @@ export const singleCasesMax = 10;
 
 /** Whether an error may be about the one thing that was asked for, so that it is worth asking for others: no wait longer than is obeyed. */
 export function isSingleCase(error: unknown): error is AppError {
-  if (!(error instanceof AppError) || (error.status === 429 && !error.retryable)) return false;
-  return ['service', 'rejected', 'oversize'].includes(error.code);
+  const isSingle = error instanceof AppError && ['service', 'rejected', 'oversize'].includes(error.code);
+  return isSingle && (error.status !== 429 || error.retryable);
 }
 
 /** Asks for one row of a list. Rejects where the project does not answer: then a 404 by id says nothing about a row. */
