@@ -1,12 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { mirroredProject } from '../client/configured-service.ts';
 import type { LoadedSettings } from '../config/load-settings.ts';
 import { AppError, usageError } from '../core/errors.ts';
 import { realPath } from '../core/folder.ts';
 import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import { databasePath, openDatabaseReadOnly } from '../mirror/database.ts';
-import { refuseOtherProject } from '../mirror/runs.ts';
+import { refuseOthersMirror } from '../mirror/runs.ts';
 
 /**
  * Throws `usage` where a project has no mirror yet, and the configuration's `dataDir`, or a folder in it, has one of it that no project
@@ -36,11 +35,11 @@ export function unusedFolders([base = '', ...projects]: LoadedSettings['folders'
 
 /** Whether a folder has a mirror that is not known to be another project's, or the ledger of one that is lost. */
 function mayHold(folder: string, settings: LoadedSettings['settings']): boolean {
-  const { baseUrl, projectId, movedFrom } = settings.service;
+  const { baseUrl, projectId } = settings.service;
   if (baseUrl === null || projectId === null) return false;
   if (!existsSync(databasePath(folder))) return true;
   using db = unlessAppError(() => openDatabaseReadOnly(folder));
-  return !db || unlessAppError(() => refuseOtherProject(db, mirroredProject(settings, ''), movedFrom)) === true;
+  return !db || unlessAppError(() => refuseOthersMirror(db, settings)) === true;
 }
 
 function unlessAppError<T>(act: () => T): T | undefined {

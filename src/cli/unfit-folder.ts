@@ -7,7 +7,7 @@ import { entriesPath, ledgerFolder } from '../ledger/entry-file.ts';
 import { readLedger } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
 import { refuseLostFenceKey } from '../mirror/fence.ts';
-import { refuseOthersMirror } from '../worker/read-project.ts';
+import { refuseOthersMirror } from '../mirror/runs.ts';
 
 /** What is larger takes seconds to read; each job reads it. */
 const ledgerBytesMax = 32 << 20;

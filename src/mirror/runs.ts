@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { mirroredOrigin } from '../config/addresses.ts';
+import type { Settings } from '../config/settings.ts';
 import { newestTime } from '../core/clock.ts';
 import { usageError } from '../core/errors.ts';
 import type { LeaseHolder } from './lease-rows.ts';
@@ -170,7 +171,7 @@ export type MirroredProject = { origin: string; projectId: string };
 
 /**
  * Makes the mirror this project's, as long as it has never held a row; later only the same project is let in, at the
- * same origin or at one that its service has `movedFrom` there. Throws as `refuseOtherProject`.
+ * same origin or at one that its service has `movedFrom` there. Throws `usage` for another.
  */
 export function claimMirror(db: Database, project: MirroredProject, movedFrom: string | null): void {
   transact(db, () => {
@@ -180,8 +181,17 @@ export function claimMirror(db: Database, project: MirroredProject, movedFrom: s
   });
 }
 
+/** As `claimMirror` does, throws `usage` where the settings name another project. Returns whether the mirror has one, and they name one. */
+export function refuseOthersMirror(
+  db: Database,
+  { service: { baseUrl, projectId, movedFrom } }: Pick<Settings, 'service'>,
+): boolean {
+  if (baseUrl === null || projectId === null) return false;
+  return refuseOtherProject(db, { origin: mirroredOrigin(baseUrl), projectId }, movedFrom);
+}
+
 /** Throws `usage` for another project than the mirror's: its lists would make every row of the mirror absent. Returns whether it has one. */
-export function refuseOtherProject(db: Database, project: MirroredProject, movedFrom: string | null): boolean {
+function refuseOtherProject(db: Database, project: MirroredProject, movedFrom: string | null): boolean {
   const sql = /*sql*/ `SELECT origin, project_id AS projectId FROM mirrored_project WHERE EXISTS (SELECT 1 FROM changes)`;
   const owner = db.prepare<[], MirroredProject>(sql).get();
   const former = movedFrom === null ? null : mirroredOrigin(movedFrom);

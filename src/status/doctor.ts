@@ -1,4 +1,3 @@
-import { mirroredProject } from '../client/configured-service.ts';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import type { Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
@@ -7,7 +6,7 @@ import { freeBytesAt, nearestPath, refuseUnwritable } from '../core/folder.ts';
 import { bytesText, countedText, countText } from '../core/words.ts';
 import { refuseLowDisk } from '../job/disk-floor.ts';
 import { refuseLostLedger } from '../job/lost-ledger.ts';
-import { refuseOtherProject } from '../mirror/runs.ts';
+import { refuseOthersMirror } from '../mirror/runs.ts';
 import { alertTable } from '../config/alert-kinds.ts';
 import type { Settings } from '../config/settings.ts';
 import { learntText, pauseText, type BudgetStanding } from '../client/budget-standing.ts';
@@ -134,9 +133,7 @@ function missingMirror(ledger: LedgerReader): Found {
 
 /** Checks whose mirror it is; reads the whole file and checks its structure. */
 async function checkMirror(db: Database, settings: Settings, signal: AbortSignal): Promise<string> {
-  const { baseUrl, projectId, movedFrom } = settings.service;
-  // Whose it is does not depend on the key.
-  if (baseUrl !== null && projectId !== null) refuseOtherProject(db, mirroredProject(settings, ''), movedFrom);
+  refuseOthersMirror(db, settings);
   if ((await checkStructure(db, signal)) !== 'ok')
     throw new AppError('mirror.db is damaged', {
       code: 'storage',

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { mirroredProject } from '../client/configured-service.ts';
 import { compileCron } from '../config/cron.ts';
 import { propertyOf, scheduleOf, type ScheduledJob, type Settings } from '../config/settings.ts';
 import { isoTime } from '../core/clock.ts';
@@ -19,7 +18,7 @@ import { listTargets } from '../mirror/erasure-targets.ts';
 import { readLogBytes } from '../mirror/log-size.ts';
 import { readOpenAlerts, type Alert } from '../mirror/open-alerts.ts';
 import { countNewProperties } from '../mirror/properties.ts';
-import { countLost, listRunsOfJob, newestSuccess, refuseOtherProject } from '../mirror/runs.ts';
+import { countLost, listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
 import { alertOf, alertsOf } from './alerts.ts';
 import { historyOf, jobStateOf, runsLookedAt, type JobHistory } from './schedule-plan.ts';
@@ -87,12 +86,6 @@ function readJobStates(db: Database, settings: Settings, nowMs: number): JobStat
     const state = jobStateOf(job, { cron, ticks: compileCron(cron) }, readJobHistory(db, job, nowMs), nowMs);
     return [{ ...state, timesBusy: 0 }];
   });
-}
-
-/** Refuses the mirror of another project than the settings name, where they name one. Throws as `refuseOtherProject`. */
-export function refuseOthersMirror(db: Database, settings: Settings): void {
-  const { baseUrl, projectId, movedFrom } = settings.service;
-  if (baseUrl !== null && projectId !== null) refuseOtherProject(db, mirroredProject(settings, ''), movedFrom);
 }
 
 /** Reads the condition of a project from its data folder. Throws the system's error when that fails. */

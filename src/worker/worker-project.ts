@@ -9,6 +9,7 @@ import { openDatabaseReadOnly, refuseReplaced, type Database } from '../mirror/d
 import { listRequests } from '../mirror/erasure-requests.ts';
 import { readOpenAlerts, replaceOpenAlerts } from '../mirror/open-alerts.ts';
 import { lastCompletePasses } from '../mirror/passes.ts';
+import { refuseOthersMirror } from '../mirror/runs.ts';
 import { verifySnapshots } from '../snapshot/verify.ts';
 import { filesDamaged } from './alerts.ts';
 import { runAnchorJob } from './anchor-job.ts';
@@ -17,7 +18,7 @@ import { runExportJob } from './export-job.ts';
 import { configuredWarehouse, runLoadJob } from './load-job.ts';
 import type { WorkerProject } from './project-runner.ts';
 import { runReconcileJob } from './reconcile-job.ts';
-import { readJobHistory, readProjectCondition, refuseOthersMirror } from './read-project.ts';
+import { readJobHistory, readProjectCondition } from './read-project.ts';
 import { runSyncJob } from './sync-job.ts';
 
 /** The functions of the program that a project of the worker needs. */
