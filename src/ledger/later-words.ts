@@ -22,7 +22,7 @@ export type LaterWords = {
 
 /**
  * Collects later words from the start of a ledger. Keeps those about requests only that are certified. `signed`: how many entries are
- * under a checkpoint. Whoever has no key can append that all is mended, so that counts only there.
+ * under a checkpoint. An entry that all is mended counts only there: somebody without a key can append it, too.
  */
 export function collectLaterWords(signed = Infinity): LaterWords {
   const own = new Map<string, { certified: Map<string, number>; words: LaterWord[] }>();

@@ -177,7 +177,7 @@ function ledgerOf(dataDir: string, { clock, outside, store }: LedgerTools, state
       const signer = signingKey(dataDir, state.rotations, outside);
       const root = Buffer.from(rootHash, 'hex');
       const present = readCheckpointFile(folder, size);
-      // Whoever can write here, and has no key, must not have what an outsider is to keep.
+      // An outsider keeps this text. It must not come from somebody who can write here and has no key.
       if (present !== undefined && !isSignedText(present, verifierOf(signer)))
         throw damaged(`checkpoint ${checkpointName(size)} is not signed with its key`);
       const text = present ?? checkpointText({ size, root }, signer);
