@@ -1,4 +1,10 @@
-import { listCheckpointSizes, readCheckpoint, readCheckpointFile, readTimeStampFiles } from './checkpoint.ts';
+import {
+  isCheckpointSigned,
+  listCheckpointSizes,
+  readCheckpoint,
+  readCheckpointFile,
+  readTimeStampFiles,
+} from './checkpoint.ts';
 import type { LedgerReader } from './ledger.ts';
 import { proofText } from './proof.ts';
 
@@ -7,18 +13,19 @@ export type ProvedEntry = { line: string; proof: string };
 
 /**
  * The entries of these numbers, in their order, each proved by the checkpoint of a size. Where none is given: by the first one
- * that has an anchor outside and covers it, and by the newest where none has. Those that no checkpoint covers are left out. `timeStamps`: the tokens over these checkpoints.
+ * that has an anchor outside and covers it, and by the newest where none has; one that the key of its time has not signed proves
+ * nothing, and is passed over. Those that no checkpoint covers are left out. `timeStamps`: the tokens over these checkpoints.
  * Throws `storage` when the ledger cannot be read.
  */
 export function proveEntries(
   folder: string,
-  { lines, size: sizeOf }: Pick<LedgerReader, 'lines' | 'size'>,
+  { lines, signed, rotations }: Pick<LedgerReader, 'lines' | 'signed' | 'rotations'>,
   wanted: readonly number[],
   ofSize?: number,
 ): { entries: ProvedEntry[]; timeStamps: Buffer[] } {
   // There can be thousands: they are not listed where one is named.
-  const sizes = (ofSize === undefined ? listCheckpointSizes(folder) : [ofSize]).filter((size) => size <= sizeOf());
-  const newest = sizes.at(-1) ?? 0;
+  const newest = ofSize ?? signed();
+  const sizes = ofSize === undefined ? listCheckpointSizes(folder).filter((size) => size <= newest) : [ofSize];
   const stamps = readTimeStampFiles(folder).map(({ file, token }) => ({ size: Number(file.split('-')[0]), token }));
   const isStamped = new Set(stamps.map(({ size }) => size));
   const notes = new Map(sizes.map((size) => [size, readCheckpointFile(folder, size) ?? '']));
@@ -28,7 +35,8 @@ export function proveEntries(
 
   const indicesOf = new Map<number, number[]>();
   for (const index of wanted.filter((seq) => seq < newest)) {
-    const size = ofSize ?? anchored.find((covered) => covered > index) ?? newest;
+    const size =
+      ofSize ?? anchored.find((at) => at > index && isCheckpointSigned(folder, rotations(), at)) ?? newest;
     indicesOf.set(size, [...(indicesOf.get(size) ?? []), index]);
   }
   const proofs = new Map<number, string>();

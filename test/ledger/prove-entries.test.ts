@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readLedger } from '../../src/ledger/ledger.ts';
@@ -42,11 +42,26 @@ describe('the proofs of entries', () => {
     writeSmallLedger(dataDir);
     anchor(join(dataDir, 'ledger'), { uncosigned: [5, 20], unstamped: [13, 20] });
     const { entries, timeStamps } = proveEntries(join(dataDir, 'ledger'), readLedger(dataDir), [4, 5, 12, 13, 19]);
-    const sizeOf = ({ line, proof }: ProvedEntry): number | undefined => {
-      const read = readProof(proof);
-      return read && checkpointProving(Buffer.from(line), read)?.size;
-    };
     expect(entries.map(sizeOf)).toEqual([5, 13, 13, 20, 20]);
     expect(timeStamps).toHaveLength(1);
   });
+
+  it('are under no checkpoint that its key has not signed', () => {
+    const dataDir = temporaryFolder();
+    writeSmallLedger(dataDir);
+    anchor(join(dataDir, 'ledger'), { uncosigned: [5, 20], unstamped: [13, 20] });
+    const anchored = join(dataDir, 'ledger/checkpoints/000000005.txt');
+    const [, note = ''] = /^([^]*?\n\n)/.exec(readFileSync(anchored, 'utf8')) ?? [];
+    const others = readFileSync(anchored, 'utf8').slice(note.length);
+    // The first bytes of a signature say which key has made it.
+    writeFileSync(anchored, note + others.replaceAll(/[^ ]{8}(?=\n)/g, 'AAAAAAA='));
+    const { entries } = proveEntries(join(dataDir, 'ledger'), readLedger(dataDir), [4, 12]);
+    expect(entries.map(sizeOf)).toEqual([13, 13]);
+  });
 });
+
+/** The size of the checkpoint that proves an entry; undefined where it does not. */
+function sizeOf({ line, proof }: ProvedEntry): number | undefined {
+  const read = readProof(proof);
+  return read && checkpointProving(Buffer.from(line), read)?.size;
+}
