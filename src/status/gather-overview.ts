@@ -4,7 +4,7 @@ import { readPace } from '../client/pace.ts';
 import type { Settings } from '../config/settings.ts';
 import { isOutdated, isoTime, newestTime } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
-import { datasets, mirroredDatasets, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
+import { datasets, mirroredDatasets, publishedDatasets } from '../contract/datasets.ts';
 import { presentHolder, runsUnderWay } from '../job/lease.ts';
 import type { JobState, ProjectState, WorkerState } from '../job/worker-state.ts';
 import { certificatePath } from '../erasure/proof/certificate-file.ts';
@@ -175,9 +175,8 @@ export function groupRuns(runs: readonly RunReport[]): RunGroup[] {
 /** Reads the current snapshot of each dataset. Throws `storage` when a manifest is damaged, or what was published is named no more. */
 function gatherSnapshots(db: Database, dataDir: string): SnapshotReport[] {
   const published = publishedFilesIn(dataDir);
-  const stands = (dataset: PublishedDataset): boolean =>
-    lastExportOf(db, dataset) !== null && published.listSnapshots(dataset).some(({ hasManifest }) => hasManifest);
-  if (!published.hasCurrent() && publishedDatasets.some(stands))
+  const wasPublished = publishedDatasets.some((dataset) => lastExportOf(db, dataset) !== null);
+  if (!published.hasCurrent() && wasPublished)
     throw new AppError('CURRENT.json is missing', { code: 'storage' });
   return Object.entries(published.readCurrent().snapshots).map(([dataset, current]) => {
     const { snapshot_id: snapshotId, deltas = [] } = current;

@@ -1,6 +1,7 @@
 import { readPace } from '../../src/client/pace.ts';
 import { holdSuspects, listHeldRows } from '../../src/mirror/suspects.ts';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { settingsWith } from '../config/settings-with.ts';
 import type { JobState, WorkerState } from '../../src/job/worker-state.ts';
@@ -349,6 +350,9 @@ test('snapshots and ledger are shown as they are, and damage to either hides not
   ]);
   makeRun(mirror.db, 'export', nowMs, 'done', { distinct_ids: 4 });
   rmSync(currentPath(dataDir));
+  expect((await contentOf(mirror)).snapshots).toBeNull();
+  rmSync(dirname(currentPath(dataDir)), { recursive: true });
+  mkdirSync(dirname(currentPath(dataDir)));
   expect((await contentOf(mirror)).snapshots).toBeNull();
   writeFileSync(currentPath(dataDir), 'damaged');
   rmSync(entriesPath(ledgerFolder(dataDir)), { force: true, recursive: true });
