@@ -204,12 +204,20 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
   readmit: (world, move) =>
     decide(world, move, (asked, done) => {
       for (const other of world.asked) other.isForgotten ||= meansSame(world, other, asked);
-      const { fenced_by_others: standing } = jsonOf(done) as { fenced_by_others: string[] };
+      const { fenced_by_others: fencing } = jsonOf(done) as { fenced_by_others: string[] };
       const stands = ({ ids, people }: Asked): boolean =>
-        ids.some((id) => standing.includes(id)) && !people.some((each) => asked.people.includes(each));
+        ids.some((id) => fencing.includes(id)) && !people.some((each) => asked.people.includes(each));
       // It keeps out a distinct id, and not the person.
       for (const { names } of world.asked.filter(stands)) for (const name of asked.names) names.delete(name);
-      return world.asked.filter((other) => namesSame(other, asked) && !stands(other));
+      const others = world.asked.filter((other) => namesSame(other, asked) && !stands(other));
+      // An address is of several people: whoever of them is not let in stays out.
+      const isLetIn = (one: string): boolean => asked.people.some((each) => world.truth.isSame(one, each));
+      const standing = others.filter(({ people }) => !people.every(isLetIn));
+      for (const other of standing) {
+        other.people = other.people.filter((one) => !isLetIn(one));
+        for (const name of asked.names) other.names.delete(name);
+      }
+      return others.filter((other) => !standing.includes(other));
     }),
   'rotate key': (world) => command(world, ['audit', 'rotate-key']),
   drill: (world, { kill }) => command(world, ['erase', 'drill'], kill),
