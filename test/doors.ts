@@ -240,10 +240,10 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_326,
   service: 2_061,
-  ledger: 2_944,
+  ledger: 2_951,
   mirror: 7_635,
   publish: 8_006,
-  erasure: 10_856,
+  erasure: 10_929,
   operate: 11_288,
   anchor: 316,
   cluster: 3_040,

@@ -4,7 +4,7 @@ import { nobody } from '../contract/identity.ts';
 import { turned } from '../core/batches.ts';
 import { AppError } from '../core/errors.ts';
 import { hasFailedAlone, noteWait, waitReasonOf } from './request/waits.ts';
-import type { JobContext } from '../job/job-context.ts';
+import type { InTurns, JobContext } from '../job/job-context.ts';
 import type { RequestHistory } from '../ledger/request-history.ts';
 import type { RequestState } from '../ledger/vocabulary.ts';
 import { listRequests, findRequest, needsOperator } from '../mirror/erasure-requests.ts';
@@ -23,7 +23,7 @@ import { findFormerUuids } from '../mirror/sightings.ts';
 import { openSubjects, type Subject } from './request/box.ts';
 import { reopenWider } from './request/reopen.ts';
 import { record, together } from './request/together.ts';
-import { openTarget, type UpstreamContext } from './upstream/context.ts';
+import { newRunMemory, openTarget, type RunMemory, type UpstreamContext } from './upstream/context.ts';
 import { advanceEvents } from './upstream/events.ts';
 import { advancePersons } from './upstream/persons.ts';
 import { advancePlaylists } from './upstream/playlists.ts';
@@ -45,26 +45,32 @@ export type ErasureResult = FenceResult &
     collected: number;
   };
 
-/** The whole way of open erasure requests, by id (`only`): plan, erase here, ask the service, finish. */
-export async function reconcileErasure(context: JobContext, only: ReadonlySet<string>): Promise<ErasureResult> {
+/** The whole way of open erasure requests, by id (`only`): plan, erase here, ask the service (`inTurns`), finish. */
+export async function reconcileErasure(
+  context: JobContext,
+  only: ReadonlySet<string>,
+  inTurns: InTurns,
+): Promise<ErasureResult> {
   const here = await eraseHere(context, await planErasure(context, only));
   await eraseBucket(context);
   await eraseCopies(context);
   const fail = (error: AppError): never => {
     throw error;
   };
-  return { ...here, ...(await askServiceAndFinish(context, fail)) };
+  return { ...here, ...(await askServiceAndFinish(context, inTurns, fail)) };
 }
 
 /**
- * Takes every fenced request as far as it can go now at the service, and ends those that have reached everything. `onEnded` hears the
- * error that ended a stage, since the service failed at too many requests.
+ * Takes every fenced request as far as it can go now at the service (`inTurns`), and ends those that have reached everything. `onEnded`
+ * hears the error that ended a stage, since the service failed at too many requests.
  */
 export async function askServiceAndFinish(
   context: JobContext,
+  inTurns: InTurns,
   onEnded: (error: AppError) => void,
 ): Promise<Omit<ErasureResult, keyof FenceResult | keyof LocalResult>> {
-  const { failed: upstreamFailed, ended } = await askService(context);
+  const memory = newRunMemory();
+  const { failed: upstreamFailed, ended } = await inTurns((part) => askService({ ...context, ...memory, part }));
   if (ended) onEnded(ended);
   const finished = await finishRequests(context);
   const open = listRequests(context.db, 'open');
@@ -97,7 +103,9 @@ export function sumOfRounds(first: ErasureResult, second: ErasureResult): Erasur
 }
 
 /** Takes the service's side of every fenced request as far as it can go now. Returns how many steps failed. */
-async function askService(context: JobContext): Promise<{ failed: number; ended: AppError | null }> {
+async function askService(
+  context: JobContext & RunMemory & Pick<UpstreamContext, 'part'>,
+): Promise<{ failed: number; ended: AppError | null }> {
   const { db, service } = context;
   const subjects = await openSubjects(
     context,
@@ -165,14 +173,11 @@ export type UpstreamReport = Pick<UpstreamContext, 'failed' | 'wider'> & {
  * no connection, a ledger that cannot be written), after all calls that had begun have ended.
  */
 export async function advanceUpstream(
-  job: Omit<UpstreamContext, 'paths' | 'failed' | 'wider' | 'refusedPlaylists' | 'recordingCalls' | 'control'>,
+  job: Omit<UpstreamContext, 'failed' | 'wider' | 'control'>,
   subjects: readonly Subject[],
 ): Promise<UpstreamReport> {
   const context: UpstreamContext = {
     ...job,
-    paths: { takeUuids: true },
-    refusedPlaylists: new Set(),
-    recordingCalls: { isMissing: false, isManyRefused: false },
     failed: [],
     wider: [],
     // Lists of recordings end where the service's own time for them does.

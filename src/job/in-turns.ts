@@ -1,19 +1,9 @@
 import { AppError } from '../core/errors.ts';
-import type { JobContext } from './job-context.ts';
+import type { JobContext, Part } from './job-context.ts';
 
 /** While a step takes longer than this, its end is not awaited before the run gives way. Others wait for a minute. */
 const patienceMs = 20_000;
 const lookEveryMs = 1_000;
-
-/** A part of the work, until it ends or gives way. */
-type Part = {
-  /** Aborted when the run has to stop or to give way. What was done stays, and the next part takes it up. */
-  signal: AbortSignal;
-  /** Is to be called after each step, when the mirror holds all of it. */
-  onStep: () => void;
-  /** Since when the work has stood still; undefined in the first part. */
-  stoodStillSinceMs: number | undefined;
-};
 
 /**
  * Does work that can be stopped and taken up again. It gives way to those who wait after each step, and in the middle of a step

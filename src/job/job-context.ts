@@ -46,6 +46,19 @@ type Turn = {
   giveWay: () => Promise<void>;
 };
 
+/** A part of the work, until it ends or gives way. */
+export type Part = {
+  /** Aborted when the run has to stop or to give way. What was done stays, and the next part takes it up. */
+  signal: AbortSignal;
+  /** Is to be called after each step, when the mirror holds all of it. */
+  onStep: () => void;
+  /** Since when the work has stood still; undefined in the first part. */
+  stoodStillSinceMs: number | undefined;
+};
+
+/** Does work that can be stopped and taken up again, a part at a time: others who wait have their turn in between. */
+export type InTurns = <T>(work: (part: Part) => Promise<T>) => Promise<T>;
+
 /** The state of a project in a place that other machines reach, which this machine holds for them. Call it under the lease only. */
 export type RemoteState = {
   /** Whether what a job has changed is to be put there at once: the last commit was long ago, or the copy does not stay. */

@@ -35,8 +35,7 @@ export function proveEntries(
 
   const indicesOf = new Map<number, number[]>();
   for (const index of wanted.filter((seq) => seq < newest)) {
-    const size =
-      ofSize ?? anchored.find((at) => at > index && isCheckpointSigned(folder, rotations(), at)) ?? newest;
+    const size = ofSize ?? anchored.find((at) => at > index && isCheckpointSigned(folder, rotations(), at)) ?? newest;
     indicesOf.set(size, [...(indicesOf.get(size) ?? []), index]);
   }
   const proofs = new Map<number, string>();

@@ -176,8 +176,7 @@ export function groupRuns(runs: readonly RunReport[]): RunGroup[] {
 function gatherSnapshots(db: Database, dataDir: string): SnapshotReport[] {
   const published = publishedFilesIn(dataDir);
   const wasPublished = publishedDatasets.some((dataset) => lastExportOf(db, dataset) !== null);
-  if (!published.hasCurrent() && wasPublished)
-    throw new AppError('CURRENT.json is missing', { code: 'storage' });
+  if (!published.hasCurrent() && wasPublished) throw new AppError('CURRENT.json is missing', { code: 'storage' });
   return Object.entries(published.readCurrent().snapshots).map(([dataset, current]) => {
     const { snapshot_id: snapshotId, deltas = [] } = current;
     const newestId = deltas.at(-1)?.snapshot_id ?? snapshotId;

@@ -3,7 +3,7 @@ import { draftLivesMs, removeOldDrafts } from '../core/atomic-file.ts';
 import { isoTime } from '../core/clock.ts';
 import { AppError, withHint } from '../core/errors.ts';
 import { countedText } from '../core/words.ts';
-import { endLostRequests } from '../erasure/fence/restore-guard.ts';
+import { endLostRequests, refuseForeign } from '../erasure/fence/restore-guard.ts';
 import { pagedDatasets } from '../contract/datasets.ts';
 import { isSingleCase } from '../client/service.ts';
 import { behindReason, tellCatalog, type CatalogReport } from '../bucket/catalog.ts';
@@ -27,7 +27,8 @@ import { deletionReceiver } from '../erasure/receive.ts';
 import { findUnbound } from '../erasure/bound/find-unbound.ts';
 import { replayErasures, type ReplayResult } from '../erasure/fence/restore.ts';
 import { readClockStanding, type ClockStanding } from '../job/clock-standing.ts';
-import type { JobContext } from '../job/job-context.ts';
+import { inTurns } from '../job/in-turns.ts';
+import type { InTurns, JobContext } from '../job/job-context.ts';
 import { aboveDiskFloor } from '../job/disk-floor.ts';
 import { giveUpShown, letBack, type LetBack } from '../erasure/upstream/let-back.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
@@ -160,6 +161,7 @@ async function reconcile(
   { replayed, mended, lost, lostDeletions }: Pick<ReconcileJobResult, 'replayed' | 'mended' | 'lost' | 'lostDeletions'>,
 ): Promise<ReconcileJobResult> {
   const { db, service } = context;
+  const turns: InTurns = (work) => inTurns(context, () => refuseForeign(context), work);
   // A killed run may have left drafts, and whole files that no manifest names.
   removeUnnamedParts(context.published);
   removeLeftDrafts(context);
@@ -181,9 +183,12 @@ async function reconcile(
     failure ??= error;
   };
   // Whom people ask for comes first: to ask for rows can take hours.
-  const there = await askServiceAndFinish(context, fail);
+  const there = await askServiceAndFinish(context, turns, fail);
+  const tally = newTally();
   const absence: AbsenceResult = service
-    ? await reconcileAbsence({ ...context, service, onDeletion: deletionReceiver(context) }).catch((error: unknown) => {
+    ? await turns((part) =>
+        reconcileAbsence({ ...context, ...part, service, tally, onDeletion: deletionReceiver(context) }),
+      ).catch((error: unknown) => {
         if (!isSingleCase(error)) throw error;
         fail(error);
         return nothingAsked;
@@ -191,7 +196,7 @@ async function reconcile(
     : nothingAsked;
   // Deletions that the service has confirmed only now are not in the plan, but are carried out too.
   const found = listRequests(db, 'open').filter(({ id }) => !requestsBefore.has(id));
-  const later = found.length > 0 ? await reconcileErasure(context, new Set(found.map(({ id }) => id))) : null;
+  const later = found.length > 0 ? await reconcileErasure(context, new Set(found.map(({ id }) => id)), turns) : null;
   const erasure = later ? sumOfRounds({ ...here, ...there }, later) : { ...here, ...there };
   const { letIn: letBackIn, staysOut } = await letBack(context);
   const listedAgain = { letIn: letBackIn + givenUp, staysOut };

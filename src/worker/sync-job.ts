@@ -1,12 +1,11 @@
 import { deletionReceiver } from '../erasure/receive.ts';
 import { datasets, type MirroredDataset } from '../contract/datasets.ts';
-import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
+import { refuseForeign } from '../erasure/fence/restore-guard.ts';
 import { usageError } from '../core/errors.ts';
-import type { OnProgress, ServiceContext } from '../job/job-context.ts';
+import type { InTurns, OnProgress, ServiceContext } from '../job/job-context.ts';
 import { aboveDiskFloor } from '../job/disk-floor.ts';
 import { inTurns } from '../job/in-turns.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
-import { claimMirror } from '../mirror/runs.ts';
 import type { PassMode } from '../mirror/passes.ts';
 import { reportPass, type PassReport } from '../sync/pass-report.ts';
 import { newTally, reconcileAbsence, type AbsenceResult } from '../sync/absence.ts';
@@ -46,23 +45,20 @@ export async function runSyncJob(context: ServiceContext, job: SyncJob): Promise
     context,
     job.name ?? 'sync',
     aboveDiskFloor(async (own) => {
-      const { db, settings, project } = own;
-      const refuse = async (): Promise<void> => {
-        claimMirror(db, project, settings.service.movedFrom);
-        await refuseUnbound(own);
-      };
-      await refuse();
+      const { settings } = own;
+      const turns: InTurns = (work) => inTurns(own, () => refuseForeign(own), work);
+      await refuseForeign(own);
       const passes: PassReport[] = [];
       let membershipsTold: number | null = null;
       for (const dataset of job.datasets) {
         if (dataset === 'playlists') {
           const begun = beginPlaylistPass(own, settings.playlists.shortIds);
-          const result = await inTurns(own, refuse, (part) => syncPlaylists({ ...own, ...part }, begun));
+          const result = await turns((part) => syncPlaylists({ ...own, ...part }, begun));
           passes.push(reportPass(result.pass));
           membershipsTold = result.membershipsTold;
         } else {
           const { mode, resume } = job;
-          const pass = await inTurns(own, refuse, ({ onStep, ...part }) => {
+          const pass = await turns(({ onStep, ...part }) => {
             const onProgress = (done: number, total: number | null): void => {
               job.onProgress?.(dataset, done, total);
               onStep();
@@ -76,9 +72,7 @@ export async function runSyncJob(context: ServiceContext, job: SyncJob): Promise
       const tally = newTally();
       const onDeletion = deletionReceiver(own);
       const absence = canJudge
-        ? await inTurns(own, refuse, ({ signal, onStep }) =>
-            reconcileAbsence({ ...own, signal, onStep, tally, onDeletion }),
-          )
+        ? await turns(({ signal, onStep }) => reconcileAbsence({ ...own, signal, onStep, tally, onDeletion }))
         : null;
       const isIncomplete = passes.some(({ verdict, reason }) => verdict !== 'complete' && reason !== 'head');
       // A held plan of another list says nothing about this run.

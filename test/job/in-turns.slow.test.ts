@@ -21,8 +21,8 @@ const erasing = [
 ];
 
 /** The program beside a sandbox, and what it does for others while it walks the list of persons. */
-async function openWorld(seed: number) {
-  const world = await openSyncWorld({ persons: 90, seed }, erasing, clock);
+async function openWorld(seed: number, recordings = 0) {
+  const world = await openSyncWorld({ persons: 90, seed, recordings }, erasing, clock);
   onTestFinished(() => world.close());
   scanInThisProcess();
   const { app } = world;
@@ -79,3 +79,27 @@ it.each([1, 2, 3, 4, 5].flatMap((page) => [true, false].map((isFirst) => [page, 
     expect(begunAgain).toBe(at % 2 === 0 ? 1 : 0);
   },
 );
+
+it('a reconciliation gives way to a request while it asks the service for recordings, and ends what it has begun', async () => {
+  const world = await openWorld(3, 60);
+  const db = world.app.database();
+  await world.walk(() => undefined);
+  await world.sync('recordings');
+  const seen = `SELECT DISTINCT persons.uuid FROM persons JOIN recordings ON recordings.person_uuid = persons.uuid ORDER BY 1`;
+  const [first = '', second = ''] = db.prepare<[], string>(seen).pluck().all();
+  await world.add(first);
+  const ended: string[] = [];
+  await Promise.all([
+    world.carryOut().then(() => ended.push('reconcile')),
+    world.add(second).then(() => ended.push('add')),
+  ]);
+  expect(ended).toEqual(['add', 'reconcile']);
+  expect(listRuns(db, 9).find(({ job }) => job === 'reconcile')?.counts).toContain('"gaveWay":1');
+  await world.carryOut();
+  const living = new Set([...world.sandbox.living()].map(({ uuid }) => uuid));
+  expect([first, second].filter((uuid) => living.has(uuid) || world.mirrored().has(uuid))).toEqual([]);
+  const targets = db.prepare<[], string>(
+    `SELECT DISTINCT status FROM erasure_targets WHERE target IN ('upstream.person', 'upstream.recordings')`,
+  );
+  expect(targets.pluck().all()).toEqual(['done']);
+});

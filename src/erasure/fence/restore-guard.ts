@@ -42,6 +42,13 @@ export async function refuseUnbound(context: JobContext): Promise<void> {
   if (differences.length > 0) throw differenceError(differences);
 }
 
+/** As `refuseUnbound`, and makes the mirror the project's before. Throws `usage` where it is another project's. */
+export async function refuseForeign(context: JobContext): Promise<void> {
+  const { db, settings, project } = context;
+  if (project) claimMirror(db, project, settings.service.movedFrom);
+  await refuseUnbound(context);
+}
+
 /**
  * Brings the mirror's tables up to the ledger (`catchUp`), and writes the ledger's entries for a fence that stands: a kill can come
  * between its transaction and the entries. Throws `storage` for a ledger that is older than the mirror.
@@ -80,9 +87,7 @@ export function runEraseJob<T extends JobResult>(
   work: (context: JobContext) => Promise<T>,
 ): Promise<T> {
   return runJob(context, 'erase', async (own) => {
-    const { db, settings, project } = own;
-    if (project) claimMirror(db, project, settings.service.movedFrom);
-    await refuseUnbound(own);
+    await refuseForeign(own);
     return work(own);
   });
 }

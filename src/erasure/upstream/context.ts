@@ -5,6 +5,7 @@ import { presentOf } from '../../core/present.ts';
 import { isOfOneRow, type Control } from '../../client/control.ts';
 import { isSingleCase, singleCasesMax, type Service } from '../../client/service.ts';
 import type { ListQueries, Settings } from '../../config/settings.ts';
+import type { Part } from '../../job/job-context.ts';
 import type { UpstreamTarget } from '../../ledger/target.ts';
 import type { AttentionReason } from '../../ledger/vocabulary.ts';
 import { listTargets, type ErasureTarget, type TargetChange } from '../../mirror/erasure-targets.ts';
@@ -14,28 +15,63 @@ import { together, type StepContext } from '../request/together.ts';
 /** A step that could not be taken this time. Its target stays as it was. */
 type FailedStep = { requestId: string; error: AppError };
 
-/** What the steps towards the service need of a job's context, and what they remember of one run. */
-export type UpstreamContext = StepContext & {
-  service: Service;
-  settings: Pick<Settings, 'budget' | 'deletions' | 'retry'> &
-    ListQueries & {
-      service: Pick<Settings['service'], 'totalTimeoutMs'>;
-      erasure: Pick<Settings['erasure'], 'deleteRecordings' | 'maxRequestDays'>;
-      playlists: Pick<Settings['playlists'], 'shortIds'>;
-    };
-  signal: AbortSignal;
+/**
+ * How the service answers to the id of a recording. `shown`: nobody has asked, and it is shown with the person, whom the service seems to
+ * have. `unknown`: as to one that it has no route for, or refuses; or with another person's.
+ */
+export type RecordingLook = 'there' | 'shown' | 'gone' | 'unknown';
+
+/**
+ * What the service did with the deletion of a recording. `failed`: an error of its own, so that the effect is unknown. `key`: it
+ * does not let this key do it; `service`: it has no such call, or refuses it otherwise.
+ */
+export const deletionEnds = ['sent', 'failed', 'key', 'service'] as const;
+export type RecordingDeletion = (typeof deletionEnds)[number];
+
+/** What became of a recording: as it was seen, or as its deletion ended. */
+export type RecordingAnswer = RecordingLook | RecordingDeletion;
+
+/** What the steps towards the service remember of one run, also where others have had their turn meanwhile. */
+export type RunMemory = {
   /** Whether a person's path takes the uuid, too. As documented it does not: then the first answer 400 tells. */
   paths: { takeUuids: boolean };
   /** The playlists whose entries the service refuses to remove (403). Those left are not sent in this run. */
   refusedPlaylists: Set<string>;
   /** Whether the service has no call that deletes a recording, and whether the one for many is refused or fails. */
   recordingCalls: { isMissing: boolean; isManyRefused: boolean };
-  failed: FailedStep[];
-  /** Requests whose persons the service shows with more distinct ids than were known, and these. They are not deleted yet. */
-  wider: { requestId: string; distinctIds: string[] }[];
-  /** What a 404 by id is held against. */
-  control: Control;
+  /** What became of recordings, by request, generation and id: after others have had their turn, the run goes on from here. */
+  answers: Map<string, RecordingAnswer>;
 };
+
+/** The memory of a run that begins. */
+export function newRunMemory(): RunMemory {
+  return {
+    paths: { takeUuids: true },
+    refusedPlaylists: new Set(),
+    recordingCalls: { isMissing: false, isManyRefused: false },
+    answers: new Map(),
+  };
+}
+
+/** What the steps towards the service need of a job's context, and what they remember. */
+export type UpstreamContext = StepContext &
+  RunMemory & {
+    service: Service;
+    settings: Pick<Settings, 'budget' | 'deletions' | 'retry'> &
+      ListQueries & {
+        service: Pick<Settings['service'], 'totalTimeoutMs'>;
+        erasure: Pick<Settings['erasure'], 'deleteRecordings' | 'maxRequestDays'>;
+        playlists: Pick<Settings['playlists'], 'shortIds'>;
+      };
+    signal: AbortSignal;
+    /** Others may want the data folder before all is done (`InTurns`): what has begun at the service ends, and looks are broken off. */
+    part: Pick<Part, 'signal' | 'onStep'>;
+    failed: FailedStep[];
+    /** Requests whose persons the service shows with more distinct ids than were known, and these. They are not deleted yet. */
+    wider: { requestId: string; distinctIds: string[] }[];
+    /** What a 404 by id is held against. */
+    control: Control;
+  };
 
 /** A target of a request that is still open; undefined where it is done, or none of the request's. */
 export function openTarget(
@@ -165,6 +201,7 @@ export async function eachSubjectTogether<S extends RequestRef>(
   step: (subject: S) => Promise<Outcome | undefined>,
 ): Promise<void> {
   for (let first = 0; first < subjects.length; first += recordedAtOnce) {
+    context.part.signal.throwIfAborted();
     const outcomes: Outcome[] = [];
     try {
       await eachSubject(context, subjects.slice(first, first + recordedAtOnce), async (subject) => {
@@ -174,6 +211,7 @@ export async function eachSubjectTogether<S extends RequestRef>(
     } finally {
       together(context, (own) => outcomes.forEach((record) => record(own)));
     }
+    if (outcomes.length > 0) context.part.onStep();
   }
 }
 

@@ -3,20 +3,20 @@ import { bodyOrMissing } from '../../client/service.ts';
 import { recordingBulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
 import type { Subject } from '../request/box.ts';
 import { intend, note } from '../request/target-journal.ts';
-import { inBatches, openTarget, unlessThrottled, type UpstreamContext } from './context.ts';
+import { inBatches, openTarget, unlessThrottled, type RecordingDeletion, type UpstreamContext } from './context.ts';
 
 const target = 'upstream.recordings';
 
-/**
- * What the service did with the deletion of a recording. `failed`: an error of its own, so that the effect is unknown. `key`: it
- * does not let this key do it; `service`: it has no such call, or refuses it otherwise.
- */
-export type RecordingDeletion = 'sent' | 'failed' | 'key' | 'service';
+/** The place of a recording among a run's answers. */
+export function placeOf({ id, generation }: Subject, recording: string): string {
+  return `${id} ${generation} ${recording}`;
+}
 
 /**
  * Deletes recordings of a subject by their ids, as far as key and service can. Ends early where the first ones are all refused.
  * The intent is on the ledger, and the mirror knows how many are about to be sent, before each call. A kill at any point is safe:
- * a recording that is gone is not found to be deleted again. Returns what became of those that were sent.
+ * a recording that is gone is not found to be deleted again. Where others want the data folder, throws between two calls. Returns what
+ * became of those that were sent.
  */
 export async function deleteRecordings(
   context: UpstreamContext,
@@ -39,12 +39,16 @@ export async function deleteRecordings(
   while (ends.length < ids.length && !isMissing() && !(ends.length > 1 && ends.every(isRefusal))) {
     const isMany = !calls.isManyRefused && ids.length - ends.length > 1;
     const most = isMany ? recordingBulkDeleteIdsMax : ends.length === 0 ? 1 : settings.budget.concurrency;
-    const some = ids.slice(ends.length, ends.length + most);
+    const first = ends.length;
+    const some = ids.slice(first, first + most);
     noteSent(some.length);
     if (!isMany) ends.push(...(await inBatches(context, some, (id) => deleteOne(context, id))));
     else if (await deleteMany(context, some)) ends.push(...some.map(() => 'sent' as const));
+    for (const [at, end] of ends.slice(first).entries()) context.answers.set(placeOf(subject, some[at] ?? ''), end);
+    noteSent(0);
+    context.part.onStep();
+    context.part.signal.throwIfAborted();
   }
-  noteSent(0);
   return ends;
 }
 

@@ -16,9 +16,13 @@ import {
   openTarget,
   raise,
   type Outcome,
+  deletionEnds,
+  type RecordingAnswer,
+  type RecordingDeletion,
+  type RecordingLook,
   type UpstreamContext,
 } from './context.ts';
-import { deleteRecordings, type RecordingDeletion } from './delete-recordings.ts';
+import { deleteRecordings, placeOf } from './delete-recordings.ts';
 import { advancesLater, isRequested, noteStillThere, requestedEnd } from './requested-recordings.ts';
 
 const target = 'upstream.recordings';
@@ -34,7 +38,12 @@ export async function advanceRecordings(context: UpstreamContext, subjects: read
   const due: Subject[] = [];
   for (const subject of subjects)
     if (openTarget(context, subject, target) && !(await advancesLater(context, subject))) due.push(subject);
-  await eachSubjectTogether(context, due, (subject) => advance(context, subject));
+  await eachSubjectTogether(context, due, async (subject) => {
+    const outcome = await advance(context, subject);
+    // The next look asks anew.
+    for (const id of subject.identity.recording_id) context.answers.delete(placeOf(subject, id));
+    return outcome;
+  });
 }
 
 /** How the target of a subject is settled. */
@@ -50,22 +59,25 @@ async function advance(context: UpstreamContext, subject: Subject): Promise<Outc
     const nothing = { result: 'not_applicable', assurance: 'observed' } as const;
     return ended(subject, isRequested(recordings) ? requestedEnd(recordings) : nothing);
   }
-  const looks = await inBatches(context, ids, (id) => lookFor(context, subject, id));
-  const thoseThat = (are: RecordingLook): string[] => ids.filter((_id, index) => looks[index] === are);
-  const [deletable, gone] = [thoseThat('there'), thoseThat('gone')];
-  const there = [...deletable, ...thoseThat('shown')];
+  const answers = await lookForAll(context, subject);
+  const those = (...are: RecordingAnswer[]): string[] =>
+    ids.filter((_id, index) => are.includes(answers[index] ?? 'unknown'));
+  const [deletable, gone, there] = [those('there'), those('gone'), those('there', 'shown', ...deletionEnds)];
   const isKnown = there.length + gone.length === ids.length;
-  if (there.length > 0 || gone.length === 0)
-    return deleteThose(context, subject, recordings, { there, deletable, gone });
+  const found = { there, deletable, gone, ends: deletionEnds.filter((end) => answers.includes(end)) };
+  if (there.length > 0 || gone.length === 0) return deleteThose(context, subject, recordings, found);
   await context.control('recordings');
   await askForProject(context.service, 'persons', context.signal);
   if (recordings.confirmations + 1 < context.settings.deletions.confirmations)
     return (own) => confirm(own, subject, recordings);
-  if (!isKnown) return deleteThose(context, subject, recordings, { there, deletable, gone });
+  if (!isKnown) return deleteThose(context, subject, recordings, found);
   if (recordings.sentRows === 0) return ended(subject, { result: 'absent', assurance: 'observed' });
   const rows = Math.min(recordings.sentRows, ids.length);
   return ended(subject, { result: 'deleted', assurance: 'observed', rows_before: rows, rows_removed: rows });
 }
+
+/** What was found of a subject's recordings, and what became of those whose deletion was sent before others had their turn. */
+type Found = Record<'there' | 'deletable' | 'gone', readonly string[]> & { ends: readonly RecordingDeletion[] };
 
 /**
  * Deletes recordings that were seen to be there. Where that cannot be done, or others cannot be asked for, the target ends as
@@ -75,10 +87,10 @@ async function deleteThose(
   context: UpstreamContext,
   subject: Subject,
   recordings: ErasureTarget,
-  { there, deletable, gone }: Record<'there' | 'deletable' | 'gone', readonly string[]>,
+  { there, deletable, gone, ends: earlier }: Found,
 ): Promise<Outcome> {
   const ids = context.settings.erasure.deleteRecordings === 'auto' ? deletable.filter(hasRoute) : [];
-  const ends = ids.length > 0 ? await deleteRecordings(context, subject, ids) : [];
+  const ends = [...earlier, ...(ids.length > 0 ? await deleteRecordings(context, subject, ids) : [])];
   if (ends.some((end) => end === 'sent' || end === 'failed'))
     return (own) =>
       noteSent(own, subject, { ends, isAgain: recordings.status !== 'intended' && recordings.sentRows > 0 });
@@ -104,11 +116,20 @@ function noteSent(
   if (isAgain || ends.includes('failed')) raise(context, subject, target, 'outcome_unknown');
 }
 
-/**
- * How the service answers to the id of a recording. `shown`: nobody has asked, and it is shown with the person, whom the service seems to
- * have. `unknown`: as to one that it has no route for, or refuses; or with another person's.
- */
-type RecordingLook = 'there' | 'shown' | 'gone' | 'unknown';
+/** The answers about all recordings of a subject, in their order. What this run has asked before is not asked again. */
+async function lookForAll(context: UpstreamContext, subject: Subject): Promise<RecordingAnswer[]> {
+  const { answers, part } = context;
+  const looking = { ...context, signal: part.signal };
+  return inBatches(looking, subject.identity.recording_id, async (id) => {
+    const place = placeOf(subject, id);
+    const known = answers.get(place);
+    if (known !== undefined) return known;
+    const look = await lookFor(looking, subject, id);
+    answers.set(place, look);
+    part.onStep();
+    return look;
+  });
+}
 
 /** Where the service does not take the id, nothing shows that the recording is gone. */
 async function lookFor(context: UpstreamContext, subject: Subject, id: string): Promise<RecordingLook> {

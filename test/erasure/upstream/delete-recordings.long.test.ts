@@ -4,6 +4,7 @@ import { hasRoute } from '../../../src/contract/identity.ts';
 import type { Subject } from '../../../src/erasure/request/box.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { changeTarget, type TargetChange } from '../../../src/mirror/erasure-targets.ts';
+import { newRunMemory } from '../../../src/erasure/upstream/context.ts';
 import type { LiveOptions } from '../../../src/sandbox/live/live-data.ts';
 import { answer, openUpstreamWorld, type UpstreamWorld } from './upstream-world.ts';
 
@@ -292,5 +293,38 @@ describe('recordings that a live service deletes by their ids', () => {
       rows_before: 20,
       rows_removed: 20,
     });
+  });
+
+  it('where others want the data folder after each step, each is deleted once, and seen to be gone as often as ever', async () => {
+    const { world, ids, subject, sent } = await openLeft(20, {}, 60);
+    const memory = newRunMemory();
+    /** Takes a part of the way at a time, until all is done that can be done now. Returns in how many. */
+    const advanceInParts = async (): Promise<number> => {
+      for (let parts = 1; ; parts += 1) {
+        const stop = new AbortController();
+        const part = { signal: stop.signal, onStep: () => stop.abort(new Error('gave way')) };
+        try {
+          await world.advance([subject], undefined, { ...memory, part });
+          return parts;
+        } catch (error) {
+          expect(String(error)).toContain('gave way');
+        }
+      }
+    };
+    const looks = (): number => world.asked.filter((line) => /^GET .session_recordings.[^/?]/.test(line)).length;
+    const before = looks();
+    expect(await advanceInParts()).toBeGreaterThan(8);
+    // Of four that are asked for at once, the first answer breaks off the others.
+    expect(looks() - before).toBeLessThan(60);
+    expect([sent().length, memory.answers.size]).toEqual([20, 0]);
+    expect(idsIn(world).filter((id) => ids.includes(id))).toEqual([]);
+    expect(world.target(subject, 'recordings')).toMatchObject({ status: 'waiting', confirmations: 0, sentRows: 20 });
+    for (const confirmations of [1, 2]) {
+      world.pass(300);
+      await advanceInParts();
+      expect([world.target(subject, 'recordings').confirmations, memory.answers.size]).toEqual([1, 0]);
+      expect(looks() - before).toBeGreaterThanOrEqual(20 * (confirmations + 1));
+    }
+    expect(world.target(subject, 'recordings')).toMatchObject({ result: 'deleted', assurance: 'observed' });
   });
 });

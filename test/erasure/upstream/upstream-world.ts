@@ -13,6 +13,7 @@ import { isoTime, type Clock } from '../../../src/core/clock.ts';
 import { catchUp } from '../../../src/erasure/projection.ts';
 import { advanceUpstream, type UpstreamReport } from '../../../src/erasure/reconcile.ts';
 import { newBox, type Subject } from '../../../src/erasure/request/box.ts';
+import { newRunMemory, type RunMemory, type UpstreamContext } from '../../../src/erasure/upstream/context.ts';
 import { recordOrder } from '../../../docs/verifier/verify.mjs';
 import type { LedgerEntry } from '../../../src/ledger/entry.ts';
 import { collectHistories } from '../../../src/ledger/histories.ts';
@@ -130,12 +131,14 @@ export async function openUpstreamWorld(
     recordings: { query: {} },
   };
 
-  const advance = (subjects: readonly Subject[], signal?: AbortSignal): Promise<UpstreamReport> => {
+  const advance = (
+    subjects: readonly Subject[],
+    signal = new AbortController().signal,
+    turn?: Partial<RunMemory & Pick<UpstreamContext, 'part'>>,
+  ): Promise<UpstreamReport> => {
     service.forgetTime?.();
-    return advanceUpstream(
-      { db, ledger: () => ledger, clock, service, settings, signal: signal ?? new AbortController().signal },
-      subjects,
-    );
+    const alone = { ...newRunMemory(), part: { signal, onStep: () => undefined }, ...turn };
+    return advanceUpstream({ db, ledger: () => ledger, clock, service, settings, signal, ...alone }, subjects);
   };
   const moveTo = (iso: string): void => {
     nowMs = Date.parse(iso);
