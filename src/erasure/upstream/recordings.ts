@@ -1,4 +1,5 @@
 import type { Database } from '../../mirror/database.ts';
+import { embeddedPerson } from '../../contract/embedded-person.ts';
 import { hasRoute, nobody } from '../../contract/identity.ts';
 import { rowReaders, sightingOf } from '../../contract/row-readers.ts';
 import { AppError } from '../../core/errors.ts';
@@ -159,7 +160,14 @@ function ownerLook(db: Database, { identity, origin, sharedWith = [] }: Subject,
   if (uuid !== null && sharedWith.includes(uuid)) return 'unknown';
   if (!isUnasked) return 'there';
   if (uuid !== null && identity.person_uuid.includes(uuid)) return id === null ? 'there' : 'shown';
-  if (uuid !== null) return 'unknown';
-  const holders = findPersons(db, { ...nobody, person_id: id === null ? [] : [id], distinct_id: distinctIds });
+  const shown = embeddedPerson(typeof row.columns['person'] === 'string' ? row.columns['person'] : null);
+  // A live service shows a distinct id that nobody has with a uuid made of it: not the deleted person's, who was made of another one.
+  if (uuid !== null && (id !== null || shown.createdAt !== undefined)) return 'unknown';
+  const holders = findPersons(db, {
+    ...nobody,
+    person_uuid: uuid === null ? [] : [uuid],
+    person_id: id === null ? [] : [id],
+    distinct_id: distinctIds,
+  });
   return holders.length > 0 ? 'unknown' : 'there';
 }

@@ -94,6 +94,28 @@ describe('recordings that a live service deletes by their ids', () => {
     expect(sent()).toHaveLength(1);
   });
 
+  it.each([
+    [null, null, 1],
+    [null, '2025-01-01T00:00:00Z', 0],
+    [7, null, 0],
+  ])('are deleted where a uuid that nobody has is shown with id %s, created %s: %i', async (id, createdAt, deleted) => {
+    const { world, ids, of, sent } = await openLeft(1);
+    const subject = { ...of(ids), origin: 'upstream' as const };
+    const path = `/session_recordings/${encodeURIComponent(ids[0] ?? '')}/`;
+    world.intercept(async (request, send) => {
+      const reply = await send();
+      if (request.method !== 'GET' || !request.path.endsWith(path) || reply.status !== 200) return reply;
+      const recording = JSON.parse(reply.bytes.toString('utf8')) as { distinct_id: string };
+      // A live service makes it of the distinct id, which need not be the one that the deleted person was made of.
+      const uuid = '5f3a9c1e-0d2b-5a7c-8e4f-112233445566';
+      const person = { id, uuid, name: null, properties: {}, created_at: createdAt, distinct_ids: ['gone'] };
+      return answer(200, JSON.stringify({ ...recording, distinct_id: 'gone', person }));
+    });
+    await world.advance([subject]);
+    expect(sent()).toHaveLength(deleted);
+    expect(world.target(subject, 'recordings').result).toBe(deleted === 0 ? 'not_verifiable' : null);
+  });
+
   it('are deleted though their person is gone, once each, and seen to be gone as often as a person', async () => {
     const { world, ids, subject, sent } = await openLeft(9);
     await world.advance([subject]);
