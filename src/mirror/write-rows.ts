@@ -199,6 +199,19 @@ export function prepareWriteRow(
     const rowKey = findRowKey(String(row[keyColumn]));
     return { values, rowKey, isEqual: rowKey !== undefined && hold.get(...values, rowKey) === 1 };
   };
+  // Of a recording that began before its first day a live service lists the part since then, and measures that.
+  const isMeasure = ({ name, kind }: DatasetField): boolean =>
+    ['integer', 'real', 'time'].includes(kind) || name === 'start_url';
+  const wholeOf =
+    datasets[dataset].sortTime === 'start_time'
+      ? db
+          .prepare<[number, ColumnValue], Columns>(/*sql*/ `SELECT ${written
+            .filter(isMeasure)
+            .map(({ name }) => name)
+            .join(', ')}
+        FROM ${dataset} WHERE row_key = ? AND start_time < ?`)
+          .safeIntegers()
+      : undefined;
   return (shown, passId, at) => {
     let row = shown;
     let { values, rowKey, isEqual } = compare(row);
@@ -216,6 +229,8 @@ export function prepareWriteRow(
       const settled = settle({ rowKey, distinctIds, passId });
       if (settled !== distinctIds) tryInstead({ ...row, [heldIds.name]: JSON.stringify(settled) });
     }
+    const whole = isEqual || rowKey === undefined ? undefined : wholeOf?.get(rowKey, row['start_time'] ?? null);
+    if (whole) tryInstead({ ...row, ...whole });
     if (rowKey === undefined) {
       const added = Number(add.run(...values, row[keyColumn] ?? null, passId, at).lastInsertRowid);
       firstPass?.note(String(row[keyColumn]), added);

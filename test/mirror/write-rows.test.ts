@@ -127,6 +127,36 @@ describe('a page that enters the mirror', () => {
     expect(begin().commit([{ ...person(1), id: 9007199254740993n }]).changed).toBe(0);
   });
 
+  it('keeps the whole of a recording of which a list shows the part since its first day', () => {
+    const recording = (start: string, fields: Record<string, ColumnValue> = {}) => ({
+      id: 'over midnight',
+      start_time: `2026-01-0${start}Z`,
+      end_time: '2026-01-02T00:20:00Z',
+      recording_duration: 1800,
+      active_seconds: 9_007_199_254_740_993n,
+      activity_score: 7.5,
+      start_url: 'https://x.example/first',
+      viewed: 0,
+      ...fields,
+    });
+    const { db, begin } = openPass('recordings');
+    begin().commit([recording('1T23:50:00')]);
+    const part = { recording_duration: 1200, active_seconds: 3, activity_score: 1, start_url: null };
+    const shown = (start: string, fields: Record<string, ColumnValue> = {}): unknown[] => {
+      begin().commit([recording(start, fields)]);
+      const columns = 'start_time, recording_duration, activity_score, start_url, viewed';
+      const row = db.prepare(`SELECT ${columns}, CAST(active_seconds AS TEXT) FROM recordings`).raw().get();
+      return row as unknown[];
+    };
+    const whole = ['2026-01-01T23:50:00Z', 1800, 7.5, 'https://x.example/first'];
+    expect(shown('2T00:00:01', { ...part, viewed: 1 })).toEqual([...whole, 1, '9007199254740993']);
+    expect(shown('2T00:00:01', { ...part, viewed: 1 })).toEqual([...whole, 1, '9007199254740993']);
+    expect(changes(db)).toHaveLength(2);
+    // What comes late belongs to it.
+    const longer = { recording_duration: 1860, active_seconds: 5 };
+    expect(shown('1T23:49:00', longer)).toEqual(['2026-01-01T23:49:00Z', 1860, 7.5, whole[3], 0, '5']);
+  });
+
   it('notes which pass saw a row last, changed or not', () => {
     const { db, begin } = openPass();
     begin().commit([person(1), person(2)]);
