@@ -238,7 +238,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_326,
+  kernel: 5_333,
   service: 2_061,
   ledger: 2_951,
   mirror: 7_635,

@@ -13,12 +13,19 @@ const readOnlyRecording = readerOf('recordings');
 export const rowReaders: Readonly<Record<MirroredDataset, RowReader>> = {
   persons: readerOf('persons'),
   recordings: (row) => {
-    const recording = readOnlyRecording(row);
+    const recording = readOnlyRecording(withoutCountdown(row));
     if (recording.ok) recording.columns['person_uuid'] = personUuidOf(row);
     return recording;
   },
   playlists: readerOf('playlists'),
 };
+
+/** A live service counts the days until `expiry_time`: with that count, every recording would be another row each day. */
+function withoutCountdown(row: unknown): unknown {
+  if (!isJsonObject(row) || !('recording_ttl' in row)) return row;
+  const { recording_ttl: _daysLeft, ...kept } = row;
+  return kept;
+}
 
 const { identifiers, heldIds, sortTime } = datasets.persons;
 const identifying: readonly (string | undefined)[] = [...identifiers.map(({ name }) => name), heldIds?.name, sortTime];
