@@ -56,6 +56,14 @@ export function releaseSeenSuspects(db: Database, dataset: PagedDataset): number
   return db.prepare(/*sql*/ `DELETE FROM suspects WHERE dataset = ? AND ${isSeenAgain(dataset)}`).run(dataset).changes;
 }
 
+/** The recordings (surrogate keys) that were to be kept until before a time, as a live service says of each, and that it lists no more. */
+export function listExpiredSuspects(db: Database, at: string): number[] {
+  const sql = /*sql*/ `SELECT row_key FROM suspects JOIN recordings USING (row_key)
+        WHERE dataset = 'recordings' AND NOT ${isSeenAgain('recordings')}
+          AND julianday(iif(json_valid(extra), extra ->> '$.expiry_time', NULL)) < julianday(?)`;
+  return db.prepare<[string], number>(sql).pluck().all(at);
+}
+
 /** Every suspect of a dataset that no pass has seen since, in the order of their keys. */
 export function listSuspects(db: Database, dataset: PagedDataset): Suspect[] {
   const { key, sortTime, heldIds } = datasets[dataset];

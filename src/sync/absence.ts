@@ -15,6 +15,7 @@ import {
   confirmSuspect,
   findPlan,
   holdSuspects,
+  listExpiredSuspects,
   listHeldPlans,
   listSuspects,
   releasePlans,
@@ -220,10 +221,11 @@ export function newTally(): AbsenceTally {
 async function expireRecordings({ db, settings, clock, service, signal }: AbsenceParts): Promise<number> {
   const { retentionDays } = settings.recordings;
   const { earliestMs, aheadMs } = presentOf({ clock, service });
-  if (retentionDays === null || !isAgreed(aheadMs)) return 0;
+  if (!isAgreed(aheadMs)) return 0;
   const removeRow = prepareRemoveRow(db, 'recordings');
   const pause = pausing(signal);
-  const rowKeys = listExpiredRecordings(db, isoTime(earliestMs - retentionDays * 86_400_000));
+  const old = retentionDays === null ? [] : listExpiredRecordings(db, isoTime(earliestMs - retentionDays * 86_400_000));
+  const rowKeys = [...new Set([...old, ...listExpiredSuspects(db, isoTime(earliestMs))])];
   for (let first = 0; first < rowKeys.length; first += rowsPerTransaction) {
     // Between two transactions the signal can stop the run, and the lease is renewed.
     await pause();

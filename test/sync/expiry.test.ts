@@ -5,6 +5,7 @@ import type { Clock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { reconcileAbsence, type AbsenceResult } from '../../src/sync/absence.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
+import { listExpiredSuspects, nominateSuspects } from '../../src/mirror/suspects.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 const noService: Service = {
@@ -27,8 +28,8 @@ function setUp({ old, young }: { old: number; young: number }) {
   // The newest pass saw the young ones only.
   db.exec(`INSERT INTO recordings_seen SELECT row_key, row_key, 1 + (start_time >= '2025-12-02') FROM recordings`);
   const controller = new AbortController();
-  const reconcile = (clock: Clock = stillClock): Promise<AbsenceResult> => {
-    const { settings } = loadSettings({}, { set: [{ path: 'recordings.retentionDays', value: 30 }] });
+  const reconcile = (clock: Clock = stillClock, retentionDays: number | null = 30): Promise<AbsenceResult> => {
+    const { settings } = loadSettings({}, { set: [{ path: 'recordings.retentionDays', value: retentionDays }] });
     return reconcileAbsence({ db, service: noService, settings, clock, signal: controller.signal });
   };
   const count = (table: string): unknown => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
@@ -67,4 +68,39 @@ it('stops between two transactions, and goes on another time', async () => {
   await expect(reconcile(stopping)).rejects.toThrow('stop');
   expect(count('recordings')).toBe(1507);
   expect(count('deletions')).toBe(1000);
+});
+
+it.each([
+  ['2025-12-31T00:00:00Z', 2],
+  ['2025-12-31T00:00:00.5+00:00', 2],
+  ['2026-01-02T00:00:00Z', 0],
+  ['soon', 0],
+  [null, 0],
+])(
+  'lets go, without asking, of those that say themselves that they are over (%s) and are listed no more: %i',
+  async (expiry, expired) => {
+    const { db, reconcile, count } = setUp({ old: 1, young: 6 });
+    // One can be kept for less time than an older one. Of these, the first is older than what is listed, and the last is still listed.
+    db.exec(`UPDATE recordings_seen SET pass_id = 1 WHERE to_key <= 3`);
+    db.prepare(`UPDATE recordings SET extra = ? WHERE row_key <= 4`).run(JSON.stringify({ expiry_time: expiry }));
+    expect(nominateSuspects(db, 'recordings', 2, '2026-01-01T00:00:00Z')).toBe(2);
+    const held = expired > 0 ? [] : [{ dataset: 'recordings', rows: 2 }];
+    expect(await reconcile(stillClock, null)).toMatchObject({ expired, asked: 0, held });
+    expect(count('recordings')).toBe(7 - expired);
+    expect(count(`deletions WHERE reason = 'expired'`)).toBe(expired);
+  },
+);
+
+it('an unknown field of more levels than SQLite reads does not keep it from letting go of others', () => {
+  const { db } = setUp({ old: 1, young: 2 });
+  db.exec(`UPDATE recordings_seen SET pass_id = 1 WHERE to_key <= 2`);
+  nominateSuspects(db, 'recordings', 2, '2026-01-01T00:00:00Z');
+  const write = db.prepare('UPDATE recordings SET extra = ?');
+  const expired = (extra: string): number[] => {
+    write.run(extra);
+    return listExpiredSuspects(db, '2026-01-01T00:00:00Z');
+  };
+  const expiry = '"expiry_time":"2025-12-31T00:00:00Z"';
+  expect(expired(`{${expiry}}`)).toEqual([2]);
+  expect(expired(`{${expiry},"deep":${'['.repeat(1000)}${']'.repeat(1000)}}`)).toEqual([]);
 });
