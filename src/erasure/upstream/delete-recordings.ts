@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import { isJsonObject } from '../../core/exact-json.ts';
 import { bodyOrMissing } from '../../client/service.ts';
 import { recordingBulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
 import type { Subject } from '../request/box.ts';
@@ -56,13 +57,21 @@ function isRefusal(end: RecordingDeletion): boolean {
   return end === 'key' || end === 'service';
 }
 
-/** Returns whether the service took it. Otherwise each recording is deleted by a call of its own: twice is harmless. */
+/**
+ * Returns whether the service took it, and passed none over: some are too old for that call. Otherwise each recording is deleted by a
+ * call of its own: twice is harmless.
+ */
 async function deleteMany(context: UpstreamContext, ids: readonly string[]): Promise<boolean> {
   const { service, signal } = context;
-  const body = { session_recording_ids: ids };
-  const { end } = await answerTo(() => service.call('recordings.bulk_delete', { body, priority: 'deletion', signal }));
-  context.recordingCalls.isManyRefused = end !== 'sent';
-  return end === 'sent';
+  let isWhole = true;
+  const { end } = await answerTo(async () => {
+    const asked = { body: { session_recording_ids: ids }, priority: 'deletion', signal } as const;
+    const { body } = await service.call('recordings.bulk_delete', asked);
+    const deleted = isJsonObject(body) ? body['deleted_count'] : undefined;
+    isWhole = typeof deleted !== 'number' || deleted >= ids.length;
+  });
+  context.recordingCalls.isManyRefused = end !== 'sent' || !isWhole;
+  return !context.recordingCalls.isManyRefused;
 }
 
 async function deleteOne(context: UpstreamContext, id: string): Promise<RecordingDeletion> {

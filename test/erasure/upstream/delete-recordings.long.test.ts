@@ -151,6 +151,16 @@ describe('recordings that a live service deletes by their ids', () => {
     expect([many(), sent().length]).toEqual([1, 30]);
   });
 
+  it('are deleted one by one where the call for many passes some over', async () => {
+    const { world, subject, sent, many } = await openLeft(30, { bulkDeletesRecordings: true }, 100);
+    const passedOver = answer(200, '{"success":true,"deleted_count":28,"total_requested":30,"failed_ids":[]}');
+    world.answerTo(({ path }) => path.includes('/session_recordings/bulk_delete'), passedOver);
+    await world.advance([subject]);
+    expect([many(), sent().length]).toEqual([1, 30]);
+    await advanceTwice(world, subject);
+    expect(world.target(subject, 'recordings')).toMatchObject({ result: 'deleted', assurance: 'observed' });
+  });
+
   it('stay where the key may not, and the certificate is told so; no more than a few are tried', async () => {
     const { world, ids, subject, sent } = await openLeft(40, {}, 100);
     const { apiKey } = world.sandbox;
