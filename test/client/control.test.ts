@@ -126,3 +126,25 @@ it('the list is asked for as a pass asks for it: without its query, a live servi
   await prove('recordings');
   expect(queries).toEqual([{ date_from: '-30d' }]);
 });
+
+it.each([
+  ['is no list of nobody', { next: 'https://x.example/?offset=40' }, Number.POSITIVE_INFINITY, 3],
+  ['of recordings is none either', { has_next: true }, Number.POSITIVE_INFINITY, 3],
+  ['is passed over', { next: 'https://x.example/?offset=40' }, 2, 4],
+])('an empty page that leads on %s', async (_what, more, empty, calls) => {
+  const { service, asked, prove } = serviceThat((id) => ({ id, uuid: uuidOf(id) }));
+  const inner = { ...service };
+  const offsets: unknown[] = [];
+  service.call = async (name, args) => {
+    const reply = await inner.call(name, args);
+    const offset = (args as { query?: { offset: number } }).query?.offset;
+    if (offset === undefined) return reply;
+    offsets.push(offset);
+    return offsets.length > empty ? reply : { ...reply, body: { results: [], ...more } };
+  };
+  const proof = prove('has_next' in more ? 'recordings' : 'persons');
+  if (empty === 2) await proof;
+  else await expect(proof).rejects.toMatchObject({ code: 'service' });
+  expect(offsets).toEqual([0, 40, 80]);
+  expect(asked).toHaveLength(calls);
+});
