@@ -68,7 +68,7 @@ export function backUp(
     renameSync(draft, folder);
     syncToDisk(to);
     const bytes = files.reduce((sum, file) => sum + statSync(file.replace(draft, folder)).size, 0);
-    return { folder, bytes, entries, removed: removeOlder(to, name, keep) };
+    return { folder, bytes, entries, removed: removeOlder(to, name, { dataDir, keep }) };
   } catch (error) {
     removeLeft(draft);
     if (systemCode(error) === 'ENOTEMPTY')
@@ -118,16 +118,17 @@ function removeUnfinished(to: string, beforeMs: number): void {
 /**
  * Keeps the copy just made and the newest others of the same ledger: other projects may be copied to the same place. Before the first
  * request there is no ledger: then, of the same mirror. Names tell the times of a clock that may have been wrong: a name later than that
- * of the copy just made is no proof of a newer one.
+ * of the copy just made is no proof of a newer one. Who works in a copy that was restored where it lies keeps it, as long as it is the
+ * data folder.
  */
-function removeOlder(to: string, made: string, keep: number): number {
+function removeOlder(to: string, made: string, { dataDir, keep }: { dataDir: string; keep: number }): number {
   const [ledger, mirror] = [readLedgerOrigin(join(to, made)), mirrorMadeAt(join(to, made))];
   const isOwn = (name: string): boolean => {
     const other = readLedgerOrigin(join(to, name));
     return ledger && other ? ledger === other : mirror !== undefined && mirror === mirrorMadeAt(join(to, name));
   };
   const older = namesIn(to)
-    .filter((name) => backupName.test(name) && name !== made && isOwn(name))
+    .filter((name) => backupName.test(name) && name !== made && !isWithin(join(to, name), dataDir) && isOwn(name))
     .toSorted((a, b) => Number(a > made) - Number(b > made) || (a < b ? 1 : -1))
     .slice(keep - 1);
   for (const name of older) rmSync(join(to, name), { recursive: true, force: true });

@@ -92,6 +92,15 @@ test('the copy just made stays, whatever a clock that was ahead has named the ot
   expect(readdirSync(to).toSorted()).toEqual(['20260101T000001Z', '20260101T000002Z']);
 });
 
+test('a copy that has become the data folder stays while it is copied into its own place, and others go', () => {
+  const { db: first, dataDir: damaged, to } = written();
+  const { folder: dataDir } = backUp(first, { dataDir: damaged, to, keep: 1, clock: at(0) });
+  const { db } = openTestMirror(dataDir);
+  for (const second of [1, 2]) backUp(db, { dataDir, to, keep: 1, clock: at(second) });
+  expect(readdirSync(to).toSorted()).toEqual([basename(dataDir), '20260101T000002Z']);
+  expect(existsSync(join(dataDir, 'mirror.db'))).toBe(true);
+});
+
 test('the copies of another project in the same place stay', () => {
   const { db, dataDir, to } = written();
   const other = written();
