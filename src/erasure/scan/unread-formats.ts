@@ -22,11 +22,15 @@ const packed: readonly [format: string, beginning: RegExp][] = [
   ['ar', /^213c617263683e0a/],
 ];
 
-/** The same of other formats. Avro is packed unless its first header says that it is not, as in the files that this program writes. */
+/**
+ * The same of other formats. Avro is packed unless its first header says that it is not, as in the files that this program writes. DuckDB
+ * compresses texts by their columns; behind its name stands a version.
+ */
 const others: typeof packed = [
   ['pdf', /^255044462d/],
   ['parquet by another name', /^50415231/],
   ['Avro', /^4f626a01(?!..146176726f2e636f646563086e756c6c)/],
+  ['DuckDB, with compressed columns', /^.{16}4455434b.{4}0{12}/],
 ];
 
 /**

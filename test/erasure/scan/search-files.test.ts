@@ -93,6 +93,8 @@ describe('packed content is named as not read, with the fix', () => {
     ['pdf', '%PDF-1.7 and so on'],
     ['parquet by another name', 'PAR1 and so on'],
     ['Avro', 'Obj\u0001\u0004\u0014avro.codec\u000edeflate'],
+    ['DuckDB, with compressed columns', `checksumDUCK\u0040${'\0'.repeat(7)} and so on`],
+    ['DuckDB, with compressed columns', `checksumDUCK\u0067\u0003${'\0'.repeat(6)} and so on`],
   ])('%s cannot be unpacked', (format, content) => {
     expect(search(Buffer.from(content)).unread).toBe(`${format}, which this program cannot read`);
   });
@@ -115,7 +117,7 @@ describe('packed content is named as not read, with the fix', () => {
   });
 
   it('but not text that only looks like it', () => {
-    for (const content of ['BZh9 is a word', 'PK and more', '7z', 'ustar', 'PAR 1'])
+    for (const content of ['BZh9 is a word', 'PK and more', '7z', 'ustar', 'PAR 1', 'Donald, DUCK'])
       expect(search(Buffer.from(`${content} ${String(text)}`))).toMatchObject(found);
     expect(search(Buffer.concat([text, Buffer.from('504b0506', 'hex'), noise]))).toMatchObject(found);
   });
