@@ -152,6 +152,12 @@ export function newestSuccess(db: Database, job: string): Run | undefined {
   return selectRuns(db, /*sql*/ `WHERE job = ? AND outcome IN ('done', 'held') ORDER BY id DESC LIMIT 1`, job)[0];
 }
 
+/** The newest run of a job that did all that it could, whatever it has found. */
+export function newestSettled(db: Database, job: string): Run | undefined {
+  const rest = /*sql*/ `WHERE job = ? AND outcome IN ('done', 'incomplete', 'held') ORDER BY id DESC LIMIT 1`;
+  return selectRuns(db, rest, job)[0];
+}
+
 /** When the newest run began that published a dataset, or found it to be as published; null where there was none. */
 export function lastExportOf(db: Database, dataset: string): string | null {
   const sql = /*sql*/ `SELECT started_at FROM runs WHERE job = ? AND outcome IN ('done', 'incomplete')

@@ -18,7 +18,7 @@ import { listTargets } from '../mirror/erasure-targets.ts';
 import { readLogBytes } from '../mirror/log-size.ts';
 import { readOpenAlerts, type Alert } from '../mirror/open-alerts.ts';
 import { countNewProperties } from '../mirror/properties.ts';
-import { countLost, listRunsOfJob, newestSuccess } from '../mirror/runs.ts';
+import { countLost, listRunsOfJob, newestSettled, newestSuccess } from '../mirror/runs.ts';
 import { listHeldPlans } from '../mirror/suspects.ts';
 import { alertOf, alertsOf } from './alerts.ts';
 import { historyOf, jobStateOf, runsLookedAt, type JobHistory } from './schedule-plan.ts';
@@ -31,7 +31,8 @@ const uncalledMs = 3_600_000;
 
 /** The history of a job in the mirror, at a time in milliseconds since 1970. */
 export function readJobHistory(db: Database, job: ScheduledJob, nowMs: number): JobHistory {
-  return historyOf(listRunsOfJob(db, job, runsLookedAt, runsUnderWay(db, nowMs)), newestSuccess(db, job));
+  const runs = listRunsOfJob(db, job, runsLookedAt, runsUnderWay(db, nowMs));
+  return historyOf(runs, newestSuccess(db, job), newestSettled(db, job));
 }
 
 /**

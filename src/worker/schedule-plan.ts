@@ -40,15 +40,19 @@ export const noHistory: JobHistory = {
 /** How many runs `historyOf` looks at: the pause is the longest by then, so older failures do not change it. */
 export const runsLookedAt = 50;
 
-/** The history of a job from its newest runs, newest first, and its newest run that was `done` or `held`, however old. */
-export function historyOf(runs: readonly Run[], lastSuccess: Run | undefined): JobHistory {
+/** The history of a job from its newest runs, newest first; and, however old, its newest that was `done` or `held`, and its newest settled one. */
+export function historyOf(
+  runs: readonly Run[],
+  lastSuccess: Run | undefined,
+  lastSettled: Run | undefined = lastSuccess,
+): JobHistory {
   const [newest] = runs;
   if (!newest) return noHistory;
   // A run that found the folder busy, or that a signal ended, has not failed.
   const judged = runs.filter((run) => isSettled(run) || isFailure(run));
   const settledAt = judged.findIndex(isSettled);
-  const settled = judged[settledAt];
-  const failed = settled ? judged.slice(0, settledAt) : judged;
+  const settled = judged[settledAt] ?? lastSettled;
+  const failed = settledAt === -1 ? judged : judged.slice(0, settledAt);
   return {
     lastStartMs: Date.parse(newest.startedAt),
     lastOutcome: newest.outcome ?? 'running',

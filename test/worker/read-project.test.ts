@@ -113,3 +113,17 @@ test('a sync that failed last is told, such as one that cron runs, until a list 
   run('sync', 4000, null);
   expect(state().alerts).toEqual([]);
 });
+
+test('what a run has found is told until a later run has looked, however many have failed since', () => {
+  const { db, state } = openProject();
+  const end = (outcome: 'incomplete' | 'failed' | 'done', reason: string | null): void => {
+    const id = startRun(db, 'checkpoint', isoTime(nowMs));
+    finishRun(db, { id, outcome, reason, requests: 0, counts: {}, at: isoTime(nowMs) });
+  };
+  const kinds = () => state().alerts.flatMap(({ kind, job }) => (job === 'checkpoint' ? [kind] : []));
+  end('incomplete', 'files_damaged');
+  for (let failed = 0; failed < 60; failed += 1) end('failed', 'storage');
+  expect(kinds()).toEqual(['damaged', 'failing']);
+  end('done', null);
+  expect(kinds()).toEqual([]);
+});
