@@ -29,7 +29,14 @@ import { checkStructure } from '../mirror/run-query.ts';
 import { keptLogText, readLogBytes } from '../mirror/log-size.ts';
 import { checkBuckets } from './bucket-check.ts';
 import type { Attempt, Check, Found } from './check.ts';
-import { checkClock, checkMaskKey, checkPasses, checkProperties, recordingsWindow } from './folder-checks.ts';
+import {
+  checkClock,
+  checkMaskKey,
+  checkPasses,
+  checkProperties,
+  recordingsWindow,
+  refuseLostFiles,
+} from './folder-checks.ts';
 import { examineService, type ServiceParts } from './service-checks.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { problemSentence, verifySnapshotsTwice } from '../snapshot/verify.ts';
@@ -108,6 +115,7 @@ async function examineFolder(attempt: Attempt, parts: DoctorParts, hasMirror: bo
           code: 'storage',
           hint: 'run `analytics-mirror reconcile`, then `analytics-mirror export` to publish whole files again',
         });
+      if (files === 0 && hasMirror) refuseLostFiles(openReader());
       return `${countedText(files, 'published file')}, ${bytesText(bytes)}, ${files === 1 ? 'as its manifest says' : 'all match their manifests'}`;
     }),
     ...(settings.export.mask.some((mask) => typeof mask !== 'string')

@@ -1,4 +1,4 @@
-import { claimMirror } from '../../src/mirror/runs.ts';
+import { claimMirror, finishRun, startRun } from '../../src/mirror/runs.ts';
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -121,6 +121,21 @@ test('where all is well, every check says so', async () => {
     'playlists.update',
   ]);
   expect(calls[2]?.[1]).toMatchObject({ query: { limit: 1 }, extraQuery: { date_from: '-30d' } });
+});
+
+test('no published file is right before the first export, and a failure after it', async () => {
+  const { db, dataDir } = openTestMirror();
+  expect((await examined(dataDir)).get('snapshots')).toMatchObject({
+    state: 'ok',
+    detail: '0 published files, 0 B, all match their manifests',
+  });
+  const id = startRun(db, 'export', '2026-01-01T00:00:00.000Z');
+  const ended = { outcome: 'done', reason: null, requests: 0, counts: { persons: 10 } } as const;
+  finishRun(db, { id, ...ended, at: '2026-01-01T00:00:01.000Z' });
+  expect((await examined(dataDir)).get('snapshots')).toMatchObject({
+    state: 'failed',
+    detail: 'no published file is there, and an export has published some',
+  });
 });
 
 test('a mirror of another project than the configured one is a failure, with what the jobs say', async () => {
