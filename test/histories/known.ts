@@ -9,6 +9,16 @@ const merge: Move = { do: 'merge', who: 0, into: 1 };
 
 /** Histories of a service like live ones that once broke a promise, by what was wrong. */
 export const knownLive: Readonly<Record<string, Move[]>> = {
+  'a recording was in a playlist, and the service no longer showed its person, who lived': [
+    sync,
+    { do: 'move person', who: 1 },
+    sync,
+    hours,
+    { do: 'record', who: 1 },
+    { do: 'collect', who: 0 },
+    sync,
+    reconcile,
+  ],
   'a recording was in a playlist, and its person was merged into one who was fenced and not yet deleted': [
     { do: 'record', who: 1 },
     { do: 'collect', who: 0 },

@@ -18,16 +18,23 @@ import {
   type Outcome,
   type UpstreamContext,
 } from './context.ts';
+import { lookFor } from './recordings.ts';
+import { letStay } from './requested-recordings.ts';
 import { isUnshown, judgeEntry, planPlaylists, type EntryEnd, type RemovalAnswer } from './playlist-plan.ts';
 
 const target = 'upstream.playlists';
 
 /**
  * Takes the subjects' recordings out of known playlists. Sends again after an unknown outcome: that is harmless. A refusal, and
- * an error at an entry, concern this target alone.
+ * an error at an entry, concern this target alone. Of whom nobody has asked for, the entries stay as long as the recordings do.
  */
 export async function advancePlaylists(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
-  const due = subjects.filter((subject) => isDue(context, openTarget(context, subject, target)));
+  for (const subject of subjects) letStay(context, subject);
+  const staysYet = (subject: Subject): boolean => {
+    const recordings = openTarget(context, subject, 'upstream.recordings');
+    return subject.origin === 'upstream' && recordings !== undefined && !isDue(context, recordings);
+  };
+  const due = subjects.filter((subject) => isDue(context, openTarget(context, subject, target)) && !staysYet(subject));
   await eachSubjectTogether(context, due, (subject) => removeFromPlaylists(context, subject));
 }
 
@@ -38,7 +45,10 @@ async function removeFromPlaylists(context: UpstreamContext, subject: Subject): 
   const ends: EntryEnd[] = [];
   for (const [shortId, entries] of Map.groupBy(memberships, (membership) => membership.shortId)) {
     const recordingIds = entries.map(({ recordingId }) => recordingId);
-    ends.push(...(await removeEntries(context, shortId, recordingIds)));
+    const isTheirs = await inBatches(context, recordingIds, (id) => isOfSubject(context, subject, id));
+    const theirs = recordingIds.filter((_id, index) => isTheirs[index]);
+    ends.push(...(await removeEntries(context, shortId, theirs)));
+    ends.push(...isTheirs.flatMap((is) => (is ? [] : (['unclear'] as const))));
   }
   return (own) => {
     const attempts = openTarget(own, subject, target)?.attempts ?? 0;
@@ -65,6 +75,13 @@ async function removeFromPlaylists(context: UpstreamContext, subject: Subject): 
         assertNever(step);
     }
   };
+}
+
+/** Whether a recording may be taken out: of whom nobody has asked for, it stays where it is shown with somebody who lives. */
+async function isOfSubject(context: UpstreamContext, subject: Subject, id: string): Promise<boolean> {
+  if (subject.origin !== 'upstream') return true;
+  const look = await lookFor(context, subject, id);
+  return look === 'there' || look === 'gone';
 }
 
 /**

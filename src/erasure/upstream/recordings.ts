@@ -133,7 +133,7 @@ async function lookForAll(context: UpstreamContext, subject: Subject): Promise<R
 }
 
 /** Where the service does not take the id, nothing shows that the recording is gone. */
-async function lookFor(context: UpstreamContext, subject: Subject, id: string): Promise<RecordingLook> {
+export async function lookFor(context: UpstreamContext, subject: Subject, id: string): Promise<RecordingLook> {
   const { db, service, signal } = context;
   try {
     const { body } = await service.call('recordings.retrieve', { params: { id }, priority: 'deletion', signal });

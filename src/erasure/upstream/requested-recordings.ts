@@ -98,7 +98,7 @@ export function requestedEnd({ assurance }: Pick<ErasureTarget, 'assurance'>) {
  * Lets the recordings of a person whom nobody has asked for stay until `collectHours` after the service has shown the person as gone:
  * its reads can stand still for a while and know nothing of new persons, and a deleted recording does not come back.
  */
-function letStay(context: UpstreamContext, subject: Subject): void {
+export function letStay(context: UpstreamContext, subject: Subject): void {
   if (subject.origin !== 'upstream' || subject.identity.recording_id.length === 0) return;
   const recordings = openTarget(context, subject, target);
   if (recordings?.status !== 'pending' || recordings.notBefore !== null) return;

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { refusals } from '../../../src/contract/error-body.ts';
 import { answer, openUpstreamWorld, type UpstreamWorld } from './upstream-world.ts';
+
+const missing = JSON.stringify({ ...refusals.notFound, detail: 'Not found.', attr: null });
 
 /** A request with the given recordings, for somebody who is gone already. */
 function requestFor(
@@ -125,6 +128,27 @@ describe('playlists', () => {
       await world.advanceAfter(300, [other]);
     }
     expect(world.target(other, 'playlists')).toMatchObject({ result: 'not_verifiable', assurance: 'not_verifiable' });
+  });
+
+  it('keep entries of whom nobody has asked for as long as their recordings, and those that are shown with somebody who lives', async () => {
+    const world = await openUpstreamWorld();
+    world.settings.deletions.collectHours = 24;
+    const [shortId = ''] = world.sandbox.playlists;
+    const members = (): string[] => world.sandbox.store.playlists.members(shortId);
+    const shown = world.recorded().find(({ id, person }) => members().includes(id) && person?.uuid !== undefined);
+    const ofOther = members().find((id) => id !== shown?.id) ?? '';
+    world.answerTo(({ path }) => path.endsWith(`/session_recordings/${ofOther}/`), answer(404, missing));
+    const both = [shown?.id ?? '', ofOther];
+    const memberships = both.map((recordingId) => ({ shortId, recordingId }));
+    const subject = { ...requestFor(world, both, memberships), origin: 'upstream' as const };
+    const before = members();
+    await world.advance([subject]);
+    expect([members(), world.target(subject, 'playlists').status]).toEqual([before, 'pending']);
+    await world.advanceAfter(86_400, [subject]);
+    expect(members()).toEqual(before.filter((id) => id !== ofOther));
+    for (let tries = 1; tries < 3; tries += 1) await world.advanceAfter(300, [subject]);
+    expect(world.target(subject, 'playlists')).toMatchObject({ result: 'not_verifiable', assurance: 'not_verifiable' });
+    expect(members()).toEqual(before.filter((id) => id !== ofOther));
   });
 
   it('that refuse are for somebody to look at', async () => {
