@@ -5,6 +5,7 @@ import { isMirrored, publishedDatasets, type PublishedDataset } from '../contrac
 import {
   aboveAllNumbers,
   hasChange,
+  hasChangeWithin,
   newestNumber,
   noteFeedPublished,
   renumberFeeds,
@@ -73,7 +74,11 @@ function newestOf(published: PublishedFiles, dataset: PublishedDataset): Manifes
 /** Whether the mirror has all changes and numbers up to the newest that are published; where none are, whether it has published none. */
 function hasAll(db: Database, newest: Manifest | undefined): boolean {
   if (!newest) return !hasNumberedFields(db);
-  return newest.seq <= newestNumber(db) && (!newest.changes || hasChange(db, newest.changes));
+  const { seq, changes } = newest;
+  // What an older copy lacks may be a number that was left out: its next change has been given that one.
+  return (
+    seq <= newestNumber(db) && !hasChangeWithin(db, changes?.seq ?? 0, seq) && (!changes || hasChange(db, changes))
+  );
 }
 
 /**

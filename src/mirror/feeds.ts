@@ -56,6 +56,11 @@ export function hasChange(db: Database, { seq, at }: ChangePosition): boolean {
   return db.prepare(/*sql*/ `SELECT 1 FROM changes WHERE seq = ? AND at = ?`).get(seq, at) !== undefined;
 }
 
+/** Whether a change has a number above `after`, up to `through`. */
+export function hasChangeWithin(db: Database, after: number, through: number): boolean {
+  return db.prepare(/*sql*/ `SELECT 1 FROM changes WHERE seq > ? AND seq <= ?`).get(after, through) !== undefined;
+}
+
 /** Removes each upsert before a time (ISO 8601 UTC) that a later change of its row replaces. Returns how many. */
 export function compactChanges(db: Database, before: string): number {
   const sql = /*sql*/ `DELETE FROM changes WHERE at < ? AND op = 'upsert'
