@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Settings } from '../config/settings.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
+import { sha256File } from '../core/digest.ts';
 import { AppError } from '../core/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Database } from '../mirror/database.ts';
@@ -19,7 +21,7 @@ import {
 import { transact } from '../mirror/transact.ts';
 import { addTargetToFenced } from '../mirror/erasure-requests.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
-import { openBucket, type Destination, type ObjectFacts } from './bucket.ts';
+import { openBucket, type Bucket, type Destination, type ObjectFacts } from './bucket.ts';
 import { compareWithFolder, followFolder, type FollowResult, type Seen } from './follow.ts';
 import { isOurs } from './follow-plan.ts';
 import { publisherIn, publisherOf } from './publisher.ts';
@@ -115,7 +117,7 @@ function formerName(reachedBy: string): string {
 
 /** Throws where a place that was followed once still holds published files, or cannot be looked at. */
 async function mustHoldNone(context: BucketContext, { location, reachedBy }: KnownDestination): Promise<void> {
-  const { settings, clock, signal } = context;
+  const { settings, clock, signal, published } = context;
   const tools = { clock, retry: settings.retry, signal };
   const former = JSON.parse(reachedBy) as Destination;
   try {
@@ -123,10 +125,10 @@ async function mustHoldNone(context: BucketContext, { location, reachedBy }: Kno
     const versions = await bucket.listVersions();
     if (![...versions, ...(await bucket.listUploads())].some(({ path }) => isOurs(path))) return;
     const now = destinationOf(settings.export);
-    // The same bucket by another address of its store shows the very same versions. A copy has other times.
+    // The same bucket by another address of its store shows the very same versions.
     if (now !== null && now.location === former.location) {
       using same = await openBucket(now, tools);
-      if (isDeepStrictEqual(versions, await same.listVersions())) return;
+      if (isDeepStrictEqual(versions, await same.listVersions()) && (await isOneStore(bucket, same, published))) return;
     }
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -143,6 +145,17 @@ async function mustHoldNone(context: BucketContext, { location, reachedBy }: Kno
     hint: 'set export.destination to it again; or delete what is below it, versions and uploads included',
     finding: 'bucket_left',
   });
+}
+
+/** Whether what is put by one address is found by another: a replica, or a store copied with its disk, has the same versions and times. */
+async function isOneStore(former: Bucket, now: Bucket, published: PublishedFiles): Promise<boolean> {
+  const file = published.listPaths().find((each) => each.path === 'CURRENT.json');
+  if (!file) return false;
+  const path = `probe-${randomUUID()}`;
+  await now.put({ ...file, path, sha256: await sha256File(file.from), over: null }, '');
+  const isFound = (await former.describe(path)) !== undefined;
+  for (const version of await now.listVersions()) if (version.path === path) await now.removeVersion(version);
+  return isFound;
 }
 
 async function reported(

@@ -400,4 +400,33 @@ describe('an erasure with a bucket', () => {
     expect((await moved()).outcome).toBe('done');
     expect(listDestinations(world.db())).toMatchObject([{ location: 's3://bucket/mirror' }]);
   });
+
+  it('is not done while a store still holds files that another one has as a true copy, times and versions alike', async () => {
+    const scene = await openScene();
+    const { world, model } = scene;
+    const copied = await freshModel();
+    copied.now = () => world.clock.now();
+    for (const [key, versions] of model.versions) copied.versions.set(key, [...versions]);
+    const task = { datasets: null, kind: 'full', source: openDatabaseReadOnly(world.dataDir) } as const;
+    const moved = (job: 'export' | 'reconcile') =>
+      world.look(async (context) => {
+        const { settings } = context;
+        const exporting = { ...settings.export, s3: { ...settings.export.s3, endpoint: copied.endpoint } };
+        const own = { ...context, settings: { ...settings, export: exporting } };
+        const { bucket, outcome } = await (job === 'export'
+          ? runExportJob(own, task)
+          : runReconcileJob(own, undefined));
+        return { bucket, outcome };
+      });
+    // Nothing is new, so that both have the same until the erasure.
+    const before = [...copied.versions.keys()].toSorted();
+    expect((await moved('export')).bucket?.error).toMatchObject({ finding: 'bucket_left' });
+    task.source.close();
+    expect([...copied.versions.keys()].toSorted()).toEqual(before);
+    expect((await moved('reconcile')).bucket?.error).toMatchObject({ finding: 'bucket_left' });
+    expect(bucketOf(scene)).toMatchObject({ status: 'attention', reason: 'bucket_refuses' });
+    model.versions.clear();
+    expect((await moved('reconcile')).outcome).toBe('done');
+    expect(bucketOf(scene)).toMatchObject({ status: 'done', result: 'absent' });
+  });
 });
