@@ -251,27 +251,41 @@ async function commitState(setup: StateSetup, { bucket, store }: Parts, db: Data
   } finally {
     for (const draft of [mirror, sealed]) rmSync(draft, { force: true });
   }
-  return await removeOlder(bucket);
+  return await removeOlder(bucket, id);
 }
 
-/** Removes for good what stands beside the newest state and keys. Returns what a last listing has shown. */
-async function removeOlder(bucket: Bucket): Promise<Committed> {
-  const listed = async (): Promise<ObjectVersion[]> =>
-    (await bucket.listVersions()).filter(
-      ({ path, isLatest, isMarker }) => isMarker || !isLatest || ![stateFile, keysFile].includes(path),
-    );
+/** Removes for good what stands beside the newest state, which was put as `id`, and keys. Returns what a last listing has shown. */
+async function removeOlder(bucket: Bucket, id: string): Promise<Committed> {
+  const newest = await bucket.describe(stateFile);
+  const tag = newest?.publisher === id ? plainTag(newest.etag) : undefined;
+  const list = async (): Promise<{ older: ObjectVersion[]; isNew: boolean }> => {
+    const versions = await bucket.listVersions();
+    return {
+      older: versions.filter(
+        ({ path, isLatest, isMarker }) => isMarker || !isLatest || ![stateFile, keysFile].includes(path),
+      ),
+      // A list of an earlier moment shows as the newest what the new state has replaced, and nothing to remove.
+      isNew: versions.some(({ path, isLatest, etag }) => path === stateFile && isLatest && plainTag(etag) === tag),
+    };
+  };
   const locks = new Map<string | undefined, Committed['locked'][number]>();
   let removed = 0;
-  for (const version of await listed()) {
+  for (const version of (await list()).older) {
     const lock = await bucket.removeVersion(version);
     if (lock) locks.set(version.versionId, { ...lock, putAt: version.putAt });
     else removed += 1;
   }
   for (const upload of await bucket.listUploads()) await bucket.abortUpload(upload);
-  if ((await listed()).every(({ versionId }) => locks.has(versionId))) return { removed, locked: [...locks.values()] };
-  throw new AppError(`${bucket.location} still lists versions that were deleted`, {
+  const { older, isNew } = await list();
+  if (isNew && older.every(({ versionId }) => locks.has(versionId))) return { removed, locked: [...locks.values()] };
+  throw new AppError(`${bucket.location} does not list the new state alone`, {
     code: 'service',
     hint: 'see who else writes there; the next commit tries again',
     retryable: true,
   });
+}
+
+/** A tag as stores give it, of which some leave out its quotes in lists. */
+function plainTag(etag: string): string {
+  return etag.replaceAll('"', '');
 }

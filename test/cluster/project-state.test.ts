@@ -8,6 +8,7 @@ import { entriesPath, ledgerFolder } from '../../src/ledger/entry-file.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
 import { startRun } from '../../src/mirror/runs.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
+import { openLateLists } from './late-lists.ts';
 import { hold, machineOf, openStoreWorld, remember, remembered, type Machine, type StoreWorld } from './store-world.ts';
 
 const drill = (steps: number) => ({ type: 'drill', outcome: 'passed', steps, report: 'a'.repeat(64) }) as const;
@@ -284,6 +285,21 @@ describe('the state of a project in a bucket', () => {
     const later = a.ledger();
     later.append([drill(2)]);
     expect(later.size()).toBeGreaterThanOrEqual(2);
+  });
+
+  it('does not take a list of an earlier moment for one that shows the new state alone', async () => {
+    const world = await openStoreWorld();
+    const { endpoint, setLate } = await openLateLists(world.place.endpoint ?? '');
+    const a = await hold(machineOf({ place: { ...world.place, endpoint } }, 'one'));
+    const states = async () => (await world.everything(/state\/project$/)).length;
+    remember(a, 'ann');
+    await a.state.commit(a.db);
+    setLate(true);
+    await expect(a.state.commit(a.db)).rejects.toMatchObject({ code: 'service', retryable: true });
+    expect(await states()).toBe(2);
+    setLate(false);
+    await a.state.commit(a.db);
+    expect(await states()).toBe(1);
   });
 
   it('puts the state over an older one in the bucket', async () => {
