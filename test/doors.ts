@@ -246,7 +246,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   erasure: 10_929,
   operate: 11_288,
   anchor: 316,
-  cluster: 3_054,
+  cluster: 3_059,
   sandbox: 4_161,
   program: 6_147,
 };

@@ -154,8 +154,13 @@ async function openCurrent(setup: StateSetup, { bucket, store }: Parts): Promise
       `the data folder ${dataDir} is a copy of ${copy.location}, not of ${place.location}`,
       'set another dataDir, or delete the folder',
     );
-  if (!copy.isWhole || copy.machine !== holder.machine) return undefined;
+  if (!copy.isWhole) return undefined;
   const standing = await bucket.describe(stateFile);
+  if (copy.machine !== holder.machine) {
+    // It is made anew under the new name, unless it may have what is newest: the first commit is all of it.
+    if (copy.commits[0] !== standing?.publisher) await refuseForgetful(setup, setup);
+    return undefined;
+  }
   // A bucket that has lost the state gets it back from here. It may be in another store now.
   if (!standing) await refuseCareless(bucket, dataDir);
   else if (

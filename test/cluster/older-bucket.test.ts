@@ -12,6 +12,10 @@ const older = {
   code: 'storage',
   message: expect.stringMatching(/the bucket is older than what the database of the cluster knows/) as string,
 };
+const forgetful = {
+  code: 'storage',
+  message: expect.stringMatching(/knows less of the project than the copy of this machine/) as string,
+};
 
 /** Machines of one cluster, whose database knows the length of the ledger. */
 async function openCluster() {
@@ -115,14 +119,26 @@ describe('a bucket of yesterday, under a holder that has all of today', () => {
     expect(words(two.dataDir)).toEqual(['taken_over', ...drills, 'taken_over']);
   });
 
+  it('costs no copy where the machine has another name since: it is refused, and goes on under the former one', async () => {
+    const { machine, one, a, words } = await openYesterday();
+    await a.close();
+    const renamed = { ...one, holder: { machine: 'renamed', token: 2 } };
+    await expect(hold(renamed)).rejects.toMatchObject(forgetful);
+    expect(words(one.dataDir)).toEqual(['taken_over', 'drill']);
+    const again = await hold(one);
+    await expect(hold(renamed)).rejects.toMatchObject(forgetful);
+    await again.state.commit(again.db);
+    await again.close();
+    await (await hold(renamed)).close();
+    const two = machine('two');
+    await hold(two);
+    expect(words(two.dataDir).filter((type) => type === 'drill')).toEqual(['drill']);
+  });
+
   it('stays where another machine has taken it over: the newer copy ends with busy, and is not deleted', async () => {
     const { machine, forget, one, a } = await openYesterday();
     forget();
     await (await hold(machine('two'))).close();
-    const forgetful = {
-      code: 'storage',
-      message: expect.stringMatching(/knows less of the project than the copy of this machine/) as string,
-    };
     await expect(endOvertaken(one, one)).rejects.toMatchObject(forgetful);
     await expect(hold(one)).rejects.toMatchObject(forgetful);
     await expect(a.state.commit(a.db)).rejects.toMatchObject({ code: 'busy' });
