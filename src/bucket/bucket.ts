@@ -20,6 +20,8 @@ export type ObjectVersion = {
   versionId: string | undefined;
   isLatest: boolean;
   isMarker: boolean;
+  /** Whether it is in an archive, from which nobody can read it. */
+  isArchived?: boolean;
   etag: string;
   bytes: number;
   /** When it was put, by the store's clock. */
@@ -98,9 +100,10 @@ function listsOf(store: Store): Pick<Bucket, 'listVersions' | 'listUploads' | 'a
         (from) =>
           ask(store, 's3:ListBucketVersions', (options) => client.listObjectVersions({ ...below, ...from }, options)),
         ({ Versions = [], DeleteMarkers = [] }) => [
-          ...Versions.map(({ ETag, Size, ...version }) => ({
+          ...Versions.map(({ ETag, Size, StorageClass, ...version }) => ({
             ...nameOf(store, version),
             isMarker: false,
+            isArchived: ['GLACIER', 'DEEP_ARCHIVE'].includes(StorageClass ?? ''),
             etag: ETag ?? '',
             bytes: Size ?? 0,
           })),

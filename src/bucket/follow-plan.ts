@@ -42,7 +42,7 @@ export function compare(
     different: files.flatMap((file) => {
       const version = standing.get(file.path);
       const known = facts.get(file.path);
-      if (!version || known?.sha256 === file.sha256) return [];
+      if (!version || (known?.sha256 === file.sha256 && version.isArchived !== true)) return [];
       return [{ ...file, over: known?.etag ?? version.etag }];
     }),
     superfluous: versions.filter(

@@ -107,6 +107,18 @@ describe('following a folder', () => {
     expectEqual(model, dataDir);
   });
 
+  it('puts an object again that a rule of the bucket has moved into an archive, where no reader can open it', async () => {
+    const { model, dataDir, bucket } = await freshScene(['a', 'b']);
+    const seen: Seen = new Map();
+    const files = await follow(dataDir, bucket, undefined, undefined, seen);
+    const moved = [...model.versions.values()].flatMap((versions) => versions.map(({ id }) => id));
+    model.archived = new Set(moved);
+    expect((await follow(dataDir, bucket, undefined, undefined, seen)).put).toBe(files.put);
+    expect([...model.versions.values()].flat().filter(({ id }) => moved.includes(id))).toEqual([]);
+    expectEqual(model, dataDir);
+    expect((await follow(dataDir, bucket, undefined, undefined, seen)).put).toBe(0);
+  });
+
   it('empties the bucket with the folder, the pointer first', async () => {
     const { model, dataDir, bucket } = await freshScene(['a']);
     await follow(dataDir, bucket);

@@ -40,6 +40,8 @@ export type S3Model = {
   /** Sees each request first. */
   intercept: Intercept;
   isVersioned: boolean;
+  /** The versions that a rule has moved into an archive. */
+  archived: Set<string>;
   now: () => number;
   /** Until when each new object is locked, in milliseconds. */
   locksUntil: number;
@@ -64,6 +66,7 @@ export async function freshModel({ isVersioned = true } = {}): Promise<S3Model> 
     vices: {},
     intercept: () => false,
     isVersioned,
+    archived: new Set(),
     now: () => Date.now(),
     locksUntil: 0,
     put: (key, bytes, publisher) => write(key, Buffer.from(bytes), publisher),
@@ -185,7 +188,7 @@ export async function freshModel({ isVersioned = true } = {}): Promise<S3Model> 
       const about = `<Key>${key}</Key><VersionId>${id}</VersionId><IsLatest>${isLatest}</IsLatest><LastModified>${new Date(at).toISOString()}</LastModified>`;
       return bytes === null
         ? `<DeleteMarker>${about}</DeleteMarker>`
-        : `<Version>${about}<ETag>${etagOf(bytes)}</ETag><Size>${bytes.length}</Size></Version>`;
+        : `<Version>${about}<ETag>${etagOf(bytes)}</ETag><Size>${bytes.length}</Size><StorageClass>${model.archived.has(id) ? 'DEEP_ARCHIVE' : 'STANDARD'}</StorageClass></Version>`;
     });
     const next = `<NextKeyMarker>${last?.key ?? ''}</NextKeyMarker><NextVersionIdMarker>${last?.version.id ?? ''}</NextVersionIdMarker>`;
     return [
