@@ -17,6 +17,7 @@ export const knownLive: Readonly<Record<string, Move[]>> = {
     { do: 'record', who: 1 },
     { do: 'collect', who: 0 },
     sync,
+    request(2),
     reconcile,
   ],
   'a recording was in a playlist, and its person was merged into one who was fenced and not yet deleted': [
