@@ -239,12 +239,12 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_333,
-  service: 2_061,
+  service: 2_069,
   ledger: 2_951,
-  mirror: 7_635,
-  publish: 8_006,
-  erasure: 10_929,
-  operate: 11_288,
+  mirror: 7_671,
+  publish: 8_027,
+  erasure: 10_967,
+  operate: 11_312,
   anchor: 316,
   cluster: 3_059,
   sandbox: 4_161,
