@@ -1,8 +1,8 @@
-import type { PublishedDataset } from '../contract/datasets.ts';
+import { publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 import type { PublishedFiles } from '../snapshot/published-files.ts';
 import type { WarehousePlace } from './address.ts';
 import { withWarehouse } from './open-warehouse.ts';
-import { loadedComment, planLoad, type LoadPlan } from './plan.ts';
+import { isLoadedBy, loadedComment, planLoad, type LoadPlan } from './plan.ts';
 import { lookAt, type Look, type LookedTable } from './look.ts';
 import { publishedTables } from './published.ts';
 
@@ -23,8 +23,8 @@ export type Loaded = { tables: LoadedTable[]; looked: LookedTable[] };
  * Makes the tables of a warehouse what is published now. What was loaded stands in the tables' comments: so a load that was killed
  * is begun again, and one after which nothing was published does nothing. `ledger`: the name of that by which the tables may be changed. Where
  * `isFenced` is given, the tables are looked at for erased people: a table in which
- * somebody is found, as after an old file was filled in, is loaded as a whole, and looked at again. No export and no
- * erasure may run meanwhile. Throws as `publishedTables`, `planLoad` and the warehouse do.
+ * somebody is found, as after an old file was filled in, is loaded as a whole, and looked at again. `unpublished`: tables of this mirror
+ * that stay as they were, since nothing of them is published now. No export and no erasure may run meanwhile. Throws as `publishedTables`, `planLoad` and the warehouse do.
  */
 export async function loadWarehouse(
   place: WarehousePlace,
@@ -34,13 +34,18 @@ export async function loadWarehouse(
     signal,
     isFenced,
   }: Pick<Look, 'ledger' | 'signal'> & { published: PublishedFiles; isFenced?: Look['isFenced'] | undefined },
-): Promise<Loaded> {
+): Promise<Loaded & { unpublished: PublishedDataset[] }> {
   const wanted = publishedTables(published);
   const done: LoadedTable[] = [];
   let looked: LookedTable[] = [];
+  let unpublished: PublishedDataset[] = [];
   await withWarehouse(place, { published, isReadOnly: false, signal }, (warehouse, reader) =>
     warehouse.together(async () => {
       const there = new Map(await warehouse.tables());
+      unpublished = publishedDatasets.filter((dataset) => {
+        const present = there.get(dataset);
+        return present && isLoadedBy(ledger, present) && !wanted.some((table) => table.dataset === dataset);
+      });
       for (const table of wanted) {
         signal.throwIfAborted();
         const { dataset, links, newest, verdict } = table;
@@ -68,5 +73,5 @@ export async function loadWarehouse(
       if (isFenced) looked = await lookAt({ warehouse, schema, reader, isFenced, ledger, signal }, wanted, there);
     }),
   );
-  return { tables: done, looked };
+  return { tables: done, looked, unpublished };
 }

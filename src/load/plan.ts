@@ -64,6 +64,11 @@ export function isLoadedFrom(table: PublishedTable, { comment }: WarehouseTable)
   return state?.digest === table.newest.digest;
 }
 
+/** Whether a table was loaded from the mirror that has this ledger. */
+export function isLoadedBy(ledger: string, { comment }: WarehouseTable): boolean {
+  return stateOf(comment)?.ledger === ledger;
+}
+
 /** Older files can name people as missing who were erased since, or bring them back. */
 function refuseOlder({ dataset, newest }: PublishedTable, { seq, epoch }: LoadedState): void {
   if (seq > newest.seq || epoch > newest.epoch)

@@ -1,7 +1,7 @@
 import { recordSeen } from '../erasure/acknowledge.ts';
 import { readPrivateFile } from '../config/private-file.ts';
 import type { Settings } from '../config/settings.ts';
-import { usageError } from '../core/errors.ts';
+import { AppError, usageError } from '../core/errors.ts';
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
@@ -21,6 +21,7 @@ export function configuredWarehouse({ export: { load } }: Pick<Settings, 'export
 /**
  * Makes the tables of a warehouse what is published, as one run of `load`: no export and no erasure runs meanwhile. Where a consumer is
  * named, whose warehouse it is, the tables are looked at for everybody who was erased, and the ledger says what was observed.
+ * Throws `storage` where the warehouse has tables of this mirror that are not published now.
  */
 export function runLoadJob(
   context: JobContext,
@@ -33,11 +34,16 @@ export function runLoadJob(
     const isFenced = consumer === null ? undefined : prepareIsFenced(db);
     // Two services have projects of one id, and a project can have two mirrors.
     const ledger = ledgerOrigin(settings.dataDir, own.ledger());
-    const { tables, looked } = await loadWarehouse(place, { published, ledger, signal, isFenced });
+    const { tables, looked, unpublished } = await loadWarehouse(place, { published, ledger, signal, isFenced });
     const clean = looked.flatMap(({ table, left }) => (left === 0 ? table : [])).toSorted();
     const bare = [...new Set(looked.flatMap(({ table, left }) => (left === 0 ? [] : table)))].toSorted();
     if (consumer !== null && clean.length > 0)
       recordSeen(own, consumer, { assurance: 'observed', tables: clean, not_covered: bare });
+    if (unpublished.length > 0)
+      throw new AppError(`the warehouse has tables that are not published now: ${unpublished.join(', ')}`, {
+        code: 'storage',
+        hint: 'they can hold people who were erased since: run `analytics-mirror export` and load again, or drop them; the others are loaded',
+      });
     const counts = { changed: tables.filter(({ did }) => did !== 'nothing').length };
     const isLeft = looked.some(({ left }) => (left ?? 0) > 0);
     return {

@@ -1,6 +1,8 @@
+import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { jsonOf, runCliHere } from '../cli/run-cli.ts';
 import { openWorkspace, unlimited } from '../cli/workspace.ts';
+import { snapshotsFolder } from '../snapshot/paths.ts';
 import { duckDbWarehouse } from './warehouses.ts';
 
 test('a warehouse is loaded, held against what is published, and forgets who was erased', async () => {
@@ -52,6 +54,30 @@ test('a warehouse is loaded, held against what is published, and forgets who was
     code: 2,
     stderr: expect.stringContaining('--schema goes with --into') as string,
   });
+});
+
+test('a table that is not published any more is named, since whom it holds is not erased from it; the others are loaded', async () => {
+  await using workspace = await openWorkspace();
+  const warehouse = duckDbWarehouse();
+  const run = (...args: string[]) => runCliHere(args, workspace.env);
+  const load = () => run('load', '--into', warehouse.address);
+  expect((await run('sync', ...unlimited)).code).toBe(0);
+  expect((await run('export')).code).toBe(0);
+  expect((await load()).code).toBe(0);
+  const [[uuid = ''] = []] = await warehouse.read('SELECT max(person_uuid) FROM $recordings');
+  rmSync(snapshotsFolder(workspace.dataDir), { recursive: true });
+  expect((await run('erase', 'add', '--uuid', String(uuid), '--basis', 'objection', '--by', 'T-1')).code).toBe(0);
+  expect((await run('reconcile', ...unlimited)).code).toBe(0);
+  expect((await run('export', 'persons')).code).toBe(0);
+  expect(await load()).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('not published now: recordings, distinct_ids\n') as string,
+  });
+  const left = (table: string) => warehouse.read(`SELECT count(*) > 0 FROM $${table} WHERE person_uuid = '${uuid}'`);
+  expect(await left('persons')).toEqual([['false']]);
+  expect((await run('export')).code).toBe(0);
+  expect((await load()).code).toBe(0);
+  expect(await left('recordings')).toEqual([['false']]);
 });
 
 test('a password is refused on the command line, taken from the environment, and never shown', async () => {
