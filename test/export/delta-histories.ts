@@ -4,7 +4,9 @@ import { expect } from 'vitest';
 import { publishedDatasets, type PublishedDataset } from '../../src/contract/datasets.ts';
 import type { Database } from '../../src/mirror/database.ts';
 import { feedEnd } from '../../src/erasure/plan.ts';
+import { isoTime } from '../../src/core/clock.ts';
 import { expireDeletionFeed } from '../../src/mirror/feeds.ts';
+import { noteServiceClock } from '../../src/mirror/service-clock.ts';
 import { expireDeletions } from '../../src/snapshot/rewrite.ts';
 import { listCurrentSnapshots } from '../../src/snapshot/current-snapshots.ts';
 import { withDuckDb } from '../../src/snapshot/duckdb.ts';
@@ -142,7 +144,10 @@ const full: Step = { do: 'export', kind: 'full' };
 const delta: Step = { do: 'export', kind: 'delta' };
 
 /** Lets old deletions leave both feeds, as reconciliations do. */
-async function expire({ db, dataDir, settings }: World): Promise<void> {
+async function expire({ db, dataDir, clock, settings }: World): Promise<void> {
+  // Before the service's clock has agreed, nothing is old.
+  const nowMs = clock.now();
+  noteServiceClock(db, { earliestMs: nowMs, latestMs: nowMs, aheadMs: 0 }, isoTime(nowMs));
   const published = publishedFilesIn(dataDir);
   const end = feedEnd({ db, settings, published });
   expireDeletionFeed(db, end);
