@@ -43,8 +43,10 @@ export async function deleteRecordings(
     const first = ends.length;
     const some = ids.slice(first, first + most);
     noteSent(some.length);
-    if (!isMany) ends.push(...(await inBatches(context, some, (id) => deleteOne(context, id))));
-    else if (await deleteMany(context, some)) ends.push(...some.map(() => 'sent' as const));
+    const taken = isMany ? await deleteMany(context, some) : 'none';
+    if (taken === 'all') ends.push(...some.map(() => 'sent' as const));
+    else if (taken === 'some' || !isMany)
+      ends.push(...(await inBatches(context, some, (id) => deleteOne(context, id))));
     for (const [at, end] of ends.slice(first).entries()) context.answers.set(placeOf(subject, some[at] ?? ''), end);
     noteSent(0);
     context.part.onStep();
@@ -58,10 +60,10 @@ function isRefusal(end: RecordingDeletion): boolean {
 }
 
 /**
- * Returns whether the service took it, and passed none over: some are too old for that call. Otherwise each recording is deleted by a
+ * Returns how many the service took: it passes over those that are too old for that call. Where it took not all, each is deleted by a
  * call of its own: twice is harmless.
  */
-async function deleteMany(context: UpstreamContext, ids: readonly string[]): Promise<boolean> {
+async function deleteMany(context: UpstreamContext, ids: readonly string[]): Promise<'all' | 'some' | 'none'> {
   const { service, signal } = context;
   let isWhole = true;
   const { end } = await answerTo(async () => {
@@ -70,8 +72,9 @@ async function deleteMany(context: UpstreamContext, ids: readonly string[]): Pro
     const deleted = isJsonObject(body) ? body['deleted_count'] : undefined;
     isWhole = typeof deleted !== 'number' || deleted >= ids.length;
   });
-  context.recordingCalls.isManyRefused = end !== 'sent' || !isWhole;
-  return !context.recordingCalls.isManyRefused;
+  context.recordingCalls.isManyRefused = end !== 'sent';
+  if (end !== 'sent') return 'none';
+  return isWhole ? 'all' : 'some';
 }
 
 async function deleteOne(context: UpstreamContext, id: string): Promise<RecordingDeletion> {
