@@ -243,7 +243,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_951,
   mirror: 7_671,
   publish: 8_037,
-  erasure: 10_967,
+  erasure: 10_969,
   operate: 11_318,
   anchor: 316,
   cluster: 3_059,

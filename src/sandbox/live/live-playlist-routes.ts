@@ -7,7 +7,8 @@ import { livePlaylistJson } from './live-rows.ts';
 import { keysRefused, liveRecordingPage, refuseUnroutable, shownRecording } from './live-recording-routes.ts';
 
 /** The routes of section 4.3 in which a live service differs from the document. */
-export function livePlaylistRoutes({ playlistRecordingsMax, playlistEntriesForKeys }: LiveOptions): Route[] {
+export function livePlaylistRoutes(options: LiveOptions): Route[] {
+  const { playlistRecordingsMax, playlistEntriesForKeys } = options;
   const entries = endpoints['playlists.recordings'];
   const entry = endpoints['playlists.remove_recording'];
   const refuseKeys = (): void => {
@@ -22,12 +23,13 @@ export function livePlaylistRoutes({ playlistRecordingsMax, playlistEntriesForKe
       playlist(store.playlists.update(params.short_id, body, change)),
     ),
 
-    route('playlists.recordings', { ...entries, scope: entries.liveScope }, ({ params }, { store, projects }) => {
+    route('playlists.recordings', { ...entries, scope: entries.liveScope }, ({ params }, call) => {
       refuseKeys();
+      const { store } = call;
       playlist(store.playlists.find(params.short_id));
       const documents = store.playlists.memberDocuments(params.short_id);
       return liveRecordingPage(
-        documents.slice(0, playlistRecordingsMax).map((document) => shownRecording(document, store, projects)),
+        documents.slice(0, playlistRecordingsMax).map((document) => shownRecording(document, call, options)),
         documents.length > playlistRecordingsMax,
       );
     }),

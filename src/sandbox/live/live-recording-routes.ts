@@ -3,9 +3,8 @@ import { endpoints, PageQuery } from '../../contract/endpoints.ts';
 import { optionalEndpoints } from '../../contract/optional-endpoints.ts';
 import { isoToMicros } from '../../core/time.ts';
 import { notFound, Refusal } from '../http/answer.ts';
-import { jsonContent, type Content, type Project } from '../http/endpoint-handler.ts';
+import { jsonContent, type Call, type Content } from '../http/endpoint-handler.ts';
 import { route, type Route } from '../http/profile.ts';
-import type { Store } from '../store/store.ts';
 import { clampedWindow, type LiveOptions } from './live-data.ts';
 import { liveRecordingJson, missingPersonJson, recordedPersonJson } from './live-rows.ts';
 
@@ -23,24 +22,21 @@ export function liveRecordingRoutes(options: LiveOptions): Route[] {
     // They come first, because `/session_recordings/:id` matches their path too.
     ...deletionRoutes(options),
 
-    route(
-      'recordings.list',
-      { ...endpoints['recordings.list'], query: LiveRecordingQuery },
-      ({ query }, { store, change, projects }) => {
-        const { limit, offset } = clampedWindow(query, limitDefault, options.recordingsLimitMax);
-        const since = sinceMicros(query.date_from, change.atMs);
-        const { rows } = store.ghosts.recordings({ limit, offset }, since);
-        const { positions: following } = store.ghosts.recordings({ limit: 1, offset: offset + limit }, since);
-        return liveRecordingPage(
-          rows.map((document) => shownRecording(document, store, projects)),
-          following > 0,
-        );
-      },
-    ),
+    route('recordings.list', { ...endpoints['recordings.list'], query: LiveRecordingQuery }, ({ query }, call) => {
+      const { store, change } = call;
+      const { limit, offset } = clampedWindow(query, limitDefault, options.recordingsLimitMax);
+      const since = sinceMicros(query.date_from, change.atMs);
+      const { rows } = store.ghosts.recordings({ limit, offset }, since);
+      const { positions: following } = store.ghosts.recordings({ limit: 1, offset: offset + limit }, since);
+      return liveRecordingPage(
+        rows.map((document) => shownRecording(document, call, options)),
+        following > 0,
+      );
+    }),
 
-    route('recordings.retrieve', endpoints['recordings.retrieve'], ({ params }, { store, projects }) => {
-      const { text } = jsonContent(store.recordings.find(params.id));
-      return jsonContent(shownRecording(text, store, projects));
+    route('recordings.retrieve', endpoints['recordings.retrieve'], ({ params }, call) => {
+      const { text } = jsonContent(call.store.recordings.find(params.id));
+      return jsonContent(shownRecording(text, call, options));
     }),
   ];
 }
@@ -67,11 +63,15 @@ function deletionRoutes({ deletesRecordings, bulkDeletesRecordings }: LiveOption
 }
 
 /** A recording as it is shown, with the person that has its distinct id now. */
-export function shownRecording(document: string, { lifecycle }: Store, [project]: readonly Project[]): string {
+export function shownRecording(
+  document: string,
+  { store, change, projects: [project] }: Call,
+  { retentionDays }: Pick<LiveOptions, 'retentionDays'>,
+): string {
   const { distinct_id: distinctId } = JSON.parse(document) as { distinct_id: string };
-  const person = lifecycle.ownerOf(distinctId);
-  const missing = (): string => missingPersonJson(distinctId, lifecycle.formerOwnerOf(distinctId), project?.id ?? '');
-  return liveRecordingJson(document, person ? recordedPersonJson(person) : missing());
+  const person = store.lifecycle.ownerOf(distinctId);
+  const shown = person ? recordedPersonJson(person) : missingPersonJson(distinctId, project?.id ?? '');
+  return liveRecordingJson(document, shown, { atMs: change.atMs, retentionDays });
 }
 
 /** No route matches an id with one of these characters. */

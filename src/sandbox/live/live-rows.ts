@@ -46,9 +46,9 @@ export function listedPersonJson(row: PersonRow): string {
 /** The namespace of the uuids that a live service gives to persons. */
 const personNamespace = '932979b4-65c3-4424-8467-0b66ec27bc22';
 
-/** A distinct id that no person has, as a recording shows it: with the uuid that its person had, or would have. */
-export function missingPersonJson(distinctId: string, formerUuid: string | undefined, projectId: string): string {
-  const uuid = formerUuid ?? uuidFromName(personNamespace, `${projectId}:${distinctId}`);
+/** A distinct id that no person has, as a recording shows it: with the uuid that a person would have who is made of it. */
+export function missingPersonJson(distinctId: string, projectId: string): string {
+  const uuid = uuidFromName(personNamespace, `${projectId}:${distinctId}`);
   return JSON.stringify({ id: null, name: null, distinct_ids: [distinctId], properties: {}, created_at: null, uuid });
 }
 
@@ -68,17 +68,27 @@ export function recordedPersonJson(person: PersonRow): string {
   return livePersonJson({ ...person, distinctIds: firstOf(person.distinctIds, recordedDistinctIdsMax) });
 }
 
-/** A recording as it is served, with this person. Some rows lack `storage`, and some have null for a documented value. */
-export function liveRecordingJson(document: string, shownPerson: string): string {
+const dayMs = 86_400_000;
+
+/**
+ * A recording as it is served at a time, with this person. Some rows lack `storage`, and some have null for a documented value. All count
+ * the days until they end.
+ */
+export function liveRecordingJson(
+  document: string,
+  shownPerson: string,
+  { atMs, retentionDays }: { atMs: number; retentionDays: number },
+): string {
   const { person: _then, ...recording } = parseExactJson(document) as Recording;
   const { id } = recording;
+  const endsMs = Date.parse(recording.start_time) + retentionDays * dayMs;
   const text = JSON.stringify({
     ...recording,
     ...(isOneIn(4, 'storage', id) && { storage: undefined }),
     ...(isOneIn(8, 'activity_score', id) && { activity_score: null }),
     ...(isOneIn(16, 'start_url', id) && { start_url: null }),
-    expiry_time: null,
-    recording_ttl: 30,
+    expiry_time: new Date(endsMs).toISOString(),
+    recording_ttl: Math.max(0, Math.floor((endsMs - atMs) / dayMs)),
   });
   return `${text.slice(0, -1)},"person":${shownPerson}}`;
 }

@@ -31,9 +31,6 @@ function prepareStatements(database: Database.Database) {
       SELECT person_id AS id, detail FROM person_activity
       WHERE person_uuid = ? AND action = 'deleted' ORDER BY person_activity.id DESC LIMIT 1`),
     insertReturned: database.prepare(/*sql*/ `INSERT OR IGNORE INTO returned_persons (person_id) VALUES (?)`),
-    selectFormerOwner: database.prepare<[string], string>(
-      /*sql*/ `SELECT person_uuid FROM former_owners WHERE distinct_id = ?`,
-    ),
     tieOldest: database.prepare<{ count: number }>(/*sql*/ `
       UPDATE persons SET created_at_us = (
         SELECT max(created_at_us) FROM (SELECT created_at_us FROM persons ORDER BY created_at_us, id LIMIT @count))
@@ -52,8 +49,6 @@ export function personLifecycle(database: Database.Database, { writer }: { write
   return {
     idOf: (uuid: string): number | undefined => statements.selectId.pluck().get(uuid),
     ownerOf: (distinctId: string): PersonRow | undefined => statements.selectOwner.get(distinctId),
-    /** The uuid of the person that was deleted with this distinct id. */
-    formerOwnerOf: (distinctId: string): string | undefined => statements.selectFormerOwner.pluck().get(distinctId),
     count: (): number => statements.countPersons.pluck().get() ?? 0,
     /** The living person with this id or the next higher one. */
     atOrAfter: (id: number): number | undefined => statements.selectAtOrAfter.pluck().get(id),

@@ -36,9 +36,6 @@ export function personTable(
   { writer, events, filterSql }: { writer: PersonWriter; events: Events; filterSql: PersonFilterSql },
 ) {
   const { add, find, logActivity, setProperties } = writer;
-  const insertFormerOwner = database.prepare<[string, string]>(
-    /*sql*/ `INSERT OR REPLACE INTO former_owners (distinct_id, person_uuid) VALUES (?, ?)`,
-  );
   return {
     ...personList(database, filterSql),
     add,
@@ -93,7 +90,6 @@ export function personTable(
       if (deleteEvents) events.queueDeletion(person.uuid, person.distinctIds, change.atMs);
       writer.remove(id);
       const distinctIds = distinctIdsOf(person);
-      for (const distinctId of distinctIds) insertFormerOwner.run(distinctId, person.uuid);
       logActivity(person, 'deleted', { delete_events: deleteEvents, distinct_ids: distinctIds }, change);
       return true;
     }),

@@ -22,7 +22,6 @@ CREATE TABLE persons (
 -- Persons that came back after their deletion.
 CREATE TABLE returned_persons (person_id INTEGER PRIMARY KEY) STRICT;
 -- Who had a distinct id last, of those who were deleted.
-CREATE TABLE former_owners (distinct_id TEXT PRIMARY KEY, person_uuid TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE person_distinct_ids (
   person_id INTEGER NOT NULL, position INTEGER NOT NULL, distinct_id TEXT NOT NULL,
   PRIMARY KEY (person_id, position)
