@@ -20,7 +20,7 @@ import {
   type Waiter,
 } from '../mirror/lease-rows.ts';
 import { transact } from '../mirror/transact.ts';
-import { isGuest, whoIsAhead } from './turn-plan.ts';
+import { isGuestOf, whoIsAhead } from './turn-plan.ts';
 
 /** A waiter looks for its turn so often, and says so: one that has been silent for longer than this is passed over. */
 const lookEveryMs = 250;
@@ -74,8 +74,7 @@ export async function waitForLease(db: Database, { job, clock, signal, untilMs, 
       }
     },
     isHeld: () => lock !== undefined,
-    isWanted: () =>
-      readQueue(db).some((waiter) => isGuest(waiter.job) && !waiter.hasBegun && isAwake(waiter, clock.now())),
+    isWanted: () => readQueue(db).some((waiter) => isGuestOf(job, waiter) && isAwake(waiter, clock.now())),
     giveWay: async (stopping) => {
       transact(db, () => {
         removeLease(db, wanted.holder);

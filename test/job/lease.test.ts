@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, cpSync, existsSync, renameSync } from 'node:fs';
-import { expect, it, onTestFinished } from 'vitest';
-import { presentHolder, waitForLease } from '../../src/job/lease.ts';
-import { readLease } from '../../src/mirror/lease-rows.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { presentHolder, waitForLease, type Lease } from '../../src/job/lease.ts';
+import { readLease, readQueue } from '../../src/mirror/lease-rows.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 import { acquireLease } from './take-lease.ts';
 
@@ -120,4 +121,46 @@ it('no run gives up because of who has it for a moment', async () => {
     acquireLease(db, 'sync', { ...releasing, sleep: (ms) => ((nowMs += ms), Promise.resolve()) }),
   ).rejects.toMatchObject(busy);
   longer.release();
+});
+
+it('is left by a reconciliation to others, not to a second one: that would begin the same again; and by a pass to one that has begun', async () => {
+  const { db, dataDir } = openTestMirror();
+  const { signal } = new AbortController();
+  const clock = { now: () => Date.now(), sleep: (): Promise<void> => delay(1) };
+  const ends: string[] = [];
+  const held = new Map<string, Lease>();
+  const asks = async (name: string): Promise<void> => {
+    const [job = ''] = name.split(' ');
+    const asking = { job, clock, signal, untilMs: Infinity, onWait: () => undefined };
+    held.set(name, await waitForLease(openTestMirror(dataDir).db, asking));
+    ends.push(name);
+  };
+  const inQueue = (count: number): Promise<void> => vi.waitFor(() => expect(readQueue(db)).toHaveLength(count));
+  await asks('sync');
+  const second = [asks('reconcile')];
+  await inQueue(1);
+  const pass = held
+    .get('sync')
+    ?.giveWay(signal)
+    .then(() => ends.push('sync again'));
+  await Promise.all(second);
+  const first = held.get('reconcile');
+  const other = asks('reconcile second');
+  await inQueue(2);
+  expect(first?.isWanted()).toBe(false);
+  const guest = asks('export');
+  await inQueue(3);
+  expect(first?.isWanted()).toBe(true);
+  const again = first?.giveWay(signal).then(() => ends.push('reconcile again'));
+  await pass;
+  // The guest could give up: then nobody else would wait for the pass to give way.
+  expect(held.get('sync')?.isWanted()).toBe(true);
+  held.get('sync')?.release();
+  await guest;
+  held.get('export')?.release();
+  await again;
+  first?.release();
+  await other;
+  held.get('reconcile second')?.release();
+  expect(ends).toEqual(['sync', 'reconcile', 'sync again', 'export', 'reconcile again', 'reconcile second']);
 });
