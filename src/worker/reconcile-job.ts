@@ -118,12 +118,27 @@ export function runReconcileJob(context: JobContext, approve: string | undefined
       // A worker has nobody to whom it could name them at its end.
       if (requests.length > 0)
         own.log.warn({ requests }, 'mirror.db does not name these persons, so their requests ended: add them again');
+      // Between two parts the folder is others', and afterwards perhaps not as the ledger says.
+      const folder = { isLeft: false };
+      const turns: InTurns = (work) =>
+        inTurns(
+          own,
+          () => refuseForeign(own),
+          async (part) => {
+            folder.isLeft = false;
+            return await work(part).catch((error: unknown) => {
+              folder.isLeft = error === part.signal.reason;
+              throw error;
+            });
+          },
+        );
       try {
-        return await reconcile(own, first);
+        return await reconcile(own, turns, first);
       } catch (error) {
         // Where this fails too, the error that came first is the one to report.
         const isTakenOver = error instanceof AppError && error.code === 'busy';
-        if (!signal.aborted && !isTakenOver) await finishAfterFailure(own, error).catch(() => undefined);
+        if (!signal.aborted && !isTakenOver && !folder.isLeft)
+          await finishAfterFailure(own, error).catch(() => undefined);
         if (!(error instanceof AppError)) throw error;
         const done = doneBefore(db, startedAt, first);
         throw done.length === 0 ? error : withHint(error, `before it failed, this run did: ${done.join('; ')}`);
@@ -158,10 +173,10 @@ function doneBefore(
 
 async function reconcile(
   context: JobContext,
+  turns: InTurns,
   { replayed, mended, lost, lostDeletions }: Pick<ReconcileJobResult, 'replayed' | 'mended' | 'lost' | 'lostDeletions'>,
 ): Promise<ReconcileJobResult> {
   const { db, service } = context;
-  const turns: InTurns = (work) => inTurns(context, () => refuseForeign(context), work);
   // A killed run may have left drafts, and whole files that no manifest names.
   removeUnnamedParts(context.published);
   removeLeftDrafts(context);
