@@ -153,9 +153,11 @@ async function isOneStore(former: Bucket, now: Bucket, published: PublishedFiles
   if (!file) return false;
   const path = `probe-${randomUUID()}`;
   await now.put({ ...file, path, sha256: await sha256File(file.from), over: null }, '');
-  const isFound = (await former.describe(path)) !== undefined;
-  for (const version of await now.listVersions()) if (version.path === path) await now.removeVersion(version);
-  return isFound;
+  try {
+    return (await former.describe(path)) !== undefined;
+  } finally {
+    for (const version of await now.listVersions()) if (version.path === path) await now.removeVersion(version);
+  }
 }
 
 async function reported(

@@ -421,8 +421,14 @@ describe('an erasure with a bucket', () => {
     // Nothing is new, so that both have the same until the erasure.
     const before = [...copied.versions.keys()].toSorted();
     expect((await moved('export')).bucket?.error).toMatchObject({ finding: 'bucket_left' });
-    task.source.close();
     expect([...copied.versions.keys()].toSorted()).toEqual(before);
+    // Neither does it leave anything there where the former store does not say whether it has it.
+    model.fault = (_index, asked) =>
+      asked.startsWith('HEAD /bucket/mirror/probe-') ? [403, 'AccessDenied'] : undefined;
+    expect((await moved('export')).bucket?.error).toMatchObject({ code: 'refused' });
+    expect([...copied.versions.keys()].toSorted()).toEqual(before);
+    model.fault = () => undefined;
+    task.source.close();
     expect((await moved('reconcile')).bucket?.error).toMatchObject({ finding: 'bucket_left' });
     expect(bucketOf(scene)).toMatchObject({ status: 'attention', reason: 'bucket_refuses' });
     model.versions.clear();
