@@ -199,7 +199,7 @@ export function prepareWriteRow(
     const rowKey = findRowKey(String(row[keyColumn]));
     return { values, rowKey, isEqual: rowKey !== undefined && hold.get(...values, rowKey) === 1 };
   };
-  // Of a recording that began before its first day a live service lists the part since then, and measures that.
+  // Of a recording that began before its first day a live service lists the part since then, and measures that. The whole is no smaller.
   const isMeasure = ({ name, kind }: DatasetField): boolean =>
     ['integer', 'real', 'time'].includes(kind) || name === 'start_url';
   const wholeOf =
@@ -230,7 +230,13 @@ export function prepareWriteRow(
       if (settled !== distinctIds) tryInstead({ ...row, [heldIds.name]: JSON.stringify(settled) });
     }
     const whole = isEqual || rowKey === undefined ? undefined : wholeOf?.get(rowKey, row['start_time'] ?? null);
-    if (whole) tryInstead({ ...row, ...whole });
+    if (whole) {
+      const ofPart = row;
+      const isGreater = (name: string): boolean =>
+        !['start_time', 'start_url'].includes(name) && (ofPart[name] ?? '') > (whole[name] ?? '');
+      const kept = Object.entries(whole).filter(([name]) => !isGreater(name));
+      tryInstead({ ...row, ...Object.fromEntries(kept) });
+    }
     if (rowKey === undefined) {
       const added = Number(add.run(...values, row[keyColumn] ?? null, passId, at).lastInsertRowid);
       firstPass?.note(String(row[keyColumn]), added);

@@ -152,6 +152,11 @@ describe('a page that enters the mirror', () => {
     expect(shown('2T00:00:01', { ...part, viewed: 1 })).toEqual([...whole, 1, '9007199254740993']);
     expect(shown('2T00:00:01', { ...part, viewed: 1 })).toEqual([...whole, 1, '9007199254740993']);
     expect(changes(db)).toHaveLength(2);
+    // It went on after it was seen as a whole: what is greater is of the part only, and nearer to the whole.
+    const later = { ...part, recording_duration: 2000, end_time: '2026-01-02T00:33:20Z', viewed: 1 };
+    expect(shown('2T00:00:01', later)).toEqual([whole[0], 2000, 7.5, whole[3], 1, '9007199254740993']);
+    expect(db.prepare('SELECT end_time FROM recordings').pluck().get()).toBe(later.end_time);
+    expect(shown('2T00:00:01', part)).toEqual([whole[0], 2000, 7.5, whole[3], 0, '9007199254740993']);
     // What comes late belongs to it.
     const longer = { recording_duration: 1860, active_seconds: 5 };
     expect(shown('1T23:49:00', longer)).toEqual(['2026-01-01T23:49:00Z', 1860, 7.5, whole[3], 0, '5']);
