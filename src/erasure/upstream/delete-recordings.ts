@@ -2,15 +2,20 @@ import { AppError } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/exact-json.ts';
 import { bodyOrMissing } from '../../client/service.ts';
 import { recordingBulkDeleteIdsMax } from '../../contract/optional-endpoints.ts';
+import { findRequest } from '../../mirror/erasure-requests.ts';
 import type { Subject } from '../request/box.ts';
 import { intend, note } from '../request/target-journal.ts';
 import { inBatches, openTarget, unlessThrottled, type RecordingDeletion, type UpstreamContext } from './context.ts';
 
 const target = 'upstream.recordings';
 
-/** The place of a recording among a run's answers. */
-export function placeOf({ id, generation }: Subject, recording: string): string {
-  return `${id} ${generation} ${recording}`;
+/** The place of a recording among a run's answers: another one once an operator has left ids to others, or a pass has listed the person again. */
+export function placeOf(
+  { db }: Pick<UpstreamContext, 'db'>,
+  { id, generation, sharedWith = [] }: Subject,
+  recording: string,
+): string {
+  return `${id} ${generation} ${sharedWith.length} ${findRequest(db, id)?.listedAgainPass} ${recording}`;
 }
 
 /**
@@ -47,7 +52,8 @@ export async function deleteRecordings(
     if (taken === 'all') ends.push(...some.map(() => 'sent' as const));
     else if (taken === 'some' || !isMany)
       ends.push(...(await inBatches(context, some, (id) => deleteOne(context, id))));
-    for (const [at, end] of ends.slice(first).entries()) context.answers.set(placeOf(subject, some[at] ?? ''), end);
+    for (const [at, end] of ends.slice(first).entries()) 
+      context.answers.set(placeOf(context, subject, some[at] ?? ''), end);
     noteSent(0);
     context.part.onStep();
     context.part.signal.throwIfAborted();

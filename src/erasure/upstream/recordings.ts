@@ -42,7 +42,7 @@ export async function advanceRecordings(context: UpstreamContext, subjects: read
   await eachSubjectTogether(context, due, async (subject) => {
     const outcome = await advance(context, subject);
     // The next look asks anew.
-    for (const id of subject.identity.recording_id) context.answers.delete(placeOf(subject, id));
+    for (const id of subject.identity.recording_id) context.answers.delete(placeOf(context, subject, id));
     return outcome;
   });
 }
@@ -122,7 +122,7 @@ async function lookForAll(context: UpstreamContext, subject: Subject): Promise<R
   const { answers, part } = context;
   const looking = { ...context, signal: part.signal };
   return inBatches(looking, subject.identity.recording_id, async (id) => {
-    const place = placeOf(subject, id);
+    const place = placeOf(context, subject, id);
     const known = answers.get(place);
     if (known !== undefined) return known;
     const look = await lookFor(looking, subject, id);

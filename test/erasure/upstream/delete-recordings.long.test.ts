@@ -5,6 +5,8 @@ import type { Subject } from '../../../src/erasure/request/box.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { changeTarget, type TargetChange } from '../../../src/mirror/erasure-targets.ts';
 import { newRunMemory } from '../../../src/erasure/upstream/context.ts';
+import { placeOf } from '../../../src/erasure/upstream/delete-recordings.ts';
+import { updateRequest } from '../../../src/mirror/erasure-requests.ts';
 import type { LiveOptions } from '../../../src/sandbox/live/live-data.ts';
 import { answer, openUpstreamWorld, type UpstreamWorld } from './upstream-world.ts';
 
@@ -358,5 +360,21 @@ describe('recordings that a live service deletes by their ids', () => {
       expect(looks() - before).toBeGreaterThanOrEqual(20 * (confirmations + 1));
     }
     expect(world.target(subject, 'recordings')).toMatchObject({ result: 'deleted', assurance: 'observed' });
+  });
+
+  it('are asked for again where an operator leaves an id to somebody, or a pass lists the person again, while others have their turn', async () => {
+    for (const isDecision of [true, false]) {
+      const { world, ids, of, sent } = await openLeft(8);
+      const subject = { ...of(ids), origin: isDecision ? ('manual' as const) : ('upstream' as const) };
+      const memory = newRunMemory();
+      for (const id of ids) memory.answers.set(placeOf(world, subject, id), 'there');
+      const shownWith = new Set(
+        world.recorded().flatMap(({ id, person }) => (ids.includes(id) ? (person?.uuid ?? []) : [])),
+      );
+      if (!isDecision) updateRequest(world.db, subject.id, { listedAgainPass: 7 });
+      const decided = isDecision ? { ...subject, sharedWith: [...shownWith] } : subject;
+      await world.advance([decided], undefined, memory);
+      expect(sent()).toEqual([]);
+    }
   });
 });
