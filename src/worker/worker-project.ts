@@ -48,7 +48,7 @@ export function workerProject(
     dataDir: settings.dataDir,
     schedule: scheduleOf(settings),
     run: (job, signal) => runScheduledJob(job, serviceContext(signal), runDrill),
-    givesWay: (running, to) => passJobs.has(running) && isGuest(to) && isOfUseBesidePass(database(), to),
+    givesWay: (running, to) => givingJobs.has(running) && isGuest(to) && isOfUseBesidePass(database(), to),
     readHistory: (job) => readJobHistory(database(), job, clock.now()),
     readCondition: () => {
       refuseReplaced(database());
@@ -89,7 +89,7 @@ function runScheduledJob(job: ScheduledJob, context: ServiceContext, runDrill: R
   }
 }
 
-const passJobs: ReadonlySet<ScheduledJob> = new Set(['full', 'recordings', 'head']);
+const givingJobs: ReadonlySet<ScheduledJob> = new Set(['full', 'recordings', 'head', 'reconcile']);
 
 /**
  * Whether a job has something to do in the middle of a pass. Before each list was seen as a whole there is nothing to publish and

@@ -48,7 +48,7 @@ function projectOf({ db, dataDir }: ReturnType<typeof openTestMirror>, more: obj
   return workerProject(parts, () => Promise.resolve({ outcome: 'done', counts: {} }));
 }
 
-it('has passes give way to reconcile and exports, once each list was seen as a whole', () => {
+it('has passes give way to reconcile and exports, and reconcile to exports, once each list was seen as a whole', () => {
   const mirror = openTestMirror();
   const { db } = mirror;
   const { givesWay } = projectOf(mirror);
@@ -59,6 +59,7 @@ it('has passes give way to reconcile and exports, once each list was seen as a w
     finishPass(db, startPass(db, { dataset, mode: 'full', plan: '{}', at }), null, at);
   }
   expect(guests()).toEqual(['reconcile', 'export', 'delta', 'load']);
+  expect(scheduledJobs.filter((job) => job !== 'reconcile' && givesWay('reconcile', job))).toEqual(guests().slice(1));
   expect(givesWay('export', 'reconcile')).toBe(false);
 });
 
