@@ -1,7 +1,12 @@
 import { recordSeen } from '../erasure/acknowledge.ts';
 import { readPrivateFile } from '../config/private-file.ts';
 import type { Settings } from '../config/settings.ts';
+<<<<<<< HEAD
 import { AppError, usageError } from '../core/errors.ts';
+=======
+import { usageError } from '../core/errors.ts';
+import { isWithin } from '../core/folder.ts';
+>>>>>>> 976bd451 (No warehouse of DuckDB is loaded in the data folder: scans name its file as not read since today, so that each erasure would have waited until it is gone)
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
@@ -20,14 +25,21 @@ export function configuredWarehouse({ export: { load } }: Pick<Settings, 'export
 
 /**
  * Makes the tables of a warehouse what is published, as one run of `load`: no export and no erasure runs meanwhile. Where a consumer is
+<<<<<<< HEAD
  * named, whose warehouse it is, the tables are looked at for everybody who was erased, and the ledger says what was observed.
  * Throws `storage` where the warehouse has tables of this mirror that are not published now.
+=======
+ * named, whose warehouse it is, the tables are looked at for everybody who was erased, and the ledger says what was observed. Throws `usage`
+ * for a file in the data folder.
+>>>>>>> 976bd451 (No warehouse of DuckDB is loaded in the data folder: scans name its file as not read since today, so that each erasure would have waited until it is gone)
  */
-export function runLoadJob(
+export async function runLoadJob(
   context: JobContext,
   place: WarehousePlace,
   consumer: string | null,
 ): Promise<JobResult & Loaded> {
+  if (place.engine === 'duckdb' && isWithin(context.settings.dataDir, place.at))
+    throw usageError(`${place.at} is in the data folder, where no erasure could read it`, 'name a file outside');
   return runJob(context, 'load', async (own) => {
     await refuseUnbound(own);
     const { db, published, settings, signal } = own;

@@ -52,7 +52,7 @@ export async function deleteRecordings(
     if (taken === 'all') ends.push(...some.map(() => 'sent' as const));
     else if (taken === 'some' || !isMany)
       ends.push(...(await inBatches(context, some, (id) => deleteOne(context, id))));
-    for (const [at, end] of ends.slice(first).entries()) 
+    for (const [at, end] of ends.slice(first).entries())
       context.answers.set(placeOf(context, subject, some[at] ?? ''), end);
     noteSent(0);
     context.part.onStep();
