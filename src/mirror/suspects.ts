@@ -60,7 +60,7 @@ export function releaseSeenSuspects(db: Database, dataset: PagedDataset): number
 export function listExpiredSuspects(db: Database, at: string): number[] {
   const sql = /*sql*/ `SELECT row_key FROM suspects JOIN recordings USING (row_key)
         WHERE dataset = 'recordings' AND NOT ${isSeenAgain('recordings')}
-          AND julianday(iif(json_valid(extra), extra ->> '$.expiry_time', NULL)) < julianday(?)`;
+          AND iif(json_valid(extra), extra ->> '$.expiry_time' GLOB '????-??-??*' AND julianday(extra ->> '$.expiry_time') < julianday(?), 0)`;
   return db.prepare<[string], number>(sql).pluck().all(at);
 }
 

@@ -102,5 +102,7 @@ it('an unknown field of more levels than SQLite reads does not keep it from lett
   };
   const expiry = '"expiry_time":"2025-12-31T00:00:00Z"';
   expect(expired(`{${expiry}}`)).toEqual([2]);
+  // Neither is a number, nor a time without a date, which SQLite takes for days of long ago.
+  for (const other of ['0', '30', '"0"', '"12:00"']) expect(expired(`{"expiry_time":${other}}`)).toEqual([]);
   expect(expired(`{${expiry},"deep":${'['.repeat(1000)}${']'.repeat(1000)}}`)).toEqual([]);
 });
