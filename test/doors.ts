@@ -239,14 +239,14 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_333,
-  service: 2_069,
+  service: 2_072,
   ledger: 2_951,
-  mirror: 7_671,
-  publish: 8_037,
-  erasure: 10_969,
-  operate: 11_318,
+  mirror: 7_677,
+  publish: 8_039,
+  erasure: 10_976,
+  operate: 11_354,
   anchor: 316,
   cluster: 3_059,
-  sandbox: 4_161,
+  sandbox: 4_163,
   program: 6_147,
 };

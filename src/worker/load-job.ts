@@ -1,12 +1,8 @@
 import { recordSeen } from '../erasure/acknowledge.ts';
 import { readPrivateFile } from '../config/private-file.ts';
 import type { Settings } from '../config/settings.ts';
-<<<<<<< HEAD
 import { AppError, usageError } from '../core/errors.ts';
-=======
-import { usageError } from '../core/errors.ts';
 import { isWithin } from '../core/folder.ts';
->>>>>>> 976bd451 (No warehouse of DuckDB is loaded in the data folder: scans name its file as not read since today, so that each erasure would have waited until it is gone)
 import { refuseUnbound } from '../erasure/fence/restore-guard.ts';
 import type { JobContext } from '../job/job-context.ts';
 import { runJob, type JobResult } from '../job/run-job.ts';
