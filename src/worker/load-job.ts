@@ -21,13 +21,8 @@ export function configuredWarehouse({ export: { load } }: Pick<Settings, 'export
 
 /**
  * Makes the tables of a warehouse what is published, as one run of `load`: no export and no erasure runs meanwhile. Where a consumer is
-<<<<<<< HEAD
- * named, whose warehouse it is, the tables are looked at for everybody who was erased, and the ledger says what was observed.
- * Throws `storage` where the warehouse has tables of this mirror that are not published now.
-=======
  * named, whose warehouse it is, the tables are looked at for everybody who was erased, and the ledger says what was observed. Throws `usage`
- * for a file in the data folder.
->>>>>>> 976bd451 (No warehouse of DuckDB is loaded in the data folder: scans name its file as not read since today, so that each erasure would have waited until it is gone)
+ * for a file in the data folder, and `storage` where the warehouse has tables of this mirror that are not published now.
  */
 export async function runLoadJob(
   context: JobContext,
