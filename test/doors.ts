@@ -241,7 +241,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_333,
   service: 2_072,
   ledger: 2_951,
-  mirror: 7_677,
+  mirror: 7_690,
   publish: 8_039,
   erasure: 10_976,
   operate: 11_354,

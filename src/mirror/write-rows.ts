@@ -10,6 +10,7 @@ import type { PageCounts } from './passes.ts';
 import { boundUnread, prepareQuarantine, type QuarantinedRow } from './quarantine.ts';
 import { prepareSeen } from './seen.ts';
 import { prepareFindRowKey } from './tables.ts';
+import { prepareWholeRecording } from './whole-recording.ts';
 
 /** A row of a page: its columns, or a known row that was not read. */
 export type ShownRow = Readonly<Columns> | KnownRow;
@@ -199,19 +200,7 @@ export function prepareWriteRow(
     const rowKey = findRowKey(String(row[keyColumn]));
     return { values, rowKey, isEqual: rowKey !== undefined && hold.get(...values, rowKey) === 1 };
   };
-  // Of a recording that began before its first day a live service lists the part since then, and measures that. The whole is no smaller.
-  const isMeasure = ({ name, kind }: DatasetField): boolean =>
-    ['integer', 'real', 'time'].includes(kind) || name === 'start_url';
-  const wholeOf =
-    datasets[dataset].sortTime === 'start_time'
-      ? db
-          .prepare<[number, ColumnValue], Columns>(/*sql*/ `SELECT ${written
-            .filter(isMeasure)
-            .map(({ name }) => name)
-            .join(', ')}
-        FROM ${dataset} WHERE row_key = ? AND start_time < ?`)
-          .safeIntegers()
-      : undefined;
+  const wholeOf = prepareWholeRecording(db, dataset);
   return (shown, passId, at) => {
     let row = shown;
     let { values, rowKey, isEqual } = compare(row);
@@ -229,14 +218,8 @@ export function prepareWriteRow(
       const settled = settle({ rowKey, distinctIds, passId });
       if (settled !== distinctIds) tryInstead({ ...row, [heldIds.name]: JSON.stringify(settled) });
     }
-    const whole = isEqual || rowKey === undefined ? undefined : wholeOf?.get(rowKey, row['start_time'] ?? null);
-    if (whole) {
-      const ofPart = row;
-      const isGreater = (name: string): boolean =>
-        !['start_time', 'start_url'].includes(name) && (ofPart[name] ?? '') > (whole[name] ?? '');
-      const kept = Object.entries(whole).filter(([name]) => !isGreater(name));
-      tryInstead({ ...row, ...Object.fromEntries(kept) });
-    }
+    const whole = isEqual || rowKey === undefined ? undefined : wholeOf?.(rowKey, row);
+    if (whole) tryInstead(whole);
     if (rowKey === undefined) {
       const added = Number(add.run(...values, row[keyColumn] ?? null, passId, at).lastInsertRowid);
       firstPass?.note(String(row[keyColumn]), added);
