@@ -32,13 +32,16 @@ export function countTied(times: PageView['times']): number {
 
 /**
  * Whether a page is joined to the one before. In a list that is newest first, it begins with a row that is newer than the end of the
- * other, and both show a row that has not moved. Where the moment at that end fits into no window, the page may begin in it, and
- * both show two such rows. In other lists, both show two rows in the same order: a single one may have moved there.
+ * other, and both show a row that has not moved, or two where rows may be misplaced. A page that was reached by a step back (`isApart`)
+ * needs no such row, but begins above the end by more rows than may be misplaced. Where the moment at that end fits into no window, the
+ * page may begin in it, and both show two such rows. In other lists, both show two rows in the same order: a single one may have moved
+ * there.
  */
-export function joins(previous: AcceptedPage, page: PageView, isOrdered: boolean): boolean {
+export function joins(previous: AcceptedPage, page: PageView, isOrdered: boolean, isApart = false): boolean {
   if (isOrdered) {
     const shared = countUnmoved(previous, page);
-    if (beginsAbove(previous, page)) return shared > 0;
+    const misplaced = misplacedMax(previous);
+    if (beginsAbove(previous, page, isApart ? misplaced : 0)) return isApart || shared > Math.min(1, misplaced);
     return shared > 1 && previous.isWithinMoment && beginsWithin(previous, page);
   }
   const places = new Map(previous.rows.map(({ key }, place) => [key, place]));
@@ -57,12 +60,22 @@ export function countUnmoved({ rows }: AcceptedPage, page: PageView): number {
 
 /**
  * Whether a page begins with a row that is newer than the last one of the page before, in a list that is newest first:
- * then whatever is not newer than that one is on this page or behind it, in whatever order rows of one moment stand.
+ * then whatever is not newer than that one is on this page or behind it, in whatever order rows of one moment stand. So many
+ * `misplaced` rows of either page tell nothing.
  */
-export function beginsAbove({ rows }: AcceptedPage, page: PageView): boolean {
-  const firstTime = page.times[0] ?? null;
-  const lastTime = rows.at(-1)?.time ?? null;
+function beginsAbove({ rows }: AcceptedPage, page: PageView, misplaced = 0): boolean {
+  const firstTime = page.times[misplaced] ?? null;
+  const lastTime = rows.at(-1 - misplaced)?.time ?? null;
   return firstTime !== null && lastTime !== null && firstTime > BigInt(lastTime);
+}
+
+/**
+ * How many rows of a page may be misplaced: fewer than one in ten of those by which its seam is judged. A service that selects rows in one
+ * store, and shows them as another has them, shows a merged person's new time before it selects by it, or for good. Such a
+ * row ends or begins whatever page it is on.
+ */
+function misplacedMax({ rows }: AcceptedPage): number {
+  return Math.floor(Math.min(seamRowsMin, rows.length) / 11);
 }
 
 /** Whether a page begins in the moment in which the page before ends. */

@@ -1,6 +1,6 @@
 import { noEvidence, type IncompleteReason, type PassEvidence } from '../mirror/passes.ts';
 import { acceptPage, hasStrays } from './accept-page.ts';
-import { beginsAbove, endsBelow, isEndOf, isNewestFirst, joins, timeText, type PageView } from './seam.ts';
+import { endsBelow, isEndOf, isNewestFirst, joins, timeText, type PageView } from './seam.ts';
 import { seamRowsMin, type WalkState } from './walk-state.ts';
 import { mayServe, overlapOf, regrowWindow, type WalkPlan } from './walk-windows.ts';
 
@@ -77,9 +77,7 @@ export function judgePage(plan: WalkPlan, state: WalkState, page: PageView, newR
   // A page that leads no further may answer another window. Its `next` is not used.
   const view = isFurther ? page : { ...page, nextOffset: null };
   const seen = isFurther ? learnServed(counted, view) : counted;
-  const isJoined =
-    previous !== null &&
-    (joins(previous, page, isOrdered) || (isOrdered && apart !== null && beginsAbove(previous, page)));
+  const isJoined = previous !== null && joins(previous, page, isOrdered, apart !== null);
   if (window.offset > 0 && !isJoined && state.hasGivenUp === 'no') return goOn(plan, lookForSeam(plan, seen));
   const stalls = isFurther ? 0 : state.stalls + (isForward || apart === null ? 1 : 0);
   const known = isFirstRound ? page.keys.length - newRows : 0;
