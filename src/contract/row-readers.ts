@@ -8,10 +8,11 @@ import type { FieldRole } from './resources.ts';
 import { textListOf, tolerantReader, type RowReader } from './tolerant-reader.ts';
 
 const readOnlyRecording = readerOf('recordings');
+const readNamedByText = readerOf('persons');
 
 /** How the rows of each dataset are read: every column of its table that the service's row gives. */
 export const rowReaders: Readonly<Record<MirroredDataset, RowReader>> = {
-  persons: readerOf('persons'),
+  persons: (row) => readNamedByText(withTextAsName(row)),
   recordings: (row) => {
     const recording = readOnlyRecording(withoutCountdown(row));
     if (recording.ok) recording.columns['person_uuid'] = personUuidOf(row);
@@ -19,6 +20,17 @@ export const rowReaders: Readonly<Record<MirroredDataset, RowReader>> = {
   },
   playlists: readerOf('playlists'),
 };
+
+/** A live service names a person by a property, whatever that holds (a number, a list): its JSON is the name. */
+function withTextAsName(row: unknown): unknown {
+  if (!isJsonObject(row) || typeof (row['name'] ?? '') === 'string') return row;
+  try {
+    return { ...row, name: JSON.stringify(row['name']) };
+  } catch {
+    // It is nested too deeply to be kept.
+    return row;
+  }
+}
 
 /** A live service counts the days until `expiry_time`: with that count, every recording would be another row each day. */
 function withoutCountdown(row: unknown): unknown {

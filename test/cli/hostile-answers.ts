@@ -87,7 +87,9 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   },
   'unreadable rows of 8,000,000 bytes': {
     ...complete,
-    send: gzipped(page(filled(8400, (index) => `{"uuid":"${uuidOf(index)}","name":5,"a":"${'x'.repeat(8300)}"}`))),
+    send: gzipped(
+      page(filled(8400, (index) => `{"uuid":"${uuidOf(index)}","distinct_ids":5,"a":"${'x'.repeat(8300)}"}`)),
+    ),
   },
   'pages of 480,000 numbers beyond a double, as many as may be under way': {
     ...complete,
@@ -112,7 +114,7 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
       const rows = Array.from(
         { length: limit },
         (_row, index) =>
-          `{"uuid":"${uuidOf(offset + index)}","name":5,"created_at":"${created}","a":"${'x'.repeat(7000)}"}`,
+          `{"uuid":"${uuidOf(offset + index)}","distinct_ids":5,"created_at":"${created}","a":"${'x'.repeat(7000)}"}`,
       );
       const text = `{"results":[${rows.join(',')}],"next":"/?offset=${offset + limit}"}`;
       response.writeHead(200, json).end(text);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parseExactJson } from '../../src/core/exact-json.ts';
 import { rowReaders } from '../../src/contract/row-readers.ts';
 
 test('a recording of which a live service counts the days that are left is the same row each day', () => {
@@ -18,3 +19,11 @@ test('a recording of which a live service counts the days that are left is the s
     columns: { extra: '{"recording_ttl":3}' },
   });
 });
+
+test.for(['10023', '9007199254740993', 'true', '{"first":"Ada"}', '["Ada"]'])(
+  'a person whom a live service names by a property that is %s is read, and named by its JSON',
+  (name) => {
+    const row = parseExactJson(`{"uuid":"00000000-0000-4000-8000-000000000001","name":${name}}`);
+    expect(rowReaders.persons(row)).toMatchObject({ ok: true, columns: { name } });
+  },
+);

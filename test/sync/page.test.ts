@@ -43,10 +43,14 @@ describe('a page of a list', () => {
   });
 
   it('quarantines a row that cannot be read and goes on', () => {
-    const page = readPage({ next: null, results: [{ ...row, name: 5 }, 'not a row', row] }, window, 'persons');
+    const page = readPage({ next: null, results: [{ ...row, distinct_ids: 5 }, 'not a row', row] }, window, 'persons');
     expect(page.rows).toHaveLength(1);
     expect(page.quarantined).toEqual([
-      { key: uuid, reason: expect.stringContaining('name') as string, payload: JSON.stringify({ ...row, name: 5 }) },
+      {
+        key: uuid,
+        reason: expect.stringContaining('distinct_ids') as string,
+        payload: JSON.stringify({ ...row, distinct_ids: 5 }),
+      },
       { key: null, reason: expect.stringContaining('row') as string, payload: '"not a row"' },
     ]);
   });
@@ -91,7 +95,7 @@ describe('a page of a list', () => {
     const fourth = '00000000-0000-4000-8000-000000000004';
     const results = [
       { ...row, uuid: third, created_at: 'soon' },
-      { ...row, name: 5 },
+      { ...row, distinct_ids: 5 },
       'not a row',
       { ...row, uuid: second.toUpperCase(), created_at: 'late' },
       { ...row, uuid: fourth, created_at: '2026-01-01T00:00:00.4Z' },

@@ -244,7 +244,7 @@ describe('a pass over the documented service', () => {
         // Some rows that were mirrored can no longer be read, and neither can some that never were.
         for (const row of left) {
           const last = Number(row['id']) % 10;
-          if (last === 1 || last === 2) row['name'] = 5;
+          if (last === 1 || last === 2) row['distinct_ids'] = 5;
           if (last === 2) row['uuid'] = `ffffffff${String(row['uuid']).slice(8)}`;
         }
         return { ...reply, body: { ...page, results: left } };
@@ -257,7 +257,7 @@ describe('a pass over the documented service', () => {
   it('counts no row twice, and finds its end, where a pass over a list that is not newest first is taken up again', async () => {
     const { body } = await service.call('persons.list', { query: { limit: 2000, offset: 0 } });
     const rows = (body as { results: Record<string, unknown>[] }).results.slice(0, 600).toReversed();
-    for (const row of rows.filter((_row, index) => index % 10 === 0)) row['name'] = 5;
+    for (const row of rows.filter((_row, index) => index % 10 === 0)) row['distinct_ids'] = 5;
     const walked = async (db: Database, answers: number, count?: number): Promise<Pass> => {
       let left = answers;
       const through: Service = {
@@ -517,7 +517,7 @@ it('ends incomplete once more rows cannot be read than are kept, with what could
       asked += 1;
       const results = Array.from({ length: limit }, (_row, index) => ({
         uuid: `00000000-0000-4000-8000-${String(offset + index).padStart(12, '0')}`,
-        name: index === 0 ? 'Ann' : 5,
+        distinct_ids: index === 0 ? ['ann'] : 5,
         created_at: new Date(Date.UTC(2026, 0, 1) - (offset + index) * 1000).toISOString(),
       }));
       return Promise.resolve({ status: 200, date: undefined, body: { results, next: `/?offset=${offset + limit}` } });
