@@ -238,10 +238,10 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_333,
+  kernel: 5_345,
   service: 2_072,
   ledger: 2_951,
-  mirror: 7_690,
+  mirror: 7_701,
   publish: 8_039,
   erasure: 10_976,
   operate: 11_354,
