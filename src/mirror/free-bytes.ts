@@ -1,4 +1,4 @@
-import { fsyncSync, readSync, readvSync, writeSync } from 'node:fs';
+import { fsyncSync, readSync, writeSync } from 'node:fs';
 import { AppError } from '../core/errors.ts';
 import { openFile } from '../core/open-file.ts';
 
@@ -38,9 +38,6 @@ export function zeroFreeBytes(path: string, roots: readonly number[]): number {
   return leftovers.reduce((sum, [, bytes]) => sum + bytes, 0);
 }
 
-/** So many pages are read together. */
-const windowPages = 16;
-
 /** What is known of a file while it is read. Both read a page that nothing else has used: one of a tree, and another. */
 type Reading = {
   takeOfTree: (page: number) => Buffer;
@@ -64,21 +61,16 @@ function findLeftovers(descriptor: number, roots: readonly number[]): Ranges {
   const zeros = Buffer.alloc(pageBytes);
   const leftovers: Ranges = [];
   let used = 0;
-  /** Reads some pages together: a call for each takes longer than all else. A page is valid until the next call. */
+  /** A page is valid until the next call. */
   const pageReader = () => {
-    const read = Array.from({ length: windowPages }, () => Buffer.alloc(pageBytes));
-    let [first, whole] = [0, 0];
+    const read = Buffer.alloc(pageBytes);
     return (page: number): Buffer => {
       if (page < 1 || page > pages || isUsed[page] === 1) throw damaged(`page ${page} is used twice, or is none`);
       isUsed[page] = 1;
       used += 1;
-      if (page < first || page >= first + whole) {
-        first = page;
-        whole = Math.floor(readvSync(descriptor, read, (page - 1) * pageBytes) / pageBytes);
-      }
-      const found = page < first + whole ? read[page - first] : undefined;
-      if (!found) throw damaged(`page ${page} is not whole`);
-      return found;
+      if (readSync(descriptor, read, 0, pageBytes, (page - 1) * pageBytes) < pageBytes)
+        throw damaged(`page ${page} is not whole`);
+      return read;
     };
   };
   const reading: Reading = {
