@@ -71,16 +71,15 @@ function isRefusal(end: RecordingDeletion): boolean {
  */
 async function deleteMany(context: UpstreamContext, ids: readonly string[]): Promise<'all' | 'some' | 'none'> {
   const { service, signal } = context;
-  let isWhole = true;
+  let deleted: unknown;
   const { end } = await answerTo(async () => {
     const asked = { body: { session_recording_ids: ids }, priority: 'deletion', signal } as const;
     const { body } = await service.call('recordings.bulk_delete', asked);
-    const deleted = isJsonObject(body) ? body['deleted_count'] : undefined;
-    isWhole = typeof deleted !== 'number' || deleted >= ids.length;
+    deleted = isJsonObject(body) ? body['deleted_count'] : undefined;
   });
   context.recordingCalls.isManyRefused = end !== 'sent';
   if (end !== 'sent') return 'none';
-  return isWhole ? 'all' : 'some';
+  return typeof deleted === 'number' && deleted < ids.length ? 'some' : 'all';
 }
 
 async function deleteOne(context: UpstreamContext, id: string): Promise<RecordingDeletion> {
