@@ -24,7 +24,6 @@ const layers = [
 const packageHomes: Record<string, readonly string[]> = {
   '@aws-sdk/client-s3': ['bucket'],
   '@duckdb/node-api': ['snapshot'],
-  '@duckdb/node-bindings': ['snapshot'],
   '@hono/node-server': ['sandbox', 'status'],
   '@opentelemetry/api': ['log'],
   '@opentelemetry/exporter-trace-otlp-http': ['log'],

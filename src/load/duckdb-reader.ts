@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { blobsOf, type DuckDb } from '../snapshot/duckdb.ts';
+import type { DuckDb } from '../snapshot/duckdb.ts';
 import { storageError } from '../snapshot/storage-error.ts';
 
 /** Reads published Parquet files by DuckDB. */
@@ -21,7 +21,7 @@ export async function* linesRead(reader: Reader, sql: string, bytesLeast = 1): A
   for (;;) {
     const chunk = await explained(() => result.fetchChunk());
     if (!chunk || chunk.rowCount === 0) break;
-    for (const piece of blobsOf(chunk)) {
+    for (const { bytes: piece } of chunk.getColumnValues(0) as { bytes: Uint8Array }[]) {
       pieces.push(piece);
       bytes += piece.length;
     }

@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
 import type * as DuckDbApi from '@duckdb/node-api';
-import type DuckDbBindings from '@duckdb/node-bindings';
 import { pausing } from '../core/pausing.ts';
 
 let api: typeof DuckDbApi | undefined;
@@ -98,39 +97,6 @@ export async function withDuckDb<T>(
     limits.signal.throwIfAborted();
     throw error;
   }
-}
-
-/** How DuckDB's C interface keeps a BLOB in a vector: its length, then its bytes if there are 12 at most, else 4 of them and an address. */
-const entry = { bytes: 16, inlineAt: 4, inlineMax: 12, addressAt: 8 } as const;
-
-/**
- * Copies the bytes of a chunk's first column, which holds BLOBs and no nulls, in pieces of one BLOB or more. BLOBs that follow each other
- * in memory, as nearly all of a query do, are copied by one call: a call for each takes longer than making them.
- */
-export function blobsOf({ chunk, rowCount }: DuckDbApi.DuckDBDataChunk): Uint8Array[] {
-  const bindings = createRequire(import.meta.url)('@duckdb/node-bindings') as typeof DuckDbBindings;
-  const vector = bindings.data_chunk_get_vector(chunk, 0);
-  const data = bindings.vector_get_data(vector, rowCount * entry.bytes) as Uint8Array<ArrayBuffer>;
-  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-  const pieces: Uint8Array[] = [];
-  let run = { at: 0, start: 0, end: 0 };
-  const take = (next: typeof run): void => {
-    const { at, start, end } = run;
-    if (end > start) pieces.push(bindings.get_data_from_pointer(view.buffer, view.byteOffset + at, end - start));
-    run = next;
-  };
-  for (let offset = 0; offset < data.byteLength; offset += entry.bytes) {
-    const length = view.getUint32(offset, true);
-    const at = offset + entry.addressAt;
-    const start = Number(view.getBigUint64(at, true));
-    if (length <= entry.inlineMax) {
-      take({ at, start: 0, end: 0 });
-      pieces.push(data.slice(offset + entry.inlineAt, offset + entry.inlineAt + length));
-    } else if (start === run.end) run.end += length;
-    else take({ at, start, end: start + length });
-  }
-  take({ at: 0, start: 0, end: 0 });
-  return pieces;
 }
 
 /** Fills a temporary table with texts: as values, never as SQL, which errors can quote. */
