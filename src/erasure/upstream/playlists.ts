@@ -26,7 +26,7 @@ const target = 'upstream.playlists';
 
 /**
  * Takes the subjects' recordings out of known playlists. Sends again after an unknown outcome: that is harmless. A refusal, and
- * an error at an entry, concern this target alone. Of whom nobody has asked for, the entries stay as long as the recordings do.
+ * an error at an entry, concern this target alone. Where nobody has asked for the person, the entries stay as long as the recordings do.
  */
 export async function advancePlaylists(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
   for (const subject of subjects) letStay(context, subject);
@@ -77,7 +77,7 @@ async function removeFromPlaylists(context: UpstreamContext, subject: Subject): 
   };
 }
 
-/** Whether a recording may be taken out: of whom nobody has asked for, it stays where it is shown with somebody who lives. */
+/** Whether a recording may be taken out. Where nobody has asked for the person, one that is shown with somebody who lives stays. */
 async function isOfSubject(context: UpstreamContext, subject: Subject, id: string): Promise<boolean> {
   if (subject.origin !== 'upstream') return true;
   const look = await lookFor(context, subject, id);
