@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { mirroredOrigin } from '../config/addresses.ts';
 import type { Settings } from '../config/settings.ts';
+import { publishedDatasets } from '../contract/datasets.ts';
 import { newestTime } from '../core/clock.ts';
 import { usageError } from '../core/errors.ts';
 import type { LeaseHolder } from './lease-rows.ts';
@@ -164,6 +165,11 @@ export function lastExportOf(db: Database, dataset: string): string | null {
       AND json_extract(counts, '$.' || ?) IS NOT NULL ORDER BY id DESC LIMIT 1`;
   const newest = db.prepare<[string, string], string>(sql).pluck();
   return newestTime(['export', 'delta'].map((job) => newest.get(job, dataset)));
+}
+
+/** Whether a run of this mirror has published anything. */
+export function hasPublished(db: Database): boolean {
+  return publishedDatasets.some((dataset) => lastExportOf(db, dataset) !== null);
 }
 
 /** The newest runs of a job, newest first, as `settleRun` shows them. */

@@ -12,7 +12,7 @@ import { apartText, readClockStanding } from '../job/clock-standing.ts';
 import type { Database } from '../mirror/database.ts';
 import { lastJudgedPass } from '../mirror/passes.ts';
 import { listProperties, type Look } from '../mirror/properties.ts';
-import { lastExportOf } from '../mirror/runs.ts';
+import { hasPublished } from '../mirror/runs.ts';
 import { currentIds } from '../snapshot/manifest.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { defaultWindow, largeMomentOf, momentWords } from '../sync/pass-report.ts';
@@ -42,7 +42,7 @@ export function checkMaskKey(dataDir: string): string {
 
 /** For a folder without published files: throws `storage` where a run has published some. */
 export function refuseLostFiles(db: Database): void {
-  if (publishedDatasets.every((dataset) => lastExportOf(db, dataset) === null)) return;
+  if (!hasPublished(db)) return;
   throw new AppError('no published file is there, and an export has published some', {
     code: 'storage',
     hint: 'where the published files have a disk of their own, mount it; otherwise run `analytics-mirror export`',

@@ -4,7 +4,7 @@ import { readPace } from '../client/pace.ts';
 import type { Settings } from '../config/settings.ts';
 import { isOutdated, isoTime, newestTime } from '../core/clock.ts';
 import { AppError, systemCode } from '../core/errors.ts';
-import { datasets, mirroredDatasets, publishedDatasets } from '../contract/datasets.ts';
+import { datasets, mirroredDatasets } from '../contract/datasets.ts';
 import { presentHolder, runsUnderWay } from '../job/lease.ts';
 import type { JobState, ProjectState, WorkerState } from '../job/worker-state.ts';
 import { certificatePath } from '../erasure/proof/certificate-file.ts';
@@ -19,6 +19,7 @@ import { countQuarantine } from '../mirror/quarantine.ts';
 import { countRows } from '../mirror/read-rows.ts';
 import { countRequestsWithin, readPaceText } from '../mirror/request-times.ts';
 import {
+  hasPublished,
   lastExportOf,
   listJobTotals,
   listRuns,
@@ -175,8 +176,7 @@ export function groupRuns(runs: readonly RunReport[]): RunGroup[] {
 /** Reads the current snapshot of each dataset. Throws `storage` when a manifest is damaged, or what was published is named no more. */
 function gatherSnapshots(db: Database, dataDir: string): SnapshotReport[] {
   const published = publishedFilesIn(dataDir);
-  const wasPublished = publishedDatasets.some((dataset) => lastExportOf(db, dataset) !== null);
-  if (!published.hasCurrent() && wasPublished) throw new AppError('CURRENT.json is missing', { code: 'storage' });
+  if (!published.hasCurrent() && hasPublished(db)) throw new AppError('CURRENT.json is missing', { code: 'storage' });
   return Object.entries(published.readCurrent().snapshots).map(([dataset, current]) => {
     const { snapshot_id: snapshotId, deltas = [] } = current;
     const newestId = deltas.at(-1)?.snapshot_id ?? snapshotId;
