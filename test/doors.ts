@@ -243,7 +243,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_951,
   mirror: 7_700,
   publish: 8_005,
-  erasure: 10_975,
+  erasure: 10_978,
   operate: 11_345,
   anchor: 316,
   cluster: 3_059,

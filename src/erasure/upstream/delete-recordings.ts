@@ -9,13 +9,14 @@ import { inBatches, openTarget, unlessThrottled, type RecordingDeletion, type Up
 
 const target = 'upstream.recordings';
 
-/** The place of a recording among a run's answers: another one once an operator has left ids to others, or a pass has listed the person again. */
-export function placeOf(
+/** The places of a subject's recordings among a run's answers: others once an operator has left ids to others, or a pass has listed the person again. */
+export function placesOf(
   { db }: Pick<UpstreamContext, 'db'>,
   { id, generation, sharedWith = [] }: Subject,
-  recording: string,
-): string {
-  return `${id} ${generation} ${sharedWith.length} ${findRequest(db, id)?.listedAgainPass} ${recording}`;
+): (recording: string) => string {
+  // There can be a million recordings: the request is read once.
+  const about = `${id} ${generation} ${sharedWith.length} ${findRequest(db, id)?.listedAgainPass}`;
+  return (recording) => `${about} ${recording}`;
 }
 
 /**
@@ -37,6 +38,7 @@ export async function deleteRecordings(
   const gone = subject.identity.recording_id.length - ids.length;
   const sentBefore = Math.min(openTarget(context, subject, target)?.sentRows ?? 0, gone);
   const ends: RecordingDeletion[] = [];
+  const placeOf = placesOf(context, subject);
   const noteSent = (more: number): void => {
     const sentRows = sentBefore + ends.filter((end) => !isRefusal(end)).length + more;
     note(context, subject, target, { sentRows });
@@ -52,8 +54,7 @@ export async function deleteRecordings(
     if (taken === 'all') ends.push(...some.map(() => 'sent' as const));
     else if (taken === 'some' || !isMany)
       ends.push(...(await inBatches(context, some, (id) => deleteOne(context, id))));
-    for (const [at, end] of ends.slice(first).entries())
-      context.answers.set(placeOf(context, subject, some[at] ?? ''), end);
+    for (const [at, end] of ends.slice(first).entries()) context.answers.set(placeOf(some[at] ?? ''), end);
     noteSent(0);
     context.part.onStep();
     context.part.signal.throwIfAborted();

@@ -23,7 +23,7 @@ import {
   type RecordingLook,
   type UpstreamContext,
 } from './context.ts';
-import { deleteRecordings, placeOf } from './delete-recordings.ts';
+import { deleteRecordings, placesOf } from './delete-recordings.ts';
 import { advancesLater, isRequested, noteStillThere, requestedEnd } from './requested-recordings.ts';
 
 const target = 'upstream.recordings';
@@ -42,7 +42,8 @@ export async function advanceRecordings(context: UpstreamContext, subjects: read
   await eachSubjectTogether(context, due, async (subject) => {
     const outcome = await advance(context, subject);
     // The next look asks anew.
-    for (const id of subject.identity.recording_id) context.answers.delete(placeOf(context, subject, id));
+    const placeOf = placesOf(context, subject);
+    for (const id of subject.identity.recording_id) context.answers.delete(placeOf(id));
     return outcome;
   });
 }
@@ -121,8 +122,9 @@ function noteSent(
 async function lookForAll(context: UpstreamContext, subject: Subject): Promise<RecordingAnswer[]> {
   const { answers, part } = context;
   const looking = { ...context, signal: part.signal };
+  const placeOf = placesOf(context, subject);
   return inBatches(looking, subject.identity.recording_id, async (id) => {
-    const place = placeOf(context, subject, id);
+    const place = placeOf(id);
     const known = answers.get(place);
     if (known !== undefined) return known;
     const look = await lookFor(looking, subject, id);

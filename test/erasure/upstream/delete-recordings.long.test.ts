@@ -5,7 +5,7 @@ import type { Subject } from '../../../src/erasure/request/box.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { changeTarget, type TargetChange } from '../../../src/mirror/erasure-targets.ts';
 import { newRunMemory } from '../../../src/erasure/upstream/context.ts';
-import { placeOf } from '../../../src/erasure/upstream/delete-recordings.ts';
+import { placesOf } from '../../../src/erasure/upstream/delete-recordings.ts';
 import { updateRequest } from '../../../src/mirror/erasure-requests.ts';
 import type { LiveOptions } from '../../../src/sandbox/live/live-data.ts';
 import { answer, openUpstreamWorld, type UpstreamWorld } from './upstream-world.ts';
@@ -367,7 +367,7 @@ describe('recordings that a live service deletes by their ids', () => {
       const { world, ids, of, sent } = await openLeft(8);
       const subject = { ...of(ids), origin: isDecision ? ('manual' as const) : ('upstream' as const) };
       const memory = newRunMemory();
-      for (const id of ids) memory.answers.set(placeOf(world, subject, id), 'there');
+      for (const id of ids) memory.answers.set(placesOf(world, subject)(id), 'there');
       const shownWith = new Set(
         world.recorded().flatMap(({ id, person }) => (ids.includes(id) ? (person?.uuid ?? []) : [])),
       );
