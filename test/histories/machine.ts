@@ -8,7 +8,7 @@ import { readTask, taskLines } from '../../src/erasure/scan/scan-task.ts';
 import { runCliHere, type Ended } from '../cli/run-cli.ts';
 import type { KillPoint } from '../kill/kill-point.ts';
 import { createKillSwitch } from '../kill/kill-switch.ts';
-import { playlistId } from './service.ts';
+import { listedSince, playlistId } from './service.ts';
 import type { Kind } from './world.ts';
 
 /** What can be lost, or put back from an older copy, in one go. Each is a path below the data folder. */
@@ -51,16 +51,19 @@ const masks = { none: [], left: ['email'], hash: [{ property: 'email', how: 'has
 export type Mask = keyof typeof masks;
 
 /** Small pages and parts, so that there are several of each, also of few rows. */
-const settingsFor = ({ pageSize, partRows }: { pageSize: number; partRows: number }, mask: Mask): object => ({
-  persons: { pageSize, overlap: 1 },
-  recordings: { pageSize, overlap: 1 },
-  budget: { windows: [], recordings: { windows: [] } },
-  retry: { attemptsMax: 2 },
-  deletions: { maxShare: 1 },
-  playlists: { shortIds: [playlistId] },
-  export: { partRows, keep: 2, iceberg: false, mask: masks[mask] },
-  log: { level: 'silent' },
-});
+const settingsFor = ({ isLive, crowd, mask }: Kind): object => {
+  const { pageSize, partRows } = crowd === 0 ? { pageSize: 4, partRows: 4 } : { pageSize: 100, partRows: 400 };
+  return {
+    persons: { pageSize, overlap: 1 },
+    recordings: { pageSize, overlap: 1, query: isLive ? { date_from: listedSince } : {} },
+    budget: { windows: [], recordings: { windows: [] } },
+    retry: { attemptsMax: 2 },
+    deletions: { maxShare: 1 },
+    playlists: { shortIds: [playlistId] },
+    export: { partRows, keep: 2, iceberg: false, mask: masks[mask] },
+    log: { level: 'silent' },
+  };
+};
 
 /**
  * A fresh folder for the service at `url`. `world` is the time of the world; what waits moves it on.
@@ -68,7 +71,7 @@ const settingsFor = ({ pageSize, partRows }: { pageSize: number; partRows: numbe
 export function openMachine(
   url: string,
   world: { nowMs: number },
-  { crowd, mask }: Kind,
+  kind: Kind,
   onDone: OnDone = () => undefined,
 ): Machine {
   const { scan } = scanner;
@@ -77,8 +80,7 @@ export function openMachine(
   const folder = mkdtempSync(join(tmpdir(), 'histories-'));
   const dataDir = join(folder, 'data');
   const config = join(folder, 'config.json');
-  const sizes = crowd === 0 ? { pageSize: 4, partRows: 4 } : { pageSize: 100, partRows: 400 };
-  writeFileSync(config, JSON.stringify(settingsFor(sizes, mask)));
+  writeFileSync(config, JSON.stringify(settingsFor(kind)));
   const environment = {
     MIRROR_BASE_URL: url,
     MIRROR_PROJECT_ID: '1',

@@ -24,7 +24,9 @@ export type Move =
   | { do: 'merge' | 'log in'; who: number; into: number }
   | { do: 'event'; who: number; lateHours: number }
   | { do: 'proxy'; kind: Proxy }
-  | { do: 'show all' | 'keep rows' }
+  | { do: 'show all' | 'stand still' | 'keep rows' }
+  | { do: 'misplace'; who: number; hours: number }
+  | { do: 'retain'; days: number }
   | { do: 'restore rows'; nth: number }
   | { do: 'service clock'; minutes: number }
   // on the machine
@@ -81,7 +83,10 @@ const moves = {
     do: fc.constant('proxy' as const),
     kind: fc.constantFrom('page', 'route', 'empty', 'down', 'lost', 'search', 'entries', 'none'),
   }),
-  rows: one('show all', 'keep rows'),
+  rows: one('show all', 'keep rows', 'stand still'),
+  misplace: fc.record({ do: fc.constant('misplace' as const), who, hours: fc.constantFrom(-30, -0.01, 0.01, 30) }),
+  retain: fc.record({ do: fc.constant('retain' as const), days: fc.constantFrom(5, 30, 90) }),
+  stand: one('stand still'),
   restoreRows: nthOf('restore rows'),
   serviceClock: fc.record({ do: fc.constant('service clock' as const), minutes: fc.constantFrom(0, -2, 3, -60) }),
   sync: job('sync'),
@@ -125,8 +130,11 @@ const anyMove: fc.Arbitrary<Move> = fc.oneof(
   { weight: 4, arbitrary: moves.request },
   { weight: 3, arbitrary: moves.toSomebody },
   { weight: 3, arbitrary: moves.event },
-  { weight: 2, arbitrary: fc.oneof(moves.split, moves.merge, moves.logIn, moves.hide, moves.away, moves.entries) },
-  { weight: 2, arbitrary: fc.oneof(moves.proxy, moves.rows, moves.restoreRows, moves.signUp) },
+  {
+    weight: 2,
+    arbitrary: fc.oneof(moves.split, moves.merge, moves.logIn, moves.hide, moves.away, moves.entries, moves.misplace),
+  },
+  { weight: 2, arbitrary: fc.oneof(moves.proxy, moves.rows, moves.restoreRows, moves.signUp, moves.retain) },
   { weight: 2, arbitrary: fc.oneof(moves.machineClock, moves.serviceClock, moves.pass) },
   { weight: 2, arbitrary: fc.oneof(moves.backUp, moves.restore, moves.lose) },
   { weight: 2, arbitrary: fc.oneof(moves.approve, moves.nth) },
@@ -189,6 +197,41 @@ const chapters: fc.Arbitrary<Move[]> = fc.oneof(
       missed,
       fc.oneof(moves.rows, moves.event),
       moves.sync,
+    ),
+  },
+  // Lists that know nothing of what has happened since.
+  {
+    weight: 1,
+    arbitrary: inTurn(
+      moves.sync,
+      maybe(moves.misplace),
+      moves.stand,
+      fc.oneof(moves.merge, moves.split, moves.signUp, moves.event, toOne('delete'), moves.request),
+      missed,
+      moves.rows,
+      moves.sync,
+    ),
+  },
+  // Recordings that are listed in part, and then expire; or whose people ask to be erased.
+  {
+    weight: 2,
+    arbitrary: inTurn(
+      moves.retain,
+      moves.record,
+      maybe(moves.retain),
+      moves.record,
+      maybe(moves.collect),
+      moves.sync,
+      maybe(fc.oneof(moves.request, toOne('delete'), moves.merge)),
+      moves.reconcile,
+      days(4),
+      moves.sync,
+      maybe(moves.request),
+      days(25.5),
+      missed,
+      days(0.7),
+      missed,
+      moves.export,
     ),
   },
   // Who is deleted by others, or by request, and comes back; or whose ids come to somebody else.

@@ -2,7 +2,7 @@ import { jsonOf } from '../cli/run-cli.ts';
 import type { Done, OnDone, Part } from './machine.ts';
 import { killPointOf, type Kill, type Move } from './moves.ts';
 import { checkAfter, checkAtEnd, comeBack, hasEnded, lookBefore, type Mirrored, type Tally } from './promises.ts';
-import { copyOf, showAll, type Person } from './service.ts';
+import { copyOf, isListed, showAll, standStill, type Person } from './service.ts';
 import {
   depart,
   merge,
@@ -35,6 +35,7 @@ export async function play(kind: Kind, moves: readonly Move[], tally: Tally, onD
     tally.moves += moves.length;
     tally.entries += world.seenEntries.size;
     tally.removals += world.removals.length;
+    tally.recordingsDeleted += world.deletedRecordings.length;
     tally.commands += world.done.length;
     tally.killed += world.done.filter(({ isKilled }) => isKilled).length;
   } finally {
@@ -168,6 +169,14 @@ const acts: { [What in Move['do']]: Act<Extract<Move, { do: What }>> } = {
     state.collected = state.collected.filter((each) => each !== id);
   },
   'show all': ({ service }) => showAll(service),
+  'stand still': ({ service }) => standStill(service),
+  misplace: ({ service, unlisted }, { who, hours }) => {
+    const uuid = nthOf(service.state.persons.keys(), who) ?? '';
+    if (!service.isLive) return;
+    service.misplaced.set(uuid, hours * hourMs);
+    unlisted.add(uuid);
+  },
+  retain: ({ service }, { days }) => Object.assign(service, { keepDays: days }),
   proxy: ({ service }, { kind }) => Object.assign(service, { proxy: kind }),
   'keep rows': ({ service, kept }) => kept.push(copyOf(service.state)),
   'restore rows': (world, { nth }) => restoreService(world, nth),
@@ -278,6 +287,7 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     erasedWords: [],
     isForgotten: false,
     atMs: world.nowMs,
+    recordings: [],
   };
   meanAll(world, asked);
   asked.known = asked.people.filter((each) => lookBefore(world).persons.has(each));
@@ -288,7 +298,7 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
   // spelling that was seen.
   const spellings = [value, asked.email, ...[...persons.values()].map(({ properties: seen }) => emailIn(seen))];
   const isFound = ({ uuid: each, properties: { email: own } }: Person): boolean =>
-    asked.email === undefined || persons.has(each) || (!world.service.hidden.has(each) && spellings.includes(own));
+    asked.email === undefined || persons.has(each) || (isListed(world.service, each) && spellings.includes(own));
   for (const each of meant.filter(isFound)) {
     const mirrored = persons.get(each.uuid)?.ids ?? [];
     // Of a service that is down, or behind a proxy that answers itself, nobody learns more than the mirror has. Nor of whom it does not show.
@@ -297,6 +307,8 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     const known = isDark ? [each.uuid, ...mirrored] : namesOf(world, each, mirrored);
     for (const name of known) asked.names.add(name);
   }
+  const isTheirs = (recording: string): boolean => asked.names.has(world.recordedBy.get(recording) ?? '');
+  asked.recordings = [...lookBefore(world).recordings.keys()].filter(isTheirs);
   world.asked.push(asked);
   const done = await command(
     world,

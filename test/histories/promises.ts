@@ -8,7 +8,7 @@ import { jsonOf } from '../cli/run-cli.ts';
 import { findTexts } from '../erasure/find-texts.ts';
 import type { Done } from './machine.ts';
 import { load, readWarehouse } from './readers.ts';
-import { entriesMax, showAll } from './service.ts';
+import { entriesMax, isRecordingListed, passTime, showAll } from './service.ts';
 import type { Asked, World } from './world.ts';
 
 // The sentences of README, as a machine can hold them against what happened. They know the service, what the operator asked for, and
@@ -29,6 +29,7 @@ export type Tally = Record<
   | 'loaded'
   | 'entries'
   | 'removals'
+  | 'recordingsDeleted'
   | 'withoutLights',
   number
 >;
@@ -45,12 +46,20 @@ export function newTally(): Tally {
     loaded: 0,
     entries: 0,
     removals: 0,
+    recordingsDeleted: 0,
     withoutLights: 0,
   };
 }
 
-/** `atService`: what became of the person there; `isTakenOut`: whether its known recordings are no longer in playlists. */
-type Request = { state: string; origin: string; isVerified: number; atService: string | null; isTakenOut: number };
+/** `atService`, `recordings`: what became of the person and of the known recordings there; `isTakenOut`: whether its known recordings are no longer in playlists. */
+type Request = {
+  state: string;
+  origin: string;
+  isVerified: number;
+  atService: string | null;
+  isTakenOut: number;
+  recordings: string | null;
+};
 
 /** What a request says of a person that the service no longer has. */
 const goneWords: readonly (string | null | undefined)[] = ['deleted', 'already_absent', 'absent'];
@@ -58,7 +67,8 @@ const goneWords: readonly (string | null | undefined)[] = ['deleted', 'already_a
 /** What stands in the mirror, as far as a promise is about it. */
 export type Mirrored = {
   persons: Map<string, { ids: string[]; properties: string }>;
-  recordings: Map<string, null>;
+  /** When each began. */
+  recordings: Map<string, string>;
   entries: Map<string, null>;
   requests: Map<string, Request>;
   /** How large the ledger is. */
@@ -93,14 +103,15 @@ export function lookBefore({ machine: { dataDir } }: World): Mirrored {
     const sql = `SELECT uuid, distinct_ids AS ids, properties FROM persons`;
     for (const { uuid, ids, properties } of db.prepare<[], Row>(sql).all())
       mirrored.persons.set(uuid, { ids: JSON.parse(ids) as string[], properties });
-    for (const id of db.prepare<[], string>(`SELECT id FROM recordings`).pluck().all())
-      mirrored.recordings.set(id, null);
+    const recordings = db.prepare<[], { id: string; start: string }>(`SELECT id, start_time AS start FROM recordings`);
+    for (const { id, start } of recordings.all()) mirrored.recordings.set(id, start);
     for (const id of db.prepare<[], string>(`SELECT recording_id FROM playlist_recordings`).pluck().all())
       mirrored.entries.set(id, null);
     const requests = `SELECT id, state, origin, verified_at IS NOT NULL AS isVerified, atService.result AS atService,
-        inPlaylists.result IN ('removed', 'not_applicable') AS isTakenOut
+        inPlaylists.result IN ('removed', 'not_applicable') AS isTakenOut, recordings.result AS recordings
       FROM erasure_requests
       LEFT JOIN erasure_targets AS atService ON atService.request_id = id AND atService.target = 'upstream.person'
+      LEFT JOIN erasure_targets AS recordings ON recordings.request_id = id AND recordings.target = 'upstream.recordings'
       LEFT JOIN erasure_targets AS inPlaylists ON inPlaylists.request_id = id AND inPlaylists.target = 'upstream.playlists'`;
     for (const row of db.prepare<[], Request & { id: string }>(requests).all()) mirrored.requests.set(row.id, row);
     mirrored.isBlind = db.prepare(`SELECT 1 FROM fence WHERE seen_pass IS NULL LIMIT 1`).get() !== undefined;
@@ -119,6 +130,7 @@ export function comeBack({ asked, service: { state } }: World): void {
 
 /** The promises that hold after every single command. */
 export async function checkAfter(world: World, before: Mirrored, done: Done): Promise<void> {
+  passTime(world.service);
   const after = lookBefore(world);
   for (const id of after.entries.keys()) world.seenEntries.add(id);
   for (const each of world.asked)
@@ -153,9 +165,11 @@ async function callsAreStatusToo({ machine }: World, done: Done): Promise<void> 
 }
 
 /** *No DELETE for a person whom no open request names.* */
-function noDeleteUnasked({ deletions, removals }: World): void {
+function noDeleteUnasked({ deletions, removals, deletedRecordings }: World): void {
   const wrong = deletions.find(({ isAsked }) => !isAsked);
   if (wrong) throw new Fault(`a person whom nobody asks to erase was deleted at the service: ${wrong.person.uuid}`);
+  const recording = deletedRecordings.find(({ isAsked }) => !isAsked);
+  if (recording) throw new Fault(`a recording of nobody who asks was deleted at the service: ${recording.id}`);
   const removed = removals.find(({ isAsked }) => !isAsked);
   if (removed) throw new Fault(`a recording of nobody who asks was taken out of a playlist: ${removed.id}`);
 }
@@ -173,7 +187,8 @@ function noRowLostThatLives(world: World, before: Mirrored, after: Mirrored): vo
       !isOld(world, uuid)
     )
       throw new Fault(`a living person whom nobody asks to erase has left the mirror: ${uuid}`);
-  for (const id of before.recordings.keys()) {
+  for (const [id, start] of before.recordings) {
+    if ((after.recordings.get(id) ?? start) > start) throw new Fault(`a recording has lost its beginning: ${id}`);
     const recording = away.has(id) ? undefined : recordings.get(id);
     const isHere = recording && isOfSomebodyHere(world, recording.distinctId) && !isOld(world, recording.distinctId);
     if (!after.recordings.has(id) && isHere)
@@ -398,7 +413,7 @@ function everybodyIsThere(world: World, mirrored: Mirrored): void {
       throw new Fault(`a living person is mirrored otherwise than the service shows it, and no light is on: ${uuid}`);
   }
   for (const { id, distinctId } of recordings.values())
-    if (isOfSomebodyHere(world, distinctId) && !mirrored.recordings.has(id))
+    if (isRecordingListed(world.service, id) && isOfSomebodyHere(world, distinctId) && !mirrored.recordings.has(id))
       throw new Fault(`a recording is not in the mirror, and no light is on: ${id}`);
   for (const uuid of mirrored.persons.keys())
     if (!persons.has(uuid)) throw new Fault(`a person who is gone is in the mirror, and no light is on: ${uuid}`);
@@ -473,6 +488,11 @@ async function nothingIsLeft(world: World, ended: readonly Asked[], deleted: rea
   for (const id of collected.filter((each) => world.seenEntries.has(each)))
     if (takenOut.some(({ names }) => names.has(world.recordedBy.get(id) ?? '')))
       throw new Fault(`a recording of an erased person is in a playlist, and no light is on: ${id}`);
+  const areGone = (id: string): boolean => ['deleted', 'absent'].includes(requests.get(id)?.recordings ?? '');
+  for (const { names, recordings } of world.wasRestored ? [] : ended.filter((each) => each.ids.every(areGone)))
+    for (const id of recordings)
+      if (names.has(world.recordedBy.get(id) ?? '') && world.service.state.recordings.has(id))
+        throw new Fault(`a recording of an erased person is at the service, and no light is on: ${id}`);
   for (const key of world.lake.isLate ? [] : world.lake.keys)
     if (isErased(key)) throw new Fault(`the lake still has a row of an erased person: ${key}`);
 }

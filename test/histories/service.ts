@@ -13,8 +13,17 @@ export type Person = {
   properties: Record<string, string>;
 };
 
-/** A recording, under the distinct id that made it. It shows the person that has this id now. */
-type Recording = { id: string; distinctId: string; startMs: number; url: string };
+/** A recording, under the distinct id that made it. It shows the person that has this id now. A live service keeps it until it expires. */
+type Recording = {
+  id: string;
+  distinctId: string;
+  startMs: number;
+  endMs: number;
+  expiresMs: number;
+  /** When it goes, where its deletion is queued. */
+  goneMs: number;
+  url: string;
+};
 
 /** `collected`: the recordings of the one playlist that there is, the newest first. */
 type State = { persons: Map<string, Person>; recordings: Map<string, Recording>; collected: string[]; lastId: number };
@@ -22,6 +31,8 @@ type State = { persons: Map<string, Person>; recordings: Map<string, Recording>;
 export const playlistId = 'Pl4yl1st';
 /** A live service shows no more recordings of a playlist. */
 export const entriesMax = 2;
+/** What the list of recordings is asked for. A live service does not list older ones. */
+export const listedSince = '-30d';
 
 /**
  * What stands before the service: it answers in its own words for paths that end with an id, for all paths where the service is
@@ -48,7 +59,18 @@ export type Service = {
   hidden: Map<string, { isCounted: boolean }>;
   /** Rows that it neither lists nor shows by their ids for now: in another storage, or not yet copied there. */
   away: Set<string>;
+  /**
+   * Live lists select rows of one store by its times, and show those that another store has, in the order of the times there. What is
+   * selected while the first store stands still: by uuid, with times.
+   */
+  selected: Map<string, number> | undefined;
+  /** How far a person's time in the first store is ahead of the one that is shown, by uuid. */
+  misplaced: Map<string, number>;
+  /** For how long it keeps what is recorded from now on. */
+  keepDays: number;
   onDelete: (deletion: Deletion) => void;
+  /** Hears of each recording that is deleted by a call about it. */
+  onDeleteRecording: (recordingId: string) => void;
   /** Hears of each recording that is taken out of the playlist. */
   onRemove: (recordingId: string) => void;
   nowMs: () => number;
@@ -66,10 +88,33 @@ export function copyOf({ persons, recordings, collected, lastId }: State): State
   return structuredClone({ persons, recordings, collected, lastId });
 }
 
-/** All rows are shown again. */
-export function showAll({ hidden, away }: Service): void {
-  hidden.clear();
-  away.clear();
+/** All rows are shown again. Those that are misplaced stay so. */
+export function showAll(service: Service): void {
+  service.hidden.clear();
+  service.away.clear();
+  service.selected = undefined;
+}
+
+/** From now on lists know of no change in the store that they select from. Only live services have another one. */
+export function standStill(service: Service): void {
+  if (service.isLive) service.selected = selectedBy(service);
+}
+
+/** Whether a list shows a person whom the service has. */
+export function isListed({ hidden, away, selected }: Service, uuid: string): boolean {
+  return !hidden.has(uuid) && !away.has(uuid) && selected?.has(uuid) !== false;
+}
+
+/** Whether the list that this program's pages ask for has a recording that the service has. */
+export function isRecordingListed(service: Service, id: string): boolean {
+  const recording = service.state.recordings.get(id);
+  return recording !== undefined && partSince(recording, sinceMs(service, listedSince)) !== undefined;
+}
+
+/** Recordings that have expired, or whose deletion was due, are gone. */
+export function passTime({ state: { recordings }, nowMs }: Service): void {
+  for (const { id, expiresMs, goneMs } of recordings.values())
+    if (Math.min(expiresMs, goneMs) < nowMs()) recordings.delete(id);
 }
 
 /** Serves it on loopback. `worldMs` tells the time of the world. */
@@ -83,7 +128,11 @@ export async function openService(worldMs: () => number, isLive: boolean): Promi
     proxy: 'none',
     hidden: new Map(),
     away: new Set(),
+    selected: undefined,
+    misplaced: new Map(),
+    keepDays: 30,
     onDelete: () => undefined,
+    onDeleteRecording: () => undefined,
     onRemove: () => undefined,
     nowMs: () => worldMs() + service.aheadMs,
     close: () => close(server),
@@ -93,6 +142,7 @@ export async function openService(worldMs: () => number, isLive: boolean): Promi
       const body = await readBody(request);
       const { method = '', url = '' } = request;
       const { proxy } = service;
+      passTime(service);
       const said = proxy === 'down' ? proxied.down : answer(service, queue, { method, url, body });
       const { status, json, html } = proxy === 'lost' && method !== 'GET' ? proxied.lost : said;
       response.setHeader('Date', new Date(service.nowMs()).toUTCString());
@@ -148,19 +198,23 @@ function answer(
       return { status: 200, json: { results: rows.map((row) => deletionJson(row, service.nowMs())) } };
     }
     if (ref === 'bulk_delete') {
-      const { ids, delete_events: events } = JSON.parse(body) as { ids: string[]; delete_events?: boolean };
+      const asked = JSON.parse(body) as { ids: string[]; delete_events?: boolean; delete_recordings?: boolean };
+      const { ids, delete_events: events, delete_recordings: recordings = false } = asked;
       if (ids.length === 0)
         return { status: 400, json: { type: 'validation_error', code: 'invalid_input', detail: '' } };
       const found = ids.flatMap((uuid) => state.persons.get(uuid) ?? []);
       for (const person of found) deletePerson(service, queue, person, events === true);
+      if (recordings) for (const person of found) queueRecordings(service, person);
       const counts = { persons_found: found.length, persons_deleted: found.length, events_queued_for_deletion: events };
-      return { status: 202, json: { ...counts, recordings_queued_for_deletion: false, deletion_errors: [] } };
+      return { status: 202, json: { ...counts, recordings_queued_for_deletion: recordings, deletion_errors: [] } };
     }
   }
   const { proxy } = service;
   if (proxy === 'page' || proxy === 'route' || proxy === 'empty') return proxied[proxy];
   if (resource === 'session_recordings') {
+    if (service.isLive && method === 'POST' && ref === 'bulk_delete') return deleteMany(service, body);
     const recording = service.away.has(ref) ? undefined : state.recordings.get(ref);
+    if (recording && service.isLive && method === 'DELETE') return deleteRecording(service, ref);
     return recording && method === 'GET' ? { status: 200, json: recordingJson(service, recording) } : notFound;
   }
   const isUuid = ref.includes('-');
@@ -171,6 +225,7 @@ function answer(
   if (method === 'GET') return { status: 200, json: personJson(person) };
   if (method !== 'DELETE') return { status: 200, json: personJson(person) };
   deletePerson(service, queue, person, query.has('delete_events'));
+  if (service.isLive && query.has('delete_recordings')) queueRecordings(service, person);
   return { status: service.isLive ? 202 : 204 };
 }
 
@@ -227,7 +282,28 @@ function deletePerson(
   if (withEvents && !waits) queue.push({ uuid: person.uuid, createdAtMs: service.nowMs() });
 }
 
-const weekMs = 7 * 86_400_000;
+/** They go an hour later. */
+function queueRecordings({ state: { recordings }, nowMs }: Service, { distinctIds }: Person): void {
+  for (const recording of recordings.values())
+    if (distinctIds.includes(recording.distinctId)) recording.goneMs = nowMs() + 3_600_000;
+}
+
+function deleteRecording(service: Service, id: string): Answer {
+  service.state.recordings.delete(id);
+  service.onDeleteRecording(id);
+  return { status: 204 };
+}
+
+/** A live service passes over those that are older than two days. */
+function deleteMany(service: Service, body: string): Answer {
+  const { session_recording_ids: ids } = JSON.parse(body) as { session_recording_ids: string[] };
+  const some = ids.filter((id) => (service.state.recordings.get(id)?.startMs ?? 0) > service.nowMs() - 2 * dayMs);
+  for (const id of some) deleteRecording(service, id);
+  return { status: 200, json: { success: true, deleted_count: some.length, total_requested: ids.length } };
+}
+
+const dayMs = 86_400_000;
+const weekMs = 7 * dayMs;
 /** A Sunday, 05:00 UTC. */
 const aSundayMs = Date.parse('2026-01-04T05:00:00.000Z');
 
@@ -246,43 +322,72 @@ function deletionJson({ uuid, createdAtMs }: { uuid: string; createdAtMs: number
   };
 }
 
+/** When each person is selected by a list. */
+function selectedBy({ state: { persons }, misplaced }: Service): Map<string, number> {
+  return new Map([...persons.values()].map((row) => [row.uuid, row.createdAtMs + (misplaced.get(row.uuid) ?? 0)]));
+}
+
 function listPersons(service: Service, query: URLSearchParams): Answer {
+  const { persons } = service.state;
   const distinctId = query.get('distinct_id');
   const email = query.get('email');
   if (service.proxy === 'search' && (distinctId ?? email) !== null) return proxied.search;
-  const rows = [...service.state.persons.values()]
-    .filter(({ distinctIds }) => distinctId === null || distinctIds.includes(distinctId))
-    .filter(({ properties }) => email === null || properties['email'] === email)
-    .toSorted((a, b) => b.createdAtMs - a.createdAtMs || (a.uuid < b.uuid ? 1 : -1));
+  const isMeant = ({ distinctIds, properties }: Person): boolean =>
+    (distinctId === null || distinctIds.includes(distinctId)) && (email === null || properties['email'] === email);
+  const isAny = (distinctId ?? email) === null;
+  const keys = [...(service.selected ?? selectedBy(service))]
+    .filter(([uuid]) => isAny || [persons.get(uuid)].some((person) => person && isMeant(person)))
+    .toSorted(([a, aMs], [b, bMs]) => bMs - aMs || (a < b ? 1 : -1))
+    .map(([uuid]) => uuid);
   // The list of a live service shows the uuid as the id.
   const toJson = (person: Person): object => ({
     ...personJson(person),
     ...(service.isLive ? { id: person.uuid } : {}),
   });
-  return page(service, query, rows, { keyOf: ({ uuid }) => uuid, toJson });
-}
-
-function listRecordings(service: Service, query: URLSearchParams): Answer {
-  const rows = [...service.state.recordings.values()].toSorted(
-    (a, b) => b.startMs - a.startMs || (a.id < b.id ? 1 : -1),
+  return page(service, query, keys, (some) =>
+    some
+      .flatMap((uuid) => persons.get(uuid) ?? [])
+      .toSorted((a, b) => b.createdAtMs - a.createdAtMs || (a.uuid < b.uuid ? 1 : -1))
+      .map(toJson),
   );
-  return page(service, query, rows, { keyOf: ({ id }) => id, toJson: (row) => recordingJson(service, row) });
 }
 
-function page<Row>(
+/** A live service lists a recording by the part since a time, and cuts it at midnight (UTC). */
+function listRecordings(service: Service, query: URLSearchParams): Answer {
+  const since = service.isLive ? sinceMs(service, query.get('date_from') ?? '-3d') : 0;
+  const rows = [...service.state.recordings.values()]
+    .flatMap((recording) => partSince(recording, since) ?? [])
+    .toSorted((a, b) => b.startMs - a.startMs || (a.id < b.id ? 1 : -1));
+  const jsonOf = new Map(rows.map((row) => [row.id, (): object => recordingJson(service, row)]));
+  return page(service, query, [...jsonOf.keys()], (some) => some.flatMap((id) => jsonOf.get(id)?.() ?? []));
+}
+
+function sinceMs({ nowMs }: Service, dateFrom: string): number {
+  return nowMs() + Number(dateFrom.slice(0, -1)) * dayMs;
+}
+
+function partSince(recording: Recording, since: number): Recording | undefined {
+  const { startMs, endMs, url } = recording;
+  if (startMs >= since) return recording;
+  const midnightMs = Math.ceil(since / dayMs) * dayMs;
+  return midnightMs <= endMs ? { ...recording, startMs: midnightMs, url: url.replace(/[^/]*$/, '') } : undefined;
+}
+
+/** A page of the rows with these keys, in their order. `show`: those of a page that there are. */
+function page(
   service: Service,
   query: URLSearchParams,
-  all: readonly Row[],
-  { keyOf, toJson }: { keyOf: (row: Row) => string; toJson: (row: Row) => object },
+  all: readonly string[],
+  show: (keys: readonly string[]) => object[],
 ): Answer {
-  const { hidden, away } = service;
-  const counted = all.filter((row) => !away.has(keyOf(row)) && hidden.get(keyOf(row))?.isCounted !== false);
-  const rows = counted.filter((row) => !hidden.has(keyOf(row)));
+  const { hidden, away, isLive } = service;
+  const counted = all.filter((key) => !away.has(key) && hidden.get(key)?.isCounted !== false);
+  const keys = counted.filter((key) => !hidden.has(key));
   const [limit, offset] = [Number(query.get('limit') ?? 100), Number(query.get('offset') ?? 0)];
   const next =
-    offset + limit < rows.length ? `${service.url}/api/environments/1/?limit=${limit}&offset=${offset + limit}` : null;
-  const results = rows.slice(offset, offset + limit).map(toJson);
-  return { status: 200, json: { ...(service.isLive ? {} : { count: counted.length }), next, previous: null, results } };
+    offset + limit < keys.length ? `${service.url}/api/environments/1/?limit=${limit}&offset=${offset + limit}` : null;
+  const results = show(keys.slice(offset, offset + limit));
+  return { status: 200, json: { ...(isLive ? {} : { count: counted.length }), next, previous: null, results } };
 }
 
 function personJson({ uuid, id, createdAtMs, distinctIds, properties }: Person): object {
@@ -291,7 +396,8 @@ function personJson({ uuid, id, createdAtMs, distinctIds, properties }: Person):
   return { id, uuid, name, distinct_ids: distinctIds, properties, created_at: new Date(createdAtMs).toISOString() };
 }
 
-function recordingJson({ state: { persons } }: Service, { id, distinctId, startMs, url }: Recording): object {
+function recordingJson({ state: { persons }, isLive, nowMs }: Service, recording: Recording): object {
+  const { id, distinctId, startMs, endMs, expiresMs, url } = recording;
   const owner = [...persons.values()].find(({ distinctIds }) => distinctIds.includes(distinctId));
   const nobody = {
     id: null,
@@ -306,16 +412,21 @@ function recordingJson({ state: { persons } }: Service, { id, distinctId, startM
     id,
     distinct_id: distinctId,
     start_time: new Date(startMs).toISOString(),
-    end_time: new Date(startMs + 60_000).toISOString(),
+    end_time: new Date(endMs).toISOString(),
+    recording_duration: (endMs - startMs) / 1000,
+    ...(isLive && lastingJson(expiresMs, nowMs())),
     start_url: url,
     person: owner ? { ...personJson(owner), distinct_ids: distinctId } : nobody,
   };
 }
 
+function lastingJson(expiresMs: number, nowMs: number): object {
+  return { expiry_time: new Date(expiresMs).toISOString(), recording_ttl: Math.floor((expiresMs - nowMs) / dayMs) };
+}
+
 const recordingCounts = {
   viewed: false,
   viewers: [],
-  recording_duration: 60,
   active_seconds: 5,
   inactive_seconds: 55,
   click_count: 1,

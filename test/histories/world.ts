@@ -25,6 +25,8 @@ export type Asked = {
   erasedWords: Word[];
   isForgotten: boolean;
   atMs: number;
+  /** The recordings that the mirror had when they asked. */
+  recordings: string[];
 };
 
 /** What one person has ever written or been called: a text that nobody else has. */
@@ -50,12 +52,16 @@ export type World = {
   deletions: (Deletion & { isAsked: boolean })[];
   /** Recordings that the program has taken out of the playlist, and whether their people asked for it, or were deleted there by others. */
   removals: { id: string; isAsked: boolean }[];
+  /** Recordings that the program has deleted by their ids, and whether their people asked for it, or are gone. */
+  deletedRecordings: { id: string; isAsked: boolean }[];
   /** The distinct id of each recording that ever was. */
   recordedBy: Map<string, string>;
   /** Recordings that the mirror has had as entries of the playlist, since they were put there last. */
   seenEntries: Set<string>;
   /** Copies of the service's rows, and what was done to the machine's folder from outside. */
   kept: ReturnType<typeof copyOf>[];
+  /** Whether one of them was put back. */
+  wasRestored: boolean;
   touched: string[];
   /** Which requests there were at each backup of the machine's folder, and whether they still stood. */
   askedAtBackup: ReadonlyMap<Asked, { isVoid: boolean }>[];
@@ -75,6 +81,7 @@ export type World = {
 };
 
 const startMs = Date.parse('2026-11-18T09:00:00.000Z');
+const hourMs = 3_600_000;
 
 /**
  * How a service is: like live ones or as documented, with three people, and with a crowd beside them, a third of which has a
@@ -104,9 +111,11 @@ export async function openWorld(kind: Kind, onDone?: OnDone): Promise<World> {
     unlisted: new Set(),
     deletions: [],
     removals: [],
+    deletedRecordings: [],
     recordedBy: new Map(),
     seenEntries: new Set(),
     kept: [],
+    wasRestored: false,
     touched: [],
     askedAtBackup: [],
     done: [],
@@ -123,6 +132,12 @@ export async function openWorld(kind: Kind, onDone?: OnDone): Promise<World> {
   service.onRemove = (id) => {
     const distinctId = world.recordedBy.get(id) ?? '';
     world.removals.push({ id, isAsked: world.isAskedOut(distinctId) || world.isDeparted(distinctId) });
+  };
+  service.onDeleteRecording = (id) => {
+    const distinctId = world.recordedBy.get(id) ?? '';
+    const isHeld = [...service.state.persons.values()].some(({ distinctIds }) => distinctIds.includes(distinctId));
+    const isAsked = world.isAskedOut(distinctId) || (world.isDeparted(distinctId) && !isHeld);
+    world.deletedRecordings.push({ id, isAsked });
   };
   for (let each = 0; each < 3 + crowd; each += 1) {
     // The first have the companies of the last: what rows of others excuse can stand in the last row that is read.
@@ -170,6 +185,7 @@ function add(world: World, person: Omit<Person, 'id' | 'bornMs'>): Person {
   state.lastId += 1;
   const added = { ...person, id: state.lastId, bornMs: world.nowMs };
   state.persons.set(added.uuid, added);
+  if (world.service.selected) world.unlisted.add(added.uuid);
   for (const id of added.distinctIds) world.truth.join(id, added.uuid);
   return added;
 }
@@ -228,14 +244,17 @@ export function split(world: World, person: Person, isOld: boolean): void {
   }
 }
 
-/** A session of a person is recorded. */
+/** A session of a person was recorded: of a minute or, with an odd number, of the last twenty hours. */
 export function record(world: World, person: Person, nth: number): void {
   const { service } = world;
   const distinctId = person.distinctIds[nth % person.distinctIds.length] ?? '';
   const id = uuidOf(`recording ${world.words.length}`);
   const url = `https://x.example/${newWord(world, distinctId)}`;
   world.recordedBy.set(id, distinctId);
-  service.state.recordings.set(id, { id, distinctId, startMs: service.nowMs(), url });
+  const endMs = service.nowMs();
+  const startMs = endMs - (nth % 2 === 0 ? 60_000 : 20 * hourMs);
+  const expiresMs = service.isLive ? startMs + service.keepDays * 24 * hourMs : Infinity;
+  service.state.recordings.set(id, { id, distinctId, startMs, endMs, expiresMs, goneMs: Infinity, url });
 }
 
 /** Others delete a person at the service. */
@@ -248,6 +267,7 @@ export function depart(world: World, person: Person): void {
 export function restoreService(world: World, nth: number): void {
   const kept = world.kept[nth % Math.max(1, world.kept.length)];
   if (!kept) return;
+  world.wasRestored = true;
   const { persons } = world.service.state;
   world.service.state = copyOf(kept);
   world.seenEntries.clear();
