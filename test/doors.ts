@@ -238,7 +238,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_345,
+  kernel: 5_347,
   service: 2_072,
   ledger: 2_951,
   mirror: 7_700,

@@ -214,18 +214,20 @@ export function pathBelow(folder: string, { parentPath, name }: Dirent): string 
 
 /**
  * Copies a file, or the files below a folder, for the owner only, with their times. What is no file is left out; so is what is missing.
- * Throws the system's error, where Node's `cpSync` ends the process.
+ * Throws the system's error, where Node's `cpSync` ends the process, and `usage` for a link to a folder: what is there would be missing.
  */
 export function copyFiles(from: string, to: string): void {
   const paths = isRegularFile(from) ? [''] : entriesBelow(from).map((entry) => pathBelow(from, entry));
   for (const path of paths) {
     const [source, target] = [join(from, path), join(to, path)];
-    if (!statSync(source, { throwIfNoEntry: false })?.isFile()) continue;
+    const found = statSync(source, { throwIfNoEntry: false });
+    if (found?.isDirectory())
+      throw usageError(`${source} is a link, and the files of its folder would not be copied`, 'put the folder there');
+    if (!found?.isFile()) continue;
     makeFolder(dirname(target));
     copyFileSync(source, target);
     chmodSync(target, 0o600);
-    const { atime, mtime } = statSync(source);
-    utimesSync(target, atime, mtime);
+    utimesSync(target, found.atime, found.mtime);
   }
 }
 

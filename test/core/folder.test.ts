@@ -74,7 +74,7 @@ test('files are copied with their times, for their owner only, and what is no fi
   writeFileSync(join(from, 'a', 'b', 'file'), 'content', { mode: 0o644 });
   utimesSync(join(from, 'a', 'b', 'file'), new Date(1000), new Date(2000));
   symlinkSync(join(from, 'a', 'b', 'file'), join(from, 'a', 'link'));
-  symlinkSync(from, join(from, 'a', 'circle'));
+  symlinkSync(join(from, 'nothing'), join(from, 'a', 'broken'));
   copyFiles(join(from, 'a'), to);
   copyFiles(join(from, 'a', 'b', 'file'), join(to, 'alone', 'file'));
   copyFiles(join(from, 'missing'), join(to, 'missing'));
@@ -90,6 +90,12 @@ test('files are copied with their times, for their owner only, and what is no fi
     expect([statSync(join(to, name)).mode & 0o777, statSync(join(to, name)).mtimeMs]).toEqual([0o600, 2000]);
   }
   expect(statSync(join(to, 'b')).mode & 0o777).toBe(0o700);
+});
+
+test('a link to a folder is refused: a copy would lack its files, and nobody would hear of it', () => {
+  const [from, to] = [freshFolder(), freshFolder()];
+  symlinkSync(freshFolder(), join(from, 'certificates'));
+  expect(() => copyFiles(from, to)).toThrow('certificates is a link, and the files of its folder would not be copied');
 });
 
 test('a folder that this user may not enter is told as that: nothing in it would seem to be there', () => {
