@@ -81,7 +81,7 @@ const moves = {
   event: fc.record({ do: fc.constant('event' as const), who, lateHours: fc.constantFrom(0, 0, 48) }),
   proxy: fc.record({
     do: fc.constant('proxy' as const),
-    kind: fc.constantFrom('page', 'route', 'empty', 'down', 'lost', 'search', 'entries', 'none'),
+    kind: fc.constantFrom('page', 'route', 'empty', 'down', 'lost', 'search', 'flaky', 'entries', 'none'),
   }),
   rows: one('show all', 'keep rows', 'stand still'),
   misplace: fc.record({ do: fc.constant('misplace' as const), who, hours: fc.constantFrom(-30, -0.01, 0.01, 30) }),

@@ -37,9 +37,9 @@ export const listedSince = '-30d';
 /**
  * What stands before the service: it answers in its own words for paths that end with an id, for all paths where the service is
  * `down`, for lists of who has an address or a distinct id where the `search` is down, and instead of the service where an answer to a
- * change is `lost`. `entries`: the key may neither read nor change what is in playlists.
+ * change is `lost`. `flaky`: of five calls, two in a row fail. `entries`: the key may neither read nor change what is in playlists.
  */
-export type Proxy = 'none' | 'page' | 'route' | 'empty' | 'down' | 'lost' | 'search' | 'entries';
+export type Proxy = 'none' | 'page' | 'route' | 'empty' | 'down' | 'lost' | 'search' | 'flaky' | 'entries';
 
 /** What a deletion of a person was, at the moment at which the service made it. */
 export type Deletion = { person: Person; atMs: number };
@@ -137,13 +137,16 @@ export async function openService(worldMs: () => number, isLive: boolean): Promi
     nowMs: () => worldMs() + service.aheadMs,
     close: () => close(server),
   };
+  let calls = 0;
   const server = createServer((request, response) => {
     const reply = async (): Promise<void> => {
       const body = await readBody(request);
       const { method = '', url = '' } = request;
       const { proxy } = service;
       passTime(service);
-      const said = proxy === 'down' ? proxied.down : answer(service, queue, { method, url, body });
+      calls += 1;
+      const isCutOff = proxy === 'down' || (proxy === 'flaky' && calls % 5 < 2);
+      const said = isCutOff ? proxied[proxy] : answer(service, queue, { method, url, body });
       const { status, json, html } = proxy === 'lost' && method !== 'GET' ? proxied.lost : said;
       response.setHeader('Date', new Date(service.nowMs()).toUTCString());
       response.setHeader('Content-Type', html === undefined ? 'application/json' : 'text/html');
@@ -172,6 +175,7 @@ const proxied: Record<Exclude<Proxy, 'none'>, Answer> = {
   down: { status: 503 },
   lost: { status: 502 },
   search: { status: 503 },
+  flaky: { status: 502 },
   entries: { status: 403, json: { type: 'authentication_error', code: 'permission_denied', detail: '', attr: null } },
 };
 
