@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
-import { datasets, mirroredDatasets, type MirroredDataset, type PagedDataset } from '../contract/datasets.ts';
+import { mirroredDatasets, type MirroredDataset } from '../contract/datasets.ts';
 import { transact } from './transact.ts';
-import { seenRows } from './seen.ts';
 import { assignmentsOf, columnsAs } from './tables.ts';
 
 /** `full` walks to the end of the list, `head` only as far as something is new. */
@@ -195,13 +194,6 @@ export function seenPassOfNow(db: Database): number | null {
   const sql = /*sql*/ `SELECT coalesce(min(id) FILTER (WHERE verdict IS NULL) - 1, max(id)) FROM passes WHERE dataset = 'persons'
     AND EXISTS (SELECT 1 FROM passes WHERE dataset = 'persons' AND mode = 'full' AND verdict = 'complete')`;
   return db.prepare<[], number | null>(sql).pluck().get() ?? null;
-}
-
-/** Whether a pass has seen a row whose time in the list is before another time (ISO 8601 UTC). */
-export function hasSeenBefore(db: Database, dataset: PagedDataset, passId: number, time: string): boolean {
-  const { sortTime } = datasets[dataset];
-  const sql = /*sql*/ `SELECT 1 FROM ${seenRows(dataset)} WHERE pass_id = ? AND ${sortTime} < ?`;
-  return db.prepare(sql).get(passId, time) !== undefined;
 }
 
 /** Notes that the service may have shown a pass only its own default of days. */

@@ -32,18 +32,21 @@ const heldOrLost = /*sql*/ `(SELECT json_group_array(distinct_id) FROM (
 
 /**
  * Nominates rows unseen since a complete pass, in the span that the list shows. Returns how many. A suspect that was seen since
- * it was nominated is a new one.
+ * it was nominated is a new one. `since`: the oldest time in the list; the mirror can know an earlier one of the same row.
  */
-export function nominateSuspects(db: Database, dataset: PagedDataset, passId: number, at: string): number {
+export function nominateSuspects(
+  db: Database,
+  dataset: PagedDataset,
+  passId: number,
+  { at, since }: { at: string; since: string | null },
+): number {
   const { sortTime, showsAll } = datasets[dataset];
   releaseSeenSuspects(db, dataset);
-  const inList = showsAll
-    ? /*sql*/ `1`
-    : /*sql*/ `${sortTime} >= (SELECT min(${sortTime}) FROM ${seenRows(dataset)} WHERE pass_id = @passId)`;
+  const inList = showsAll ? /*sql*/ `1` : /*sql*/ `${sortTime} >= @since`;
   const sql = /*sql*/ `INSERT OR IGNORE INTO suspects (dataset, row_key, nominated_pass, nominated_at)
         SELECT @dataset, row_key, @passId, @at FROM ${seenRows(dataset)}
         WHERE pass_id < @passId AND ${inList}`;
-  return db.prepare(sql).run({ dataset, passId, at }).changes;
+  return db.prepare(sql).run({ dataset, passId, at, since }).changes;
 }
 
 /** Whether a pass has seen a suspect since it was nominated. */

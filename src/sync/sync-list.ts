@@ -1,12 +1,12 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { microsToIso } from '../core/time.ts';
 import { countText } from '../core/words.ts';
 import { datasets, type PagedDataset } from '../contract/datasets.ts';
 import { extraQueryOf } from '../config/settings.ts';
 import {
   findUnfinishedPass,
   finishPass,
-  hasSeenBefore,
   markDefaultWindow,
   prepareSavePass,
   startPass,
@@ -75,16 +75,17 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
       throw error instanceof AppError && error.code === 'oversize' ? tooLargeAt(dataset, query, error) : error;
     }
   };
-  const endPass = (found: IncompleteReason | null): Pass => {
+  const endPass = (found: IncompleteReason | null, oldest: string | null): Pass => {
     // The newest rows are no proof of the list, even where it ends among them.
     const reason = found ?? (mode === 'head' ? 'head' : null);
     const at = isoTime(clock.now());
     firstPass.end();
+    const since = oldest === null ? null : microsToIso(Number(oldest));
     const oldDay = isoTime(clock.now() - defaultDaysMax * 86_400_000);
     const isUnlimited = datasets[dataset].showsAll || 'date_from' in extraQuery || mode === 'head';
-    if (!isUnlimited && !hasSeenBefore(db, dataset, passId, oldDay)) markDefaultWindow(db, passId);
+    if (!isUnlimited && !(since !== null && since < oldDay)) markDefaultWindow(db, passId);
     const pass = finishPass(db, passId, reason, at);
-    if (pass.verdict === 'complete') nominateSuspects(db, dataset, passId, at);
+    if (pass.verdict === 'complete') nominateSuspects(db, dataset, passId, { at, since });
     return pass;
   };
   let ended: Pass | undefined;
@@ -101,7 +102,7 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
         : judged;
       savePass(step.state.evidence, outcome, JSON.stringify(step.state));
       // With the last page: a pass that was killed between the two would walk beyond the end of its list.
-      if (step.next === 'end') ended = endPass(step.reason);
+      if (step.next === 'end') ended = endPass(step.reason, step.state.oldest);
       return { outcome, step };
     });
   const reason = await walk(
@@ -116,7 +117,7 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
     },
     state,
   );
-  return ended ?? endPass(reason);
+  return ended ?? endPass(reason, null);
 }
 
 /** The error for an answer that is too large, with the place in the list where it is. The walk then asks for fewer rows. */

@@ -38,6 +38,7 @@ export function beginWalk(plan: WalkPlan): WalkState {
     standstill: 0,
     newRows: 0,
     newest: null,
+    oldest: null,
     strays: 0,
     evidence: noEvidence,
   };
@@ -63,6 +64,7 @@ export function judgePage(plan: WalkPlan, state: WalkState, page: PageView, newR
     ...state,
     newRows: state.newRows + newRows - (isOrdered ? Math.min(newRows, addedAtTop(state, page)) : 0),
     newest: timeText(isOrdered ? newestOf(state, page) : null),
+    oldest: oldestOf(state, page),
     evidence,
     standstill: state.standstill + 1,
     frontier: { ...frontier, windowsAgo: frontier.windowsAgo + 1 },
@@ -98,6 +100,13 @@ function addedAtTop({ newest }: WalkState, { times }: PageView): number {
 
 function newestOf({ newest }: WalkState, { times: [first = null] }: PageView): bigint | null {
   return newest === null || (first !== null && first > BigInt(newest)) ? first : BigInt(newest);
+}
+
+function oldestOf({ oldest }: WalkState, { times }: PageView): string | null {
+  const before = oldest === null ? null : BigInt(oldest);
+  return timeText(
+    times.reduce((least, time) => (least === null || (time !== null && time < least) ? time : least), before),
+  );
 }
 
 /**
@@ -204,6 +213,7 @@ function endRound(plan: WalkPlan, state: WalkState, isOnly = false): WalkStep {
     cap: state.cap,
     longest: state.longest,
     newest: state.newest,
+    oldest: state.oldest,
     strays,
     evidence: { ...evidence, rounds: evidence.rounds + 1 },
   };

@@ -50,6 +50,8 @@ export const WalkState = z.strictObject({
   newRows: z.int(),
   /** The newest time that the pass has seen (microseconds as text). */
   newest: z.string().nullable(),
+  /** The oldest time that the pass has seen, as the list shows it. */
+  oldest: z.string().nullable(),
   /** How many rows of one moment were seen elsewhere than a service shows them that keeps their order. */
   strays: z.int(),
   evidence: PassEvidence,
