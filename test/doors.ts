@@ -244,7 +244,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   mirror: 7_707,
   publish: 8_005,
   erasure: 10_978,
-  operate: 11_345,
+  operate: 11_346,
   anchor: 316,
   cluster: 3_059,
   sandbox: 4_163,

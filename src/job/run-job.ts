@@ -204,7 +204,8 @@ async function recordRun<Result extends JobResult>(
   { job, set, away }: { job: string; set: SetAttributes; away: Away },
   work: () => Promise<Result>,
 ): Promise<Result> {
-  service?.forgetTime?.();
+  // A run that has given way goes by what it was told: without it, a wait would be over by this machine's clock alone.
+  if (![...present.keys()].some((other) => other.service === service)) service?.forgetTime?.();
   const startedMs = clock.now();
   const id = startRun(db, job, isoTime(startedMs));
   const requestCount = (): number => service?.requestCount() ?? 0;

@@ -127,6 +127,22 @@ it('gives way to those who wait, takes a turn before whoever comes later, and le
   expect(readQueue(db)).toEqual([]);
 });
 
+it('knows the time that the service has told before others of this process had their turn, and none of a run before', async () => {
+  const { context } = setUp();
+  const told = { isKnown: false };
+  const service = { ...context.service, forgetTime: () => void (told.isKnown = false) };
+  const patient = { ...context, service, clock: { ...stillClock, sleep: () => delay(1) } };
+  await runJob(patient, 'sync', async ({ turn }) => {
+    told.isKnown = true;
+    const guest = runJob(patient, 'export', done);
+    await turn?.giveWay();
+    await guest;
+    expect(told.isKnown).toBe(true);
+    return done();
+  });
+  await runJob(patient, 'export', () => (expect(told.isKnown).toBe(false), done()));
+});
+
 it('does not wait for a guest or a pass that is silent', async () => {
   const { db, run } = setUp();
   const beatAt = new Date(stillClock.now() - 16_000).toISOString();
