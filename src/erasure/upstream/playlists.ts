@@ -81,6 +81,7 @@ async function removeFromPlaylists(context: UpstreamContext, subject: Subject): 
 async function isOfSubject(context: UpstreamContext, subject: Subject, id: string): Promise<boolean> {
   if (subject.origin !== 'upstream') return true;
   const look = await lookFor(context, subject, id);
+  if (look === 'gone') await context.control('recordings');
   return look === 'there' || look === 'gone';
 }
 

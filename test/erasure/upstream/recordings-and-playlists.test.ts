@@ -151,6 +151,17 @@ describe('playlists', () => {
     expect(members()).toEqual(before.filter((id) => id !== ofOther));
   });
 
+  it('keep the entry of whom nobody has asked for where the service shows no recording by its id for now', async () => {
+    const world = await openUpstreamWorld();
+    const [shortId = ''] = world.sandbox.playlists;
+    const members = (): string[] => world.sandbox.store.playlists.members(shortId);
+    const [recordingId = ''] = members();
+    const subject = { ...requestFor(world, [recordingId], [{ shortId, recordingId }]), origin: 'upstream' as const };
+    world.answerTo(({ path }) => /\/session_recordings\/[^?/]+\/$/.test(path), answer(404, missing));
+    expect((await world.advance([subject])).failed).not.toEqual([]);
+    expect([members().includes(recordingId), world.target(subject, 'playlists').result]).toEqual([true, null]);
+  });
+
   it('that refuse are for somebody to look at', async () => {
     const world = await openUpstreamWorld();
     const [shortId = ''] = world.sandbox.playlists;
