@@ -144,23 +144,29 @@ export async function lookFor(context: UpstreamContext, subject: Subject, id: st
     const error = await ofOneRow(caught, 'recordings', context);
     const missing = readMissing(error, id);
     if (missing !== undefined) return missing;
-    if (error instanceof AppError && error.code === 'rejected' && error.status === 403) return 'unknown';
-    if (error instanceof AppError && (error.code === 'rejected' || error.code === 'usage')) return 'there';
+    if (error instanceof AppError && error.code === 'rejected')
+      return error.status === 403 || mayBeOfOther(subject) ? 'unknown' : 'there';
+    if (error instanceof AppError && error.code === 'usage') return 'there';
     throw error;
   }
+}
+
+/** Whether only the person that a recording is shown with tells whose it is: nobody has asked, or an identifier was left to somebody. */
+function mayBeOfOther({ origin, sharedWith = [] }: Subject): boolean {
+  return origin === 'upstream' || sharedWith.length > 0;
 }
 
 /**
  * What a recording that is there may be for a subject: it stays where it is shown with a person to whom an identifier was left, or, of
  * those nobody has asked for, with anybody who lives. The integer id says that the service has a person: a deleted one is shown without.
  */
-function ownerLook(db: Database, { identity, origin, sharedWith = [] }: Subject, recording: unknown): RecordingLook {
+function ownerLook(db: Database, subject: Subject, recording: unknown): RecordingLook {
+  const { identity, origin, sharedWith = [] } = subject;
   const row = rowReaders.recordings(recording);
-  const isUnasked = origin === 'upstream';
-  if (!row.ok) return isUnasked ? 'unknown' : 'there';
+  if (!row.ok) return mayBeOfOther(subject) ? 'unknown' : 'there';
   const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds } = sightingOf('recordings', row.columns);
   if (uuid !== null && sharedWith.includes(uuid)) return 'unknown';
-  if (!isUnasked) return 'there';
+  if (origin !== 'upstream') return 'there';
   if (uuid !== null && identity.person_uuid.includes(uuid)) return id === null ? 'there' : 'shown';
   const shown = embeddedPerson(typeof row.columns['person'] === 'string' ? row.columns['person'] : null);
   // A live service shows a distinct id that nobody has with a uuid made of it: not the deleted person's, who was made of another one.

@@ -118,6 +118,22 @@ describe('recordings that a live service deletes by their ids', () => {
     expect(world.target(subject, 'recordings').result).toBe(deleted === 0 ? 'not_verifiable' : null);
   });
 
+  it.each([
+    ['a refusal', answer(400, '{"type":"validation_error","code":"invalid_input","detail":"no","attr":null}')],
+    ['a row that cannot be read', answer(200, '{"id":7}')],
+  ])('stay behind %s, where nobody has asked for them or an id was left to somebody', async (_name, reply) => {
+    for (const whose of ['left', 'unasked'] as const) {
+      const { world, of, sent } = await openLeft(2);
+      const { id, uuid } = recordedOfSomebody(world);
+      const path = `/session_recordings/${encodeURIComponent(id)}/`;
+      world.answerTo((request) => request.method === 'GET' && request.path.endsWith(path), reply);
+      const how = whose === 'left' ? { sharedWith: [uuid] } : { origin: 'upstream' as const };
+      const subject = { ...of([id]), ...how };
+      await world.advance([subject]);
+      expect([whose, sent(), world.target(subject, 'recordings').result]).toEqual([whose, [], 'not_verifiable']);
+    }
+  });
+
   it('are deleted though their person is gone, once each, and seen to be gone as often as a person', async () => {
     const { world, ids, subject, sent } = await openLeft(9);
     await world.advance([subject]);
