@@ -18,21 +18,23 @@ import {
   type Outcome,
   type UpstreamContext,
 } from './context.ts';
-import { lookFor } from './recordings.ts';
-import { letStay } from './requested-recordings.ts';
+import { lookFor, mayBeOfOther } from './recordings.ts';
+import { leavesAnId, letStay } from './requested-recordings.ts';
 import { isUnshown, judgeEntry, planPlaylists, type EntryEnd, type RemovalAnswer } from './playlist-plan.ts';
 
 const target = 'upstream.playlists';
 
 /**
  * Takes the subjects' recordings out of known playlists. Sends again after an unknown outcome: that is harmless. A refusal, and
- * an error at an entry, concern this target alone. Where nobody has asked for the person, the entries stay as long as the recordings do.
+ * an error at an entry, concern this target alone. Where nobody has asked for the person, the entries stay as long as the recordings do,
+ * and in any case until it is said whose a distinct id is.
  */
 export async function advancePlaylists(context: UpstreamContext, subjects: readonly Subject[]): Promise<void> {
   for (const subject of subjects) letStay(context, subject);
   const staysYet = (subject: Subject): boolean => {
     const recordings = openTarget(context, subject, 'upstream.recordings');
-    return subject.origin === 'upstream' && recordings !== undefined && !isDue(context, recordings);
+    const isKept = subject.origin === 'upstream' && recordings !== undefined && !isDue(context, recordings);
+    return isKept || leavesAnId(context, subject);
   };
   const due = subjects.filter((subject) => isDue(context, openTarget(context, subject, target)) && !staysYet(subject));
   await eachSubjectTogether(context, due, (subject) => removeFromPlaylists(context, subject));
@@ -77,9 +79,9 @@ async function removeFromPlaylists(context: UpstreamContext, subject: Subject): 
   };
 }
 
-/** Whether a recording may be taken out. Where nobody has asked for the person, one that is shown with somebody who lives stays. */
+/** Whether a recording may be taken out. Where it may be of somebody else, one that is shown with that person stays. */
 async function isOfSubject(context: UpstreamContext, subject: Subject, id: string): Promise<boolean> {
-  if (subject.origin !== 'upstream') return true;
+  if (!mayBeOfOther(subject)) return true;
   const look = await lookFor(context, subject, id);
   if (look === 'gone') await context.control('recordings');
   return look === 'there' || look === 'gone';

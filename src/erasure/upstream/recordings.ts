@@ -152,7 +152,7 @@ export async function lookFor(context: UpstreamContext, subject: Subject, id: st
 }
 
 /** Whether only the person that a recording is shown with tells whose it is: nobody has asked, or an identifier was left to somebody. */
-function mayBeOfOther({ origin, sharedWith = [] }: Subject): boolean {
+export function mayBeOfOther({ origin, sharedWith = [] }: Subject): boolean {
   return origin === 'upstream' || sharedWith.length > 0;
 }
 

@@ -108,6 +108,6 @@ export function letStay(context: UpstreamContext, subject: Subject): void {
 }
 
 /** Whether an operator has yet to say whose a distinct id of the person is: the recordings may be the other person's. */
-function leavesAnId(context: UpstreamContext, subject: Subject): boolean {
+export function leavesAnId(context: UpstreamContext, subject: Subject): boolean {
   return openTarget(context, subject, 'upstream.person')?.reason === 'distinct_id_elsewhere';
 }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { refusals } from '../../../src/contract/error-body.ts';
+import { isoTime } from '../../../src/core/clock.ts';
+import { changeTarget, type TargetChange } from '../../../src/mirror/erasure-targets.ts';
 import { answer, openUpstreamWorld, type UpstreamWorld } from './upstream-world.ts';
 
 const missing = JSON.stringify({ ...refusals.notFound, detail: 'Not found.', attr: null });
@@ -160,6 +162,28 @@ describe('playlists', () => {
     world.answerTo(({ path }) => /\/session_recordings\/[^?/]+\/$/.test(path), answer(404, missing));
     expect((await world.advance([subject])).failed).not.toEqual([]);
     expect([members().includes(recordingId), world.target(subject, 'playlists').result]).toEqual([true, null]);
+  });
+
+  it('keep the entries of a person to whom a distinct id was left, and wait until that is decided', async () => {
+    const world = await openUpstreamWorld();
+    const [shortId = ''] = world.sandbox.playlists;
+    const members = (): string[] => world.sandbox.store.playlists.members(shortId);
+    const shown = world.recorded().find(({ id, person }) => members().includes(id) && person?.uuid !== undefined);
+    const recordingId = shown?.id ?? '';
+    const subject = requestFor(world, [recordingId], [{ shortId, recordingId }]);
+    const changePerson = (change: TargetChange): void =>
+      changeTarget(world.db, subject.id, 'upstream.person', change, isoTime(world.clock.now()));
+    const far = '9999-01-01T00:00:00.000Z';
+    changePerson({ status: 'attention', reason: 'distinct_id_elsewhere', notBefore: far });
+    await world.advance([subject]);
+    expect([members().includes(recordingId), world.target(subject, 'playlists').result]).toEqual([true, null]);
+    changePerson({ status: 'waiting', reason: null });
+    const decided = { ...subject, sharedWith: [shown?.person?.uuid ?? ''] };
+    for (let tries = 0; tries < 3; tries += 1) await world.advanceAfter(300, [decided]);
+    expect([members().includes(recordingId), world.target(subject, 'playlists').result]).toEqual([
+      true,
+      'not_verifiable',
+    ]);
   });
 
   it('that refuse are for somebody to look at', async () => {
