@@ -157,8 +157,8 @@ export function mayBeOfOther({ origin, sharedWith = [] }: Subject): boolean {
 }
 
 /**
- * What a recording that is there may be for a subject: it stays where it is shown with a person to whom an identifier was left, or, of
- * those nobody has asked for, with anybody who lives. The integer id says that the service has a person: a deleted one is shown without.
+ * What a recording that is there may be for a subject: where it may be of somebody else, it stays if it is shown with anybody else who
+ * lives (to whom an identifier was left may be merged since), and, of those nobody has asked for, with anybody at all. The integer id says that the service has a person: a deleted one is shown without.
  */
 function ownerLook(db: Database, subject: Subject, recording: unknown): RecordingLook {
   const { identity, origin, sharedWith = [] } = subject;
@@ -166,8 +166,9 @@ function ownerLook(db: Database, subject: Subject, recording: unknown): Recordin
   if (!row.ok) return mayBeOfOther(subject) ? 'unknown' : 'there';
   const { person_uuid: uuid, person_id: id, distinct_ids: distinctIds } = sightingOf('recordings', row.columns);
   if (uuid !== null && sharedWith.includes(uuid)) return 'unknown';
-  if (origin !== 'upstream') return 'there';
-  if (uuid !== null && identity.person_uuid.includes(uuid)) return id === null ? 'there' : 'shown';
+  if (!mayBeOfOther(subject)) return 'there';
+  if (uuid !== null && identity.person_uuid.includes(uuid))
+    return origin === 'upstream' && id !== null ? 'shown' : 'there';
   const shown = embeddedPerson(typeof row.columns['person'] === 'string' ? row.columns['person'] : null);
   // A live service shows a distinct id that nobody has with a uuid made of it: not the deleted person's, who was made of another one.
   if (uuid !== null && (id !== null || shown.createdAt !== undefined)) return 'unknown';

@@ -70,6 +70,17 @@ describe('recordings that a live service deletes by their ids', () => {
     expect([sent(), world.target(subject, 'recordings').result]).toEqual([[], 'not_verifiable']);
   });
 
+  it('stay with the person into whom the one was merged to whom a distinct id was left, and go where they are shown with nobody', async () => {
+    const { world, of, sent } = await openLeft(2);
+    const { id, uuid } = recordedOfSomebody(world);
+    const other =
+      world.recorded().find(({ id: one, person }) => hasRoute(one) && person && person.uuid !== uuid)?.id ?? '';
+    world.sandbox.act({ do: 'delete', uuid });
+    await world.advance([{ ...of([id, other]), sharedWith: ['0190c0de-0000-7000-8000-000000000001'] }]);
+    const left = idsIn(world);
+    expect([left.includes(id), left.includes(other), sent()]).toEqual([false, true, [expect.any(String)]]);
+  });
+
   it('of whom nobody has asked for wait for a day, and stay where the service still shows the person by an integer id', async () => {
     const world = await openUpstreamWorld({ profile: 'live', deleteRecordings: 'auto', recordings: 60 });
     world.settings.deletions.collectHours = 24;
