@@ -243,7 +243,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   ledger: 2_951,
   mirror: 7_707,
   publish: 8_005,
-  erasure: 10_987,
+  erasure: 10_988,
   operate: 11_346,
   anchor: 316,
   cluster: 3_059,
