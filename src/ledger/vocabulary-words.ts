@@ -194,7 +194,7 @@ const advice: Readonly<Record<RequestReason, string>> = {
     'the time of the request is over (erasure.maxRequestDays), and its identifiers are destroyed. Not everything was shown by then, so there is no certificate of it. Add the person again to go on',
   restored: 'an older copy of the mirror had brought the person back. Reconcile, and the person is erased again',
   listed_again:
-    'the service lists the person or a recording again, although it had said that it is gone. `erase readmit` lets the person in again. To erase the person at the service, `erase add` the person by uuid. `erase approve` ends this request without a new certificate',
+    'the service lists the person or a recording again, although it had said that it is gone. `erase readmit` lets the person in again. To erase the person at the service, `erase add` the person by uuid. Of a recording alone the uuid leads to nothing: `erase readmit`, `sync`, and `erase add` by its distinct id. `erase approve` ends this request without a new certificate',
   shown_wider:
     'the service shows that more belongs to the person than was known: distinct ids, or a person that was merged into it. Reconcile, and all of it is erased',
   file_differs:

@@ -7,6 +7,7 @@ import { readmit } from '../../src/erasure/readmit.ts';
 import { approveRequest } from '../../src/erasure/receive.ts';
 import { scanRequests } from '../../src/erasure/scan/scan-requests.ts';
 import { readLedger } from '../../src/ledger/ledger.ts';
+import { adviceText } from '../../src/ledger/vocabulary-words.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { listRequests } from '../../src/mirror/erasure-requests.ts';
 import { gatherRequests } from '../../src/status/gather-requests.ts';
@@ -225,6 +226,41 @@ it('a recording of a request that somebody asked for is listed again: an operato
   await world.erase((job) => approveRequest(job, world.onlyRequest().id));
   await world.reconcile();
   expect(world.onlyRequest()).toMatchObject({ state: 'sealed', generation: 2 });
+  expectSoundLedger(world);
+});
+
+it('a recording that is listed again is deleted there by the steps that the advice names', async () => {
+  const { world } = await worldWithPerson();
+  const rows = world.db().prepare<[], [string, string, string]>('SELECT id, person_uuid, distinct_id FROM recordings');
+  const [[, uuid, distinctId] = ['', '', '']] = rows.raw().all();
+  const own = new Set(rows.all().flatMap(([id, ofPerson]) => (ofPerson === uuid ? [encodeURIComponent(id)] : [])));
+  const isOwn = (path: string): boolean => own.has(/\/session_recordings\/([^/?]+)/.exec(path)?.[1] ?? '');
+  await world.request([{ kind: 'uuid', value: uuid }]);
+  world.intercept((asked, send) => (isOwn(asked.path) ? Promise.resolve(answer(404)) : send()));
+  await world.reconcileToTheEnd();
+  world.intercept((_asked, send) => send());
+  await world.sync();
+  await world.reconcile();
+  const { id } = world.onlyRequest();
+  expect(world.onlyRequest()).toMatchObject({ state: 'attention', reason: 'listed_again' });
+
+  // The person is gone, and the fence keeps out what is left of it: the uuid leads to nothing.
+  expect(await world.request([{ kind: 'uuid', value: uuid }])).toMatchObject([{ reason: 'already_erased' }]);
+  expect(adviceText('listed_again')).toContain(
+    'Of a recording alone the uuid leads to nothing: `erase readmit`, `sync`, and `erase add` by its distinct id',
+  );
+  await world.erase((job) => void readmit(job, [id], 'to delete it there'));
+  await world.sync();
+  const [added] = await world.request([{ kind: 'distinct_id', value: distinctId }]);
+  expect(added).toMatchObject({ reason: null, recordings: own.size });
+  const asked = new Set<string>();
+  world.intercept((request, send) => {
+    if (isOwn(request.path)) asked.add(request.path);
+    return send();
+  });
+  await world.reconcileToTheEnd();
+  expect(asked.size).toBe(own.size);
+  expect(listRequests(world.db(), 'all').find((request) => request.id === added?.id)?.state).toBe('sealed');
   expectSoundLedger(world);
 });
 
