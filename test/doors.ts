@@ -241,7 +241,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_347,
   service: 2_072,
   ledger: 2_951,
-  mirror: 7_707,
+  mirror: 7_725,
   publish: 8_005,
   erasure: 10_988,
   operate: 11_346,

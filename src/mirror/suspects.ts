@@ -30,23 +30,31 @@ const heldOrLost = /*sql*/ `(SELECT json_group_array(distinct_id) FROM (
   SELECT value AS distinct_id FROM json_each(persons.distinct_ids) UNION
   SELECT distinct_id FROM distinct_ids_lost WHERE person_row_key = persons.row_key))`;
 
+/** SQL: until when a live service keeps a recording, as a Julian day; null where it has not told. */
+const expiry = /*sql*/ `iif(json_valid(extra), iif(extra ->> '$.expiry_time' GLOB '????-??-??*',
+  julianday(extra ->> '$.expiry_time'), NULL), NULL)`;
+
 /**
  * Nominates rows unseen since a complete pass, in the span that the list shows. Returns how many. A suspect that was seen since
- * it was nominated is a new one. `since`: the oldest time in the list; the mirror can know an earlier one of the same row.
+ * it was nominated is a new one. A list that shows a part is trusted down to the oldest time that it showed (`shownSince`; the mirror can
+ * know an earlier one of the same row): older ones may have expired. Where the service has told when each does, it is trusted since its
+ * first day (`listedSince`).
  */
 export function nominateSuspects(
   db: Database,
   dataset: PagedDataset,
   passId: number,
-  { at, since }: { at: string; since: string | null },
+  { at, shownSince, listedSince }: Record<'at', string> & Record<'shownSince' | 'listedSince', string | null>,
 ): number {
   const { sortTime, showsAll } = datasets[dataset];
   releaseSeenSuspects(db, dataset);
-  const inList = showsAll ? /*sql*/ `1` : /*sql*/ `${sortTime} >= @since`;
+  const inList = showsAll
+    ? /*sql*/ `1`
+    : /*sql*/ `(${sortTime} >= @shownSince OR (${sortTime} >= @listedSince AND ${expiry} IS NOT NULL))`;
   const sql = /*sql*/ `INSERT OR IGNORE INTO suspects (dataset, row_key, nominated_pass, nominated_at)
         SELECT @dataset, row_key, @passId, @at FROM ${seenRows(dataset)}
         WHERE pass_id < @passId AND ${inList}`;
-  return db.prepare(sql).run({ dataset, passId, at, since }).changes;
+  return db.prepare(sql).run({ dataset, passId, at, shownSince, listedSince }).changes;
 }
 
 /** Whether a pass has seen a suspect since it was nominated. */
@@ -63,7 +71,7 @@ export function releaseSeenSuspects(db: Database, dataset: PagedDataset): number
 export function listExpiredSuspects(db: Database, at: string): number[] {
   const sql = /*sql*/ `SELECT row_key FROM suspects JOIN recordings USING (row_key)
         WHERE dataset = 'recordings' AND NOT ${isSeenAgain('recordings')}
-          AND iif(json_valid(extra), extra ->> '$.expiry_time' GLOB '????-??-??*' AND julianday(extra ->> '$.expiry_time') < julianday(?), 0)`;
+          AND ${expiry} < julianday(?)`;
   return db.prepare<[string], number>(sql).pluck().all(at);
 }
 

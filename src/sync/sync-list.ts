@@ -80,12 +80,15 @@ export async function syncList(parts: SyncListParts): Promise<Pass> {
     const reason = found ?? (mode === 'head' ? 'head' : null);
     const at = isoTime(clock.now());
     firstPass.end();
-    const since = oldest === null ? null : microsToIso(Number(oldest));
+    const shownSince = oldest === null ? null : microsToIso(Number(oldest));
     const oldDay = isoTime(clock.now() - defaultDaysMax * 86_400_000);
     const isUnlimited = datasets[dataset].showsAll || 'date_from' in extraQuery || mode === 'head';
-    if (!isUnlimited && !(since !== null && since < oldDay)) markDefaultWindow(db, passId);
+    if (!isUnlimited && !(shownSince !== null && shownSince < oldDay)) markDefaultWindow(db, passId);
     const pass = finishPass(db, passId, reason, at);
-    if (pass.verdict === 'complete') nominateSuspects(db, dataset, passId, { at, since });
+    // Any other first day is left to the service.
+    const days = /^-(\d{1,5})d$/.exec(String(extraQuery['date_from']))?.[1];
+    const listedSince = days === undefined ? null : isoTime(clock.now() - Number(days) * 86_400_000);
+    if (pass.verdict === 'complete') nominateSuspects(db, dataset, passId, { at, shownSince, listedSince });
     return pass;
   };
   let ended: Pass | undefined;
