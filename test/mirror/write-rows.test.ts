@@ -342,7 +342,9 @@ describe('distinct ids', () => {
     for (let pass = 0; pass < 2; pass += 1) begin().commit([first, second]);
     const { passId, commit } = begin();
     commit([first]);
-    expect(nominateSuspects(db, 'persons', passId, { at: '2026-01-03T12:00:00Z', since: null })).toBe(1);
+    expect(
+      nominateSuspects(db, 'persons', passId, { at: '2026-01-03T12:00:00Z', shownSince: null, listedSince: null }),
+    ).toBe(1);
     begin().commit([first]);
     expect(owners(db)).toEqual([['both', uuid(1)]]);
   });

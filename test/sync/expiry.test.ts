@@ -86,7 +86,9 @@ it.each([
     // One can be kept for less time than an older one. Of these, the first is older than what is listed, and the last is still listed.
     db.exec(`UPDATE recordings_seen SET pass_id = 1 WHERE to_key <= 3`);
     db.prepare(`UPDATE recordings SET extra = ? WHERE row_key <= 4`).run(JSON.stringify({ expiry_time: expiry }));
-    expect(nominateSuspects(db, 'recordings', 2, { at: '2026-01-01T00:00:00Z', since })).toBe(2);
+    expect(
+      nominateSuspects(db, 'recordings', 2, { at: '2026-01-01T00:00:00Z', shownSince: since, listedSince: null }),
+    ).toBe(2);
     const held = expired > 0 ? [] : [{ dataset: 'recordings', rows: 2 }];
     expect(await reconcile(stillClock, null)).toMatchObject({ expired, asked: 0, held });
     expect(count('recordings')).toBe(7 - expired);
@@ -97,7 +99,7 @@ it.each([
 it('an unknown field of more levels than SQLite reads does not keep it from letting go of others', () => {
   const { db } = setUp({ old: 1, young: 2 });
   db.exec(`UPDATE recordings_seen SET pass_id = 1 WHERE to_key <= 2`);
-  nominateSuspects(db, 'recordings', 2, { at: '2026-01-01T00:00:00Z', since });
+  nominateSuspects(db, 'recordings', 2, { at: '2026-01-01T00:00:00Z', shownSince: since, listedSince: null });
   const write = db.prepare('UPDATE recordings SET extra = ?');
   const expired = (extra: string): number[] => {
     write.run(extra);
