@@ -162,9 +162,12 @@ function fileAt(path: string): string | undefined {
   return stat && `${stat.dev} ${stat.ino}`;
 }
 
-/** Throws `storage` where the file of a connection no longer stands at its path: nobody else would see what is written. */
+/**
+ * Throws `storage` where the file of a connection no longer stands at its path: nobody else would see what is written. Throws it too where
+ * a newer version has changed its tables meanwhile: a worker goes on for weeks.
+ */
 export function refuseReplaced(db: Database): void {
-  if ([undefined, fileAt(db.name)].includes(openedFiles.get(db))) return;
+  if ([undefined, fileAt(db.name)].includes(openedFiles.get(db))) return void pendingMigrations(db);
   throw new AppError(`mirror.db was replaced or removed while it was in use: ${dirname(db.name)}`, {
     code: 'storage',
     hint: 'restart the worker, so that it opens what stands there now; stop it before a folder is moved or restored',

@@ -28,7 +28,7 @@ export function pendingMigrations(db: Database): readonly Migration[] {
     if (!known)
       throw new AppError('mirror.db was written by a newer version of analytics-mirror', {
         code: 'storage',
-        hint: 'update the program; an older one cannot read it safely',
+        hint: 'update the program, and restart its worker; an older one cannot read it safely',
       });
     if (known.digest !== digest)
       throw new AppError(`mirror.db was made by another build (migration ${known.name} differs)`, {

@@ -63,7 +63,7 @@ describe.concurrent('a mirror.db that is not ours', () => {
       const { code, stdout, stderr } = await workspace.run([command, ...args]);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toBe(
-        'error: mirror.db was written by a newer version of analytics-mirror\n  update the program; an older one cannot read it safely\n',
+        'error: mirror.db was written by a newer version of analytics-mirror\n  update the program, and restart its worker; an older one cannot read it safely\n',
       );
     }
   });

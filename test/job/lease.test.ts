@@ -69,6 +69,17 @@ it('is refused where another folder stands in place of the one that was opened',
   (await acquireLease(anew, 'sync', stillClock)).release();
 });
 
+it('is refused once a newer version has changed the tables of a mirror that is open', async () => {
+  const { db, dataDir } = openTestMirror();
+  (await acquireLease(db, 'sync', stillClock)).release();
+  const { db: other } = openTestMirror(dataDir);
+  other.exec(
+    `INSERT INTO schema_migrations (version, name, digest, applied_at) VALUES (9000, '9000-later.sql', '-', '-')`,
+  );
+  const newer = { code: 'storage', message: expect.stringContaining('written by a newer version') };
+  await expect(acquireLease(db, 'sync', stillClock)).rejects.toMatchObject(newer);
+});
+
 it('makes no folder in the place of one that was moved away, so that it can come back', async () => {
   const { db, dataDir } = openTestMirror();
   renameSync(dataDir, `${dataDir}.old`);
