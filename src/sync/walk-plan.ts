@@ -15,6 +15,9 @@ const cheapRestart = { pages: 10, times: 50 };
 /** The service's count may exceed the rows that a pass over several pages has seen by so many, or by this share. */
 const countSlack = { rows: 5, share: 0.05 };
 
+/** No service serves fewer rows than these at the most. */
+const cutMin = 50;
+
 /** At most so many windows in a row lead no further down the list. */
 const stallsMax = 5;
 
@@ -85,8 +88,8 @@ export function judgePage(plan: WalkPlan, state: WalkState, page: PageView, newR
   const known = isFirstRound ? page.keys.length - newRows : 0;
   const next = acceptPage(plan, regrowWindow(plan, { ...seen, stalls }), view, { isJoined, isFurther, known });
   if (stalls >= stallsMax) return endIncomplete(next, 'no_progress');
-  // A service that cuts a large page, and says that nothing follows, shows a full one.
-  const isWhole = page.received < window.limit || page.count !== null;
+  // A service that cuts a large page may say that nothing follows: it shows a full one, or as many rows as it serves.
+  const isWhole = page.received < Math.min(window.limit, cutMin) || page.count !== null;
   const isOnlyPage = isWhole && window.offset === 0 && state.previous === null && state.evidence.seams === 0;
   return page.isLast ? confirmEnd(plan, next, page, isOnlyPage) : goOn(plan, next);
 }

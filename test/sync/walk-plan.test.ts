@@ -303,6 +303,25 @@ describe('judgePage', () => {
     expect(judgePage(plan, beginWalk(plan), counted)).toMatchObject({ next: 'end', reason: null });
   });
 
+  it('asks on where a service cuts the page that was asked for, and says that nothing follows', () => {
+    const wide = { ...plan, pageSize: 1000, overlap: 20 };
+    const shown = (from: number, rows: number): PageView => {
+      const places = Array.from({ length: rows }, (_row, index) => from + index);
+      return {
+        ...page('', { last: true }),
+        received: rows,
+        keys: places.map(String),
+        times: places.map((at) => BigInt(-at)),
+      };
+    };
+    const cut = judged(beginWalk(wide), shown(0, 100), wide);
+    expect(cut.window).toEqual({ offset: 80, limit: 1000 });
+    expect(judgePage(wide, cut, shown(80, 20), 0)).toMatchObject({ next: 'end', reason: null });
+    expect(judgePage(wide, cut, shown(80, 100), 80)).toMatchObject({ next: 'window', state: { hasGap: false } });
+    // No service serves so few.
+    expect(judgePage(wide, beginWalk(wide), shown(0, 49))).toMatchObject({ next: 'end', reason: null });
+  });
+
   it.each(['', 'a', 'abcdefghi'])('is complete after the only page of a list (%s)', (keys) => {
     expect(judgePage(plan, beginWalk(plan), page(keys, { last: true }))).toMatchObject({ next: 'end', reason: null });
   });
