@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 import { collectBoundState } from './bound-state.ts';
 import { checkpointName, checkpointOfSize, listCheckpointSizes } from './checkpoint.ts';
 import { entriesPath, readLines } from './entry-file.ts';
-import { readEntry, type LedgerEntry } from './entry.ts';
+import { readEntry, type LedgerEntry, type LineProblem } from './entry.ts';
 import { isOfRequest } from './record.ts';
 import type { Rotation } from './key-chain.ts';
 import { lineIndex, type LineIndex } from './line-index.ts';
@@ -129,17 +129,22 @@ export function* readLedgerLines(folder: string): Generator<{ entry: LedgerEntry
   let seq = 0;
   for (const line of readLines(path)) {
     const entry = readEntry(line);
-    if (typeof entry === 'string') throw damaged(`line ${seq + 1} of ${path} is damaged (${entry})`);
+    if (typeof entry === 'string') throw damaged(`line ${seq + 1} of ${path} is damaged (${entry})`, hintAt(entry));
     if (entry.seq !== seq) throw damaged(`line ${seq + 1} of ${path} is numbered ${entry.seq}, expected ${seq}`);
     yield { entry, line };
     seq += 1;
   }
 }
 
+const restoreHint = 'restore the folder ledger/ from a backup; `analytics-mirror audit verify` tells all that is wrong';
+
+/** A newer version writes words that this one does not know: an older ledger would lack the requests that were made since. */
+function hintAt(problem: LineProblem): string {
+  if (problem !== 'not_in_schema') return restoreHint;
+  return `update the program, where a newer version has written here, and restore nothing; else ${restoreHint}`;
+}
+
 /** The error of a ledger that is not as it was written. */
-export function damaged(message: string): AppError {
-  return new AppError(`the ledger is damaged: ${message}`, {
-    code: 'storage',
-    hint: 'restore the folder ledger/ from a backup; `analytics-mirror audit verify` tells all that is wrong',
-  });
+export function damaged(message: string, hint = restoreHint): AppError {
+  return new AppError(`the ledger is damaged: ${message}`, { code: 'storage', hint });
 }

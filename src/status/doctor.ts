@@ -193,7 +193,7 @@ function checkLedger(dataDir: string, signers: readonly OutsideSigner[]): Found 
       code: 'storage',
       hint: isUnsigned
         ? 'a run was ended before it signed; `analytics-mirror audit checkpoint` signs the ledger'
-        : 'run `analytics-mirror audit verify` to see all problems; restore ledger/ from a backup',
+        : 'run `analytics-mirror audit verify` to see all problems; restore ledger/ from a backup, but where a newer version has written it: then update this one',
     },
   );
 }

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
+import { AppError } from '../../src/core/errors.ts';
 import { openLedger, readLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerRecord } from '../../src/ledger/record.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
@@ -198,6 +199,22 @@ describe('what nobody may have done', () => {
       expect(open).toThrow(new RegExp(`the ledger is damaged: ${words}`));
     }
     expect(readFileSync(entriesOf(dataDir), 'utf8')).toBe(changed);
+  });
+
+  it('a record of a newer version is no reason to restore an older ledger', () => {
+    const dataDir = temporaryFolder();
+    writeSmallLedger(dataDir);
+    const text = readFileSync(entriesOf(dataDir), 'utf8');
+    const hintWith = (from: string, to: string): unknown => {
+      writeFileSync(entriesOf(dataDir), text.replace(from, to));
+      try {
+        return readLedger(dataDir);
+      } catch (error) {
+        return error instanceof AppError ? error.hint : error;
+      }
+    };
+    expect(hintWith('"scoped"', '"scopes"')).toMatch(/^update the program, where a newer version has written here/);
+    expect(hintWith('{"at"', '{ "at"')).toMatch(/^restore the folder ledger\//);
   });
 
   it('something else writes to it meanwhile', () => {
