@@ -2,9 +2,8 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import type { Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { explainStorageError } from '../core/storage-error.ts';
-import { freeBytesAt, nearestPath, refuseUnwritable } from '../core/folder.ts';
+import { nearestPath, refuseUnwritable } from '../core/folder.ts';
 import { bytesText, countedText, countText } from '../core/words.ts';
-import { refuseLowDisk } from '../job/disk-floor.ts';
 import { refuseLostLedger } from '../job/lost-ledger.ts';
 import { refuseOthersMirror } from '../mirror/runs.ts';
 import { alertTable } from '../config/alert-kinds.ts';
@@ -31,6 +30,7 @@ import { checkBuckets } from './bucket-check.ts';
 import type { Attempt, Check, Found } from './check.ts';
 import {
   checkClock,
+  checkDisk,
   checkMaskKey,
   checkPasses,
   checkProperties,
@@ -101,7 +101,7 @@ async function examineFolder(attempt: Attempt, parts: DoctorParts, hasMirror: bo
   const ledger = (): LedgerReader => (known ??= readLedger(dataDir));
   return [
     await attempt('data folder', () => folderUse(dataDir)),
-    await attempt('disk', () => diskSpace(settings)),
+    await attempt('disk', () => checkDisk(settings)),
     await attempt('mirror', () => (hasMirror ? checkMirror(openReader(), settings, signal) : missingMirror(ledger()))),
     ...(hasMirror ? [await attempt('log', () => checkLog(dataDir))] : []),
     await attempt('ledger', () => checkLedger(dataDir, parts.signers())),
@@ -268,11 +268,6 @@ function folderUse(dataDir: string): string {
   // A folder above it may belong to another user.
   if (folder === dataDir) refuseUnwritable(folder);
   return folder === dataDir ? `${dataDir} can be written` : `${dataDir} does not exist yet; \`sync\` makes it`;
-}
-
-function diskSpace(settings: Settings): string {
-  refuseLowDisk(settings);
-  return `${bytesText(freeBytesAt(settings.dataDir))} free`;
 }
 
 async function attemptIn(dataDir: string, check: string, run: () => Found | Promise<Found>): Promise<Check> {

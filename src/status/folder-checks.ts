@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs';
 import type { Service } from '../client/service.ts';
 import { clockFix } from '../config/alert-kinds.ts';
 import { propertyOf, type Settings } from '../config/settings.ts';
@@ -5,10 +6,12 @@ import { pagedDatasets, publishedDatasets } from '../contract/datasets.ts';
 import type { Clock } from '../core/clock.ts';
 import { listedDistinctIdsMax } from '../contract/identity.ts';
 import { AppError } from '../core/errors.ts';
+import { freeBytesAt, nearestPath } from '../core/folder.ts';
 import { presentOf } from '../core/present.ts';
-import { countedText, countText, printable } from '../core/words.ts';
+import { bytesText, countedText, countText, printable } from '../core/words.ts';
 import { maskKeyCheck } from '../export/masks.ts';
 import { apartText, readClockStanding } from '../job/clock-standing.ts';
+import { refuseLowDisk } from '../job/disk-floor.ts';
 import type { Database } from '../mirror/database.ts';
 import { lastJudgedPass } from '../mirror/passes.ts';
 import { listProperties, type Look } from '../mirror/properties.ts';
@@ -17,6 +20,18 @@ import { currentIds } from '../snapshot/manifest.ts';
 import { publishedFilesIn } from '../snapshot/published-files.ts';
 import { defaultWindow, largeMomentOf, momentWords } from '../sync/pass-report.ts';
 import type { Found } from './check.ts';
+
+/** Magic numbers of file systems that machines share (statfs(2)): NFS, SMB, CephFS, 9P, AFS. */
+const sharedFileSystems = [0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x00c36400, 0x01021997, 0x5346414f];
+
+/** How much room the disk of the data folder has. Throws as `refuseLowDisk`. `type`: of its file system, which only Linux tells. */
+export function checkDisk(settings: Settings, type = statfsSync(nearestPath(settings.dataDir)).type): Found {
+  refuseLowDisk(settings);
+  const detail = `${bytesText(freeBytesAt(settings.dataDir))} free`;
+  if (process.platform !== 'linux' || !sharedFileSystems.includes(type)) return detail;
+  const fix = 'move the data folder to a local disk: elsewhere two runs can write at once, and damage mirror.db';
+  return { state: 'warning', detail: `${detail}, on a network file system`, fix };
+}
 
 /** Checks that the hashes which readers load now were made under the key that the next export will use. */
 export function checkMaskKey(dataDir: string): string {

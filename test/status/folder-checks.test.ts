@@ -10,11 +10,22 @@ import type { QuarantinedRow } from '../../src/mirror/quarantine.ts';
 import { preparePageCommit } from '../mirror/commit-page.ts';
 import { catalogueProperties } from '../../src/mirror/properties.ts';
 import { prepareWriteRows } from '../../src/mirror/write-rows.ts';
-import { checkMaskKey, checkPasses, checkProperties } from '../../src/status/folder-checks.ts';
+import { checkDisk, checkMaskKey, checkPasses, checkProperties } from '../../src/status/folder-checks.ts';
 import { exportDataset, exportRequest } from '../export/export-fixture.ts';
 import { openTestMirror } from '../mirror/open-test-mirror.ts';
 import { personRow } from '../snapshot/rows.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
+
+test.runIf(process.platform === 'linux')('a data folder on a network file system is a warning', () => {
+  const settings = settingsWith({ dataDir: temporaryFolder() });
+  const [nfs, smb, ext4] = [0x6969, 0xff534d42, 0xef53];
+  for (const type of [nfs, smb])
+    expect(checkDisk(settings, type)).toMatchObject({
+      state: 'warning',
+      detail: expect.stringMatching(/ free, on a network file system$/),
+    });
+  for (const found of [checkDisk(settings, ext4), checkDisk(settings)]) expect(found).toMatch(/ free$/);
+});
 
 test('a key that is missing, or another one than the published hashes were made under, is told', async () => {
   const dataDir = temporaryFolder();
