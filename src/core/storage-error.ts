@@ -53,6 +53,11 @@ const explanations: readonly { pattern: RegExp; message: string; hint: string }[
     hint: 'see what holds it (a mount, another program), end that, and run the command again',
   },
   {
+    pattern: /^(EINVAL|ENOSYS|ENOTSUP|EOPNOTSUPP)$/,
+    message: 'the file system refuses what this program needs',
+    hint: 'move the data folder to a local disk: no network file system, no folder of another machine, no bucket',
+  },
+  {
     pattern: /^(EIO|SQLITE_IOERR.*)$/,
     message: 'the disk answers with errors',
     hint: 'check the disk and its file system; run `analytics-mirror doctor` afterwards',

@@ -30,6 +30,8 @@ test.for([
   ['SQLITE_CANTOPEN', 'storage', 'the data folder cannot be opened'],
   ['SQLITE_CANTOPEN_ISDIR', 'storage', 'the data folder cannot be opened'],
   ['EIO', 'storage', 'the disk answers with errors'],
+  ['EINVAL', 'storage', 'the file system refuses what this program needs'],
+  ['EOPNOTSUPP', 'storage', 'the file system refuses what this program needs'],
   ['EBUSY', 'storage', 'a file or folder is in use'],
   ['SQLITE_IOERR', 'storage', 'the disk answers with errors'],
   ['SQLITE_IOERR_WRITE', 'storage', 'the disk answers with errors'],
