@@ -36,7 +36,7 @@ export type TransportResponse = {
   location?: string | undefined;
   deprecation?: string | undefined;
   sunset?: string | undefined;
-  /** How old the answer is, as a cache says (`Age`) that gave it; 0 where none does. */
+  /** How old the answer is, as a cache says (`Age`, the first of a list) that gave it; 0 where none does. */
   ageSeconds?: number;
   bytes: Buffer;
 };
@@ -93,7 +93,7 @@ export function openTransport(
           location: header(headers['location']),
           deprecation: header(headers['deprecation']),
           sunset: header(headers['sunset']),
-          ageSeconds: Number(header(headers['age'])) || 0,
+          ageSeconds: Number.parseInt(header(headers['age']) ?? '', 10) || 0,
           bytes: await readBytes(response.body, encoding, limits.bodyBytesMax),
         };
       } catch (error) {

@@ -12,17 +12,21 @@ test('a read that succeeds in the end is the answer, after the wait that was ask
   expect(sleeps).toEqual([7000, 100]);
 });
 
-test('an answer that a cache made before it was asked for is no answer, and tells no time', async () => {
-  const headers = { age: '3600', date: 'Wed, 31 Dec 2025 23:00:00 GMT' };
-  const { service, asked } = await serviceAt({ ...json('{"results":[],"next":null}'), headers });
-  await expect(service.call('persons.list')).rejects.toMatchObject({
-    code: 'service',
-    message: 'a cache before the service gave an answer to GET /persons that is 3,600 seconds old',
-    hint: expect.stringContaining('pass the cache by') as string,
-  });
-  expect(asked).toHaveLength(1);
-  expect(service.heard?.()).toBeUndefined();
-});
+// Some caches write the age of the one before them beside their own.
+test.each(['3600', '3600, 3600'])(
+  'an answer that a cache made before it was asked for (%s) is no answer, and tells no time',
+  async (age) => {
+    const headers = { age, date: 'Wed, 31 Dec 2025 23:00:00 GMT' };
+    const { service, asked } = await serviceAt({ ...json('{"results":[],"next":null}'), headers });
+    await expect(service.call('persons.list')).rejects.toMatchObject({
+      code: 'service',
+      message: 'a cache before the service gave an answer to GET /persons that is 3,600 seconds old',
+      hint: expect.stringContaining('pass the cache by') as string,
+    });
+    expect(asked).toHaveLength(1);
+    expect(service.heard?.()).toBeUndefined();
+  },
+);
 
 test('an answer that was under way for as long as its age is one', async () => {
   const { service } = await serviceAt({ ...json('{"id":12}'), headers: { age: '1' } });
