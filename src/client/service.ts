@@ -199,7 +199,7 @@ function readReply(
   // What was true before proves nothing of a list, nor of a row, now.
   if (isStale && endpoint.method === 'GET')
     throw new AppError(
-      `a cache before the service gave an answer to GET ${endpoint.path} that is ${countedText(ageSeconds, 'second')} old`,
+      `a cache before the service gave an answer to GET ${endpoint.path} that ${ageSeconds === Infinity ? 'tells no age' : `is ${countedText(ageSeconds, 'second')} old`}`,
       { code: 'service', status, hint: 'let requests to the API pass the cache by: each asks for that (no-cache)' },
     );
   // A live service takes a change with 202 and no body, and makes it later.

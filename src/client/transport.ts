@@ -36,10 +36,14 @@ export type TransportResponse = {
   location?: string | undefined;
   deprecation?: string | undefined;
   sunset?: string | undefined;
-  /** How old the answer is, as a cache says (`Age`, the first of a list) that gave it; 0 where none does. */
+  /** How old the answer is, as a cache says (`Age`, the first of a list) that gave it; Infinity where one tells no age, 0 where there is none. */
   ageSeconds?: number;
   bytes: Buffer;
 };
+
+/** In these headers caches say that an answer is out of them. One that has asked the service whether it still holds says otherwise. */
+const cacheHeaders = ['cache-status', 'cf-cache-status', 'x-cache', 'x-cache-status', 'x-proxy-cache'];
+const outOfCache = /(?<!refresh)(?:\b|_)(?:hit|stale|updating)\b/i;
 
 /** Sends requests to one origin with one key. The key goes nowhere else: redirects are not followed. */
 export type Transport = {
@@ -93,7 +97,7 @@ export function openTransport(
           location: header(headers['location']),
           deprecation: header(headers['deprecation']),
           sunset: header(headers['sunset']),
-          ageSeconds: Number.parseInt(header(headers['age']) ?? '', 10) || 0,
+          ageSeconds: ageOf(headers),
           bytes: await readBytes(response.body, encoding, limits.bodyBytesMax),
         };
       } catch (error) {
@@ -148,6 +152,12 @@ function decompressed(body: Readable, encoding: string | undefined): Readable {
 
 function isKnownEncoding(encoding: string): encoding is keyof typeof decompressors {
   return Object.hasOwn(decompressors, encoding);
+}
+
+function ageOf(headers: Readonly<Record<string, string | string[] | undefined>>): number {
+  const age = header(headers['age']);
+  if (age !== undefined) return Number.parseInt(age, 10) || 0;
+  return cacheHeaders.some((name) => outOfCache.test(String(headers[name]))) ? Infinity : 0;
 }
 
 function header(value: string | string[] | undefined): string | undefined {

@@ -28,6 +28,31 @@ test.each(['3600', '3600, 3600'])(
   },
 );
 
+test.each([
+  { 'x-cache-status': 'HIT' },
+  { 'x-cache': 'Hit from cloudfront' },
+  { 'x-cache': 'MISS, HIT' },
+  { 'x-cache': 'TCP_MEM_HIT' },
+  { 'cf-cache-status': 'STALE' },
+  { 'cache-status': 'edge; hit' },
+])('an answer out of a cache that tells no age is none (%j)', async (headers) => {
+  const { service } = await serviceAt({ ...json('{"results":[],"next":null}'), headers });
+  const message = 'a cache before the service gave an answer to GET /persons that tells no age';
+  await expect(service.call('persons.list')).rejects.toMatchObject({ code: 'service', message });
+});
+
+test.each([
+  { 'x-cache-status': 'MISS' },
+  { 'x-cache': 'RefreshHit from cloudfront' },
+  { 'x-cache': 'TCP_REFRESH_HIT' },
+  { 'cf-cache-status': 'DYNAMIC' },
+  { 'cache-status': 'edge; fwd=uri-miss' },
+  { 'x-cache': 'HIT', age: '0' },
+])('an answer that a cache has asked for is one (%j)', async (headers) => {
+  const { service } = await serviceAt({ ...json('{"id":12}'), headers });
+  expect(await service.call('persons.retrieve', { params: { id: 12 } })).toMatchObject({ body: { id: 12 } });
+});
+
 test('an answer that was under way for as long as its age is one', async () => {
   const { service } = await serviceAt({ ...json('{"id":12}'), headers: { age: '1' } });
   expect(await service.call('persons.retrieve', { params: { id: 12 } })).toMatchObject({ body: { id: 12 } });
