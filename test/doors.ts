@@ -238,13 +238,13 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_347,
-  service: 2_072,
-  ledger: 2_951,
-  mirror: 7_725,
+  kernel: 5_352,
+  service: 2_082,
+  ledger: 2_956,
+  mirror: 7_724,
   publish: 8_005,
   erasure: 10_988,
-  operate: 11_346,
+  operate: 11_356,
   anchor: 316,
   cluster: 3_059,
   sandbox: 4_163,

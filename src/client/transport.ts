@@ -43,7 +43,7 @@ export type TransportResponse = {
 
 /** In these headers caches say that an answer is out of them. One that has asked the service whether it still holds says otherwise. */
 const cacheHeaders = ['cache-status', 'cf-cache-status', 'x-cache', 'x-cache-status', 'x-proxy-cache'];
-const outOfCache = /(?<!refresh)(?:\b|_)(?:hit|stale|updating)\b/i;
+const outOfCache = /(?<!refresh|fwd=)(?:\b|_)(?:hit|stale|updating)\b/i;
 
 /** Sends requests to one origin with one key. The key goes nowhere else: redirects are not followed. */
 export type Transport = {

@@ -30,6 +30,7 @@ test.each(['3600', '3600, 3600'])(
 
 test.each([
   { 'x-cache-status': 'HIT' },
+  { 'cache-status': 'shield; fwd=miss, edge; hit' },
   { 'x-cache': 'Hit from cloudfront' },
   { 'x-cache': 'MISS, HIT' },
   { 'x-cache': 'TCP_MEM_HIT' },
@@ -43,6 +44,7 @@ test.each([
 
 test.each([
   { 'x-cache-status': 'MISS' },
+  { 'cache-status': 'edge; fwd=stale; stored' },
   { 'x-cache': 'RefreshHit from cloudfront' },
   { 'x-cache': 'TCP_REFRESH_HIT' },
   { 'cf-cache-status': 'DYNAMIC' },
