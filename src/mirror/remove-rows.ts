@@ -81,12 +81,22 @@ function prepareTellDeletion(db: Database): (deletion: ToldDeletion) => void {
   return (deletion) => void appendDeletion.run({ ...deletion, seq: appendChange.run(deletion).lastInsertRowid });
 }
 
-/** The recordings (surrogate keys) that began before a time and that the newest complete pass did not see. */
-export function listExpiredRecordings(db: Database, startTime: string): number[] {
+/** SQL: until when a live service keeps a recording, as a Julian day; null where it has not told. */
+export const expiry = /*sql*/ `iif(json_valid(extra), iif(extra ->> '$.expiry_time' GLOB '????-??-??*',
+  julianday(extra ->> '$.expiry_time'), NULL), NULL)`;
+
+/**
+ * The recordings (surrogate keys) that the newest complete pass did not see, and that were to be kept until before a time, as a live
+ * service says of each, or began before another.
+ */
+export function listExpiredRecordings(
+  db: Database,
+  { at, startedBefore }: { at: string; startedBefore: string | null },
+): number[] {
   const sql = /*sql*/ `SELECT row_key FROM ${seenRows('recordings')}
-      WHERE start_time < ? AND pass_id <
-        (SELECT max(id) FROM passes WHERE dataset = 'recordings' AND verdict = 'complete')`;
-  return db.prepare<[string], number>(sql).pluck().all(startTime);
+      WHERE pass_id < (SELECT max(id) FROM passes WHERE dataset = 'recordings' AND verdict = 'complete')
+        AND (start_time < @startedBefore OR ${expiry} < julianday(@at))`;
+  return db.prepare<[object], number>(sql).pluck().all({ at, startedBefore });
 }
 
 /**

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { datasets, pagedDatasets, type PagedDataset } from '../contract/datasets.ts';
 import { textListOf } from '../contract/tolerant-reader.ts';
 import { knownAs, type KnownAs } from './read-rows.ts';
+import { expiry } from './remove-rows.ts';
 import { seenPass, seenRows } from './seen.ts';
 import { columnsAs } from './tables.ts';
 import { transact } from './transact.ts';
@@ -29,10 +30,6 @@ export type Suspect = z.infer<typeof Suspect>;
 const heldOrLost = /*sql*/ `(SELECT json_group_array(distinct_id) FROM (
   SELECT value AS distinct_id FROM json_each(persons.distinct_ids) UNION
   SELECT distinct_id FROM distinct_ids_lost WHERE person_row_key = persons.row_key))`;
-
-/** SQL: until when a live service keeps a recording, as a Julian day; null where it has not told. */
-const expiry = /*sql*/ `iif(json_valid(extra), iif(extra ->> '$.expiry_time' GLOB '????-??-??*',
-  julianday(extra ->> '$.expiry_time'), NULL), NULL)`;
 
 /**
  * Nominates rows unseen since a complete pass, in the span that the list shows. Returns how many. A suspect that was seen since
@@ -65,14 +62,6 @@ function isSeenAgain(dataset: PagedDataset): string {
 /** Lets go of suspects that a pass has seen since they were nominated. Returns how many. */
 export function releaseSeenSuspects(db: Database, dataset: PagedDataset): number {
   return db.prepare(/*sql*/ `DELETE FROM suspects WHERE dataset = ? AND ${isSeenAgain(dataset)}`).run(dataset).changes;
-}
-
-/** The recordings (surrogate keys) that were to be kept until before a time, as a live service says of each, and that it lists no more. */
-export function listExpiredSuspects(db: Database, at: string): number[] {
-  const sql = /*sql*/ `SELECT row_key FROM suspects JOIN recordings USING (row_key)
-        WHERE dataset = 'recordings' AND NOT ${isSeenAgain('recordings')}
-          AND ${expiry} < julianday(?)`;
-  return db.prepare<[string], number>(sql).pluck().all(at);
 }
 
 /** Every suspect of a dataset that no pass has seen since, in the order of their keys. */

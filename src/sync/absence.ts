@@ -15,7 +15,6 @@ import {
   confirmSuspect,
   findPlan,
   holdSuspects,
-  listExpiredSuspects,
   listHeldPlans,
   listSuspects,
   releasePlans,
@@ -224,8 +223,8 @@ async function expireRecordings({ db, settings, clock, service, signal }: Absenc
   if (!isAgreed(aheadMs)) return 0;
   const removeRow = prepareRemoveRow(db, 'recordings');
   const pause = pausing(signal);
-  const old = retentionDays === null ? [] : listExpiredRecordings(db, isoTime(earliestMs - retentionDays * 86_400_000));
-  const rowKeys = [...new Set([...old, ...listExpiredSuspects(db, isoTime(earliestMs))])];
+  const startedBefore = retentionDays === null ? null : isoTime(earliestMs - retentionDays * 86_400_000);
+  const rowKeys = listExpiredRecordings(db, { at: isoTime(earliestMs), startedBefore });
   for (let first = 0; first < rowKeys.length; first += rowsPerTransaction) {
     // Between two transactions the signal can stop the run, and the lease is renewed.
     await pause();

@@ -5,7 +5,8 @@ import type { Clock } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { reconcileAbsence, type AbsenceResult } from '../../src/sync/absence.ts';
 import { finishPass, startPass } from '../../src/mirror/passes.ts';
-import { listExpiredSuspects, nominateSuspects } from '../../src/mirror/suspects.ts';
+import { listExpiredRecordings } from '../../src/mirror/remove-rows.ts';
+import { nominateSuspects } from '../../src/mirror/suspects.ts';
 import { openTestMirror, stillClock } from '../mirror/open-test-mirror.ts';
 
 const noService: Service = {
@@ -74,8 +75,8 @@ it('stops between two transactions, and goes on another time', async () => {
 });
 
 it.each([
-  ['2025-12-31T00:00:00Z', 2],
-  ['2025-12-31T00:00:00.5+00:00', 2],
+  ['2025-12-31T00:00:00Z', 3],
+  ['2025-12-31T00:00:00.5+00:00', 3],
   ['2026-01-02T00:00:00Z', 0],
   ['soon', 0],
   [null, 0],
@@ -99,14 +100,13 @@ it.each([
 it('an unknown field of more levels than SQLite reads does not keep it from letting go of others', () => {
   const { db } = setUp({ old: 1, young: 2 });
   db.exec(`UPDATE recordings_seen SET pass_id = 1 WHERE to_key <= 2`);
-  nominateSuspects(db, 'recordings', 2, { at: '2026-01-01T00:00:00Z', shownSince: since, listedSince: null });
   const write = db.prepare('UPDATE recordings SET extra = ?');
   const expired = (extra: string): number[] => {
     write.run(extra);
-    return listExpiredSuspects(db, '2026-01-01T00:00:00Z');
+    return listExpiredRecordings(db, { at: '2026-01-01T00:00:00Z', startedBefore: null });
   };
   const expiry = '"expiry_time":"2025-12-31T00:00:00Z"';
-  expect(expired(`{${expiry}}`)).toEqual([2]);
+  expect(expired(`{${expiry}}`)).toEqual([1, 2]);
   // Neither is a number, nor a time without a date, which SQLite takes for days of long ago.
   for (const other of ['0', '30', '"0"', '"12:00"']) expect(expired(`{"expiry_time":${other}}`)).toEqual([]);
   expect(expired(`{${expiry},"deep":${'['.repeat(1000)}${']'.repeat(1000)}}`)).toEqual([]);
