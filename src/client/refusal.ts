@@ -96,7 +96,10 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       code: 'service',
       status,
       retryable: true,
-      hint: status === 429 ? 'lower budget.windows: others use the same limit' : 'try again later',
+      hint:
+        status === 429
+          ? 'try again later; if it comes each time, lower budget.windows: others use the same limit'
+          : 'try again later',
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
   if (status === 404 && isForeign)
