@@ -81,9 +81,12 @@ function prepareTellDeletion(db: Database): (deletion: ToldDeletion) => void {
   return (deletion) => void appendDeletion.run({ ...deletion, seq: appendChange.run(deletion).lastInsertRowid });
 }
 
-/** SQL: until when a live service keeps a recording, as a Julian day; null where it has not told. */
-export const expiry = /*sql*/ `iif(json_valid(extra), iif(extra ->> '$.expiry_time' GLOB '????-??-??*',
-  julianday(extra ->> '$.expiry_time'), NULL), NULL)`;
+/**
+ * SQL: until when a live service keeps a recording, as a Julian day; null where it has not told. No recording is over before it began: some
+ * write a year as 1 or 1970 for what has no end.
+ */
+export const expiry = /*sql*/ `iif(json_valid(extra), iif(extra ->> '$.expiry_time' GLOB '????-??-??*'
+  AND julianday(extra ->> '$.expiry_time') > coalesce(julianday(start_time), 0), julianday(extra ->> '$.expiry_time'), NULL), NULL)`;
 
 /**
  * The recordings (surrogate keys) that the newest complete pass did not see, and that were to be kept until before a time, as a live

@@ -111,3 +111,15 @@ it('an unknown field of more levels than SQLite reads does not keep it from lett
   for (const other of ['0', '30', '"0"', '"12:00"']) expect(expired(`{"expiry_time":${other}}`)).toEqual([]);
   expect(expired(`{${expiry},"deep":${'['.repeat(1000)}${']'.repeat(1000)}}`)).toEqual([]);
 });
+
+it.each(['0001-01-01T00:00:00Z', '1970-01-01T00:00:00Z', '2025-12-01T00:00:00Z'])(
+  'does not take a time that no recording can have begun after (%s) for the end of one: some write so what has none',
+  (time) => {
+    const { db } = setUp({ old: 1, young: 3 });
+    db.exec(`UPDATE recordings_seen SET pass_id = 1`);
+    db.prepare('UPDATE recordings SET extra = ?').run(JSON.stringify({ expiry_time: time }));
+    expect(listExpiredRecordings(db, { at: '2026-01-01T00:00:00Z', startedBefore: null })).toEqual([]);
+    const times = { at: '2026-01-01T00:00:00Z', shownSince: null, listedSince: since };
+    expect(nominateSuspects(db, 'recordings', 2, times)).toBe(0);
+  },
+);
