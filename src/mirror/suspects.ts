@@ -34,8 +34,8 @@ const heldOrLost = /*sql*/ `(SELECT json_group_array(distinct_id) FROM (
 /**
  * Nominates rows unseen since a complete pass, in the span that the list shows. Returns how many. A suspect that was seen since
  * it was nominated is a new one. A list that shows a part is trusted down to the oldest time that it showed (`shownSince`; the mirror can
- * know an earlier one of the same row): older ones may have expired. Where the service has told when each does, it is trusted since its
- * first day (`listedSince`).
+ * know an earlier one of the same row): older ones may have expired. Those of which the service has told that they do not yet, it is to
+ * show since its first day (`listedSince`).
  */
 export function nominateSuspects(
   db: Database,
@@ -47,7 +47,7 @@ export function nominateSuspects(
   releaseSeenSuspects(db, dataset);
   const inList = showsAll
     ? /*sql*/ `1`
-    : /*sql*/ `(${sortTime} >= @shownSince OR (${sortTime} >= @listedSince AND ${expiry} IS NOT NULL))`;
+    : /*sql*/ `(${sortTime} >= @shownSince OR (${sortTime} >= @listedSince AND ${expiry} >= julianday(@at)))`;
   const sql = /*sql*/ `INSERT OR IGNORE INTO suspects (dataset, row_key, nominated_pass, nominated_at)
         SELECT @dataset, row_key, @passId, @at FROM ${seenRows(dataset)}
         WHERE pass_id < @passId AND ${inList}`;

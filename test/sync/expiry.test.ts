@@ -123,3 +123,16 @@ it.each(['0001-01-01T00:00:00Z', '1970-01-01T00:00:00Z', '2025-12-01T00:00:00Z']
     expect(nominateSuspects(db, 'recordings', 2, times)).toBe(0);
   },
 );
+
+it('misses none of those that are over: also where clocks differ, so that none expires, nobody has deleted them', async () => {
+  const { db, reconcile, count } = setUp({ old: 3, young: 4 });
+  db.exec(`UPDATE recordings_seen SET pass_id = 1 WHERE to_key <= 6`);
+  const write = db.prepare('UPDATE recordings SET extra = ? WHERE row_key IN (?, ?)');
+  write.run(JSON.stringify({ expiry_time: '2025-12-31T00:00:00Z' }), 1, 4);
+  write.run(JSON.stringify({ expiry_time: '2026-01-31T00:00:00Z' }), 2, 5);
+  const times = { at: '2026-01-01T00:00:00Z', shownSince: null, listedSince: '2025-12-01T00:00:00Z' };
+  expect(nominateSuspects(db, 'recordings', 2, times)).toBe(2);
+  expect(db.prepare('SELECT row_key FROM suspects ORDER BY 1').pluck().all()).toEqual([2, 5]);
+  expect(await reconcile(stillClock, null)).toMatchObject({ expired: 2 });
+  expect(count('recordings')).toBe(5);
+});
