@@ -43,6 +43,8 @@ export type TransportResponse = {
 
 /** In these headers caches say that an answer is out of them. One that has asked the service whether it still holds says otherwise. */
 const cacheHeaders = ['cache-status', 'cf-cache-status', 'x-cache', 'x-cache-status', 'x-proxy-cache'];
+/** Those of nginx. It writes no `Age`, and keeps one with the answer that a cache behind it wrote: 0 for as long as it keeps the answer. */
+const agelessHeaders = ['x-cache-status', 'x-proxy-cache'];
 const outOfCache = /(?<!refresh|fwd=)(?:\b|_)(?:hit|stale|updating)\b/i;
 
 /** Sends requests to one origin with one key. The key goes nowhere else: redirects are not followed. */
@@ -156,8 +158,11 @@ function isKnownEncoding(encoding: string): encoding is keyof typeof decompresso
 
 function ageOf(headers: Readonly<Record<string, string | string[] | undefined>>): number {
   const age = header(headers['age']);
-  if (age !== undefined) return Number.parseInt(age, 10) || 0;
-  return cacheHeaders.some((name) => outOfCache.test(String(headers[name]))) ? Infinity : 0;
+  const told = Number.parseInt(age ?? '', 10) || 0;
+  if (told > 0) return told;
+  return (age === undefined ? cacheHeaders : agelessHeaders).some((name) => outOfCache.test(String(headers[name])))
+    ? Infinity
+    : 0;
 }
 
 function header(value: string | string[] | undefined): string | undefined {

@@ -36,6 +36,9 @@ test.each([
   { 'x-cache': 'TCP_MEM_HIT' },
   { 'cf-cache-status': 'STALE' },
   { 'cache-status': 'edge; hit' },
+  // nginx passes on the Age that it has kept with the answer, and writes none itself.
+  { 'x-cache-status': 'HIT', age: '0' },
+  { 'x-proxy-cache': 'UPDATING', age: '0' },
 ])('an answer out of a cache that tells no age is none (%j)', async (headers) => {
   const { service } = await serviceAt({ ...json('{"results":[],"next":null}'), headers });
   const message = 'a cache before the service gave an answer to GET /persons that tells no age';
