@@ -239,9 +239,9 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_352,
-  service: 2_082,
+  service: 2_087,
   ledger: 2_956,
-  mirror: 7_724,
+  mirror: 7_725,
   publish: 8_005,
   erasure: 10_988,
   operate: 11_356,
