@@ -36,7 +36,7 @@ export type TransportResponse = {
   location?: string | undefined;
   deprecation?: string | undefined;
   sunset?: string | undefined;
-  /** How old the answer is, as a cache says (`Age`, the first of a list) that gave it; Infinity where one tells no age, 0 where there is none. */
+  /** How old the answer is, as a cache says (`Age`, the greatest of a list) that gave it; Infinity where one tells no age, 0 where there is none. */
   ageSeconds?: number;
   bytes: Buffer;
 };
@@ -157,10 +157,10 @@ function isKnownEncoding(encoding: string): encoding is keyof typeof decompresso
 }
 
 function ageOf(headers: Readonly<Record<string, string | string[] | undefined>>): number {
-  const age = header(headers['age']);
-  const told = Number.parseInt(age ?? '', 10) || 0;
-  if (told > 0) return told;
-  return (age === undefined ? cacheHeaders : agelessHeaders).some((name) => outOfCache.test(String(headers[name])))
+  const ages = [headers['age'] ?? []].flat().flatMap((list) => list.split(','));
+  const oldest = Math.max(0, ...ages.map((age) => Number.parseInt(age, 10) || 0));
+  if (oldest > 0) return oldest;
+  return (ages.length === 0 ? cacheHeaders : agelessHeaders).some((name) => outOfCache.test(String(headers[name])))
     ? Infinity
     : 0;
 }
