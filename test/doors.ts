@@ -244,7 +244,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   mirror: 7_725,
   publish: 8_005,
   erasure: 10_988,
-  operate: 11_356,
+  operate: 11_357,
   anchor: 316,
   cluster: 3_059,
   sandbox: 4_163,

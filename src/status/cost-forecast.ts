@@ -9,7 +9,7 @@ import { datasets, pagedDatasets, type MirroredDataset, type PagedDataset } from
 import type { Database } from '../mirror/database.ts';
 import { lastJudgedPass } from '../mirror/passes.ts';
 import { countTable } from '../mirror/read-rows.ts';
-import { overlapOf } from '../sync/walk-windows.ts';
+import { cutMin, overlapOf } from '../sync/walk-windows.ts';
 
 /** The cost of a full pass over one dataset. Values are null where the number of rows is unknown. */
 type PassForecast = {
@@ -88,10 +88,11 @@ export async function planPasses(parts: PlanParts): Promise<PassPlan> {
   };
 }
 
-/** How many windows a pass over so many rows needs without stepping back, with the one that confirms the end. */
-export function windowsForRows(rows: number, pageSize: number, overlap: number): number {
+/** How many windows a pass over so many rows needs without stepping back, with the one that confirms the end: an only page with a count has none. */
+export function windowsForRows(rows: number, pageSize: number, overlap: number, isCounted: boolean): number {
   const further = Math.ceil(Math.max(0, rows - pageSize) / Math.max(1, pageSize - overlap));
-  return further === 0 ? 1 : further + 2;
+  const isWhole = isCounted ? further === 0 : rows < Math.min(pageSize, cutMin);
+  return isWhole ? 1 : further + 2;
 }
 
 const Counted = z.object({ count: z.int().min(0) });
@@ -108,7 +109,7 @@ async function countList(parts: PlanParts, dataset: PagedDataset): Promise<Count
     rows === null
       ? null
       : // No pass makes more.
-        Math.min(settings.sync.windowsMax, windowsForRows(rows, pageSize, overlapOf(overlap, pageSize)));
+        Math.min(settings.sync.windowsMax, windowsForRows(rows, pageSize, overlapOf(overlap, pageSize), told.success));
   return { dataset, rows, rowsFrom, requests };
 }
 

@@ -2,7 +2,7 @@ import { noEvidence, type IncompleteReason, type PassEvidence } from '../mirror/
 import { acceptPage, hasStrays } from './accept-page.ts';
 import { endsBelow, isEndOf, isNewestFirst, joins, timeText, type PageView } from './seam.ts';
 import { seamRowsMin, type WalkState } from './walk-state.ts';
-import { mayServe, overlapOf, regrowWindow, type WalkPlan } from './walk-windows.ts';
+import { cutMin, mayServe, overlapOf, regrowWindow, type WalkPlan } from './walk-windows.ts';
 
 /** The step after a page: another window, or the end. A reason says why the pass is incomplete. */
 export type WalkStep =
@@ -14,9 +14,6 @@ const cheapRestart = { pages: 10, times: 50 };
 
 /** The service's count may exceed the rows that a pass over several pages has seen by so many, or by this share. */
 const countSlack = { rows: 5, share: 0.05 };
-
-/** No service serves fewer rows than these at the most. */
-const cutMin = 50;
 
 /** At most so many windows in a row lead no further down the list. */
 const stallsMax = 5;

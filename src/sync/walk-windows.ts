@@ -1,6 +1,9 @@
 import { countTied, type PageView } from './seam.ts';
 import type { WalkState, Window } from './walk-state.ts';
 
+/** No service serves fewer rows than these at the most. */
+export const cutMin = 50;
+
 /** How a list is walked. */
 export type WalkPlan = {
   /** Rows asked for at once; a service may serve fewer, and then fewer are asked for. */
