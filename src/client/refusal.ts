@@ -96,10 +96,7 @@ export function refusalError(endpoint: Endpoint, refusal: Refusal): AppError {
       code: 'service',
       status,
       retryable: true,
-      hint:
-        status === 429
-          ? 'try again later; if it comes each time, lower budget.windows: others use the same limit'
-          : 'try again later',
+      hint: `try again later${status === 429 ? '; if it comes each time, lower budget.windows' : ''}`,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
   if (status === 404 && isForeign)
