@@ -352,7 +352,9 @@ export async function checkAtEnd(world: World, run: Run, tally: Tally): Promise<
     if (open.some(({ state }) => state === 'held')) await run(['erase', 'approve', '--all']);
     last = [await run(['sync']), await run(['reconcile'])];
   }
-  last.push(await run(['sync']), await run(['export']));
+  // With a new mirror, the page on restoring says to keep none of the files of the former one.
+  const keepsNone = touched.some((part) => part.includes('mirror'));
+  last.push(await run(['sync']), await run(['export', ...(keepsNone ? ['--set', 'export.keep=1'] : [])]));
   const { isQuiet, isWell } = await lookAtAll(run);
   if (wasWell && !isWell)
     throw new Fault('doctor and audit verify were content, and the program’s own work has changed that');
@@ -437,9 +439,11 @@ async function verifiedIsGone(world: World, { requests }: Mirrored): Promise<voi
   const { asked, touched } = world;
   if (touched.some((part) => part !== 'mirror' && part !== 'snapshots')) return;
   const verified = asked.filter(({ isVoid, ids }) => !isVoid && ids.some((id) => requests.get(id)?.isVerified === 1));
-  // Where the program cannot know of a merge, whoever was merged is a deletion of its own, and is held for an operator.
+  // Where the program cannot know of a merge, whoever was merged is a deletion of its own, and is held for an operator. What only a lost
+  // mirror knew, nobody knows until the published files are those of the new one.
   const isHeld = openIn({ requests }).some(({ origin, isVerified }) => origin === 'upstream' && isVerified === 0);
-  const isLeft = (name: string): boolean => isHeld && world.merged.some(({ loser }) => loser === name);
+  const isUnknown = isHeld || touched.includes('mirror');
+  const isLeft = (name: string): boolean => isUnknown && world.merged.some(({ loser }) => loser === name);
   if (verified.length > 0) await nothingIsHere(world, verified, 'is verified', isLeft);
   if (touched.includes('snapshots')) return;
   const old = asked.filter(({ isVoid }) => isVoid).flatMap(({ erasedWords }) => erasedWords);
