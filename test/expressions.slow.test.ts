@@ -11,6 +11,7 @@ const literals = once(found.flatMap((file) => file.literals));
 const waysToMake: Record<string, () => Promise<unknown>> = {
   'src/bucket/follow-plan.ts': () => import('../src/bucket/follow-plan.ts'),
   'src/ledger/target.ts': () => import('../src/ledger/target.ts'),
+  'src/snapshot/verify.ts': () => import('../src/snapshot/verify.ts'),
   'src/cli/program.ts': () => import('../src/cli/program.ts'),
   'src/client/refusal.ts': async () => {
     const { refusalError } = await import('../src/client/refusal.ts');

@@ -86,7 +86,7 @@ function readProject(
 function placesIn({ export: own }: JsonObject): [name: string, place: unknown, apart: string][] {
   if (!isJsonObject(own)) return [];
   const load = isJsonObject(own['load']) ? own['load'] : {};
-  const folder = (place: unknown): unknown => (typeof place === 'string' ? place.replace(/\/+$/, '') : place);
+  const folder = (place: unknown): unknown => (typeof place === 'string' ? place.replace(/(?<!\/)\/+$/, '') : place);
   return [
     ['destination', folder(own['destination']), 'prefix'],
     ['publicRoot', folder(own['publicRoot']), 'prefix'],
