@@ -290,9 +290,9 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     recordings: [],
   };
   meanAll(world, asked);
-  asked.known = asked.people.filter((each) => lookBefore(world).persons.has(each));
+  const { persons, recordings } = lookBefore(world);
+  asked.known = asked.people.filter((each) => persons.has(each));
   // While it is being received it may be believed. How the command ends tells whether it was.
-  const { persons } = lookBefore(world);
   const meant = asked.people.flatMap((each) => world.service.state.persons.get(each) ?? []);
   // A service compares letter by letter, among those whom it lists. It is asked for an address as given, in lower case, and in every
   // spelling that was seen.
@@ -308,7 +308,7 @@ async function request(world: World, { who, by, kill }: Extract<Move, { do: 'req
     for (const name of known) asked.names.add(name);
   }
   const isTheirs = (recording: string): boolean => asked.names.has(world.recordedBy.get(recording) ?? '');
-  asked.recordings = [...lookBefore(world).recordings.keys()].filter(isTheirs);
+  asked.recordings = [...recordings.keys()].filter(isTheirs);
   world.asked.push(asked);
   const done = await command(
     world,

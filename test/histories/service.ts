@@ -83,6 +83,11 @@ export function uuidOf(distinctId: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
+/** The person who has a distinct id now; undefined where nobody has. */
+export function holderOf({ persons }: Pick<State, 'persons'>, distinctId: string): Person | undefined {
+  return [...persons.values()].find(({ distinctIds }) => distinctIds.includes(distinctId));
+}
+
 /** A copy of all rows: a backup that can be put back. */
 export function copyOf({ persons, recordings, collected, lastId }: State): State {
   return structuredClone({ persons, recordings, collected, lastId });
@@ -401,9 +406,9 @@ function personJson({ uuid, id, createdAtMs, distinctIds, properties }: Person):
   return { id, uuid, name, distinct_ids: distinctIds, properties, created_at: new Date(createdAtMs).toISOString() };
 }
 
-function recordingJson({ state: { persons }, isLive, nowMs }: Service, recording: Recording): object {
+function recordingJson({ state, isLive, nowMs }: Service, recording: Recording): object {
   const { id, distinctId, startMs, endMs, expiresMs, url } = recording;
-  const owner = [...persons.values()].find(({ distinctIds }) => distinctIds.includes(distinctId));
+  const owner = holderOf(state, distinctId);
   const nobody = {
     id: null,
     uuid: uuidOf(distinctId),

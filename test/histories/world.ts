@@ -1,4 +1,4 @@
-import { copyOf, openService, uuidOf, type Deletion, type Person, type Service } from './service.ts';
+import { copyOf, holderOf, openService, uuidOf, type Deletion, type Person, type Service } from './service.ts';
 import { openMachine, type Done, type Machine, type Mask, type OnDone } from './machine.ts';
 import type { Loaded } from './readers.ts';
 
@@ -135,8 +135,8 @@ export async function openWorld(kind: Kind, onDone?: OnDone): Promise<World> {
   };
   service.onDeleteRecording = (id) => {
     const distinctId = world.recordedBy.get(id) ?? '';
-    const isHeld = [...service.state.persons.values()].some(({ distinctIds }) => distinctIds.includes(distinctId));
-    const isAsked = world.isAskedOut(distinctId) || (world.isDeparted(distinctId) && !isHeld);
+    const isLeft = world.isDeparted(distinctId) && holderOf(service.state, distinctId) === undefined;
+    const isAsked = world.isAskedOut(distinctId) || isLeft;
     world.deletedRecordings.push({ id, isAsked });
   };
   for (let each = 0; each < 3 + crowd; each += 1) {
@@ -207,8 +207,7 @@ export function signUp(world: World, sharing?: string, company = 'X.example'): P
 /** A device sends an event: where nobody has its distinct id any more, a person comes (back) into being, and is returned. */
 export function sendEvent(world: World, distinctId: string, lateMs: number): Person | undefined {
   const { service } = world;
-  const isHeld = [...service.state.persons.values()].some((person) => person.distinctIds.includes(distinctId));
-  if (isHeld) return undefined;
+  if (holderOf(service.state, distinctId)) return undefined;
   const uuid = uuidOf(distinctId);
   const bio = newWord(world, distinctId);
   if (lateMs > 0) for (const name of [distinctId, uuid]) world.late.add(name);
