@@ -109,7 +109,14 @@ function loseRecordings(sandbox: Sandbox): number {
 }
 
 async function syncAndReconcile(run: Run): Promise<void> {
-  for (const command of ['sync', 'reconcile']) expect(await run(command)).toMatchObject({ code: 0, stderr: '' });
+  expect(await run('sync')).toMatchObject({ code: 0, stderr: '' });
+  const reconciled = await run('reconcile', '--json');
+  expect(reconciled).toMatchObject({ code: expect.toBeOneOf([0, 4]), stderr: '' });
+  if (reconciled.code === 0) return;
+  // Killed between the entries of a deletion at the service and its row: it is told as lost, once. The sync has found its row again.
+  const nothingElse = { lost: [], absence: { held: [] }, erasure: { held: 0, attention: 0, cancelled: 0, unreached: 0 } };
+  expect(jsonOf(reconciled)).toMatchObject({ ...nothingElse, lostDeletions: 1 });
+  expect(await run('reconcile')).toMatchObject({ code: 0, stderr: '' });
 }
 
 /** Approves what is held, if anything is, as an operator would. */
