@@ -87,9 +87,14 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   },
   'unreadable rows of 8,000,000 bytes': {
     ...complete,
-    send: gzipped(
-      page(filled(8400, (index) => `{"uuid":"${uuidOf(index)}","distinct_ids":5,"a":"${'x'.repeat(8300)}"}`)),
-    ),
+    send: (response, request) => {
+      const offset = Number(new URL(request.url ?? '/', 'http://service.invalid').searchParams.get('offset'));
+      const rows = Array.from(
+        { length: 998 },
+        (_row, index) => `{"uuid":"${uuidOf(index)}","distinct_ids":5,"a":"${'x'.repeat(8300)}"}`,
+      );
+      gzipped(page(rows.slice(offset).join(',')))(response, request);
+    },
   },
   'pages of 480,000 numbers beyond a double, as many as may be under way': {
     ...complete,

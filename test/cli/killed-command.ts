@@ -9,11 +9,23 @@ import { pointText, type Execution, type KillPoint } from '../kill/kill-point.ts
 import { killRun, recordRun } from '../kill/killed-run.ts';
 import { contradictionsIn } from './mirror-consistency.ts';
 import { contentOf } from './mirror-content.ts';
-import type { Ended } from './run-cli.ts';
+import { jsonOf, type Ended } from './run-cli.ts';
 import type { Workspace } from './workspace.ts';
 
 /** Runs a command on a data folder to its end. */
 export type Run = (...args: string[]) => Promise<Ended>;
+
+/**
+ * Reconciles to the end. A kill between the entries of a deletion at the service and its rows leaves a request of which only the
+ * ledger knows: it is told as lost, once, and the row is found again.
+ */
+export async function toldLostOnce(run: Run): Promise<Ended> {
+  const ended = await run('reconcile', '--json');
+  const { lost, lostDeletions } = jsonOf(ended) as { lost: string[]; lostDeletions: number };
+  expect(lost).toEqual([]);
+  if (lostDeletions > 0) expect(ended).toMatchObject({ code: 4, stderr: '' });
+  return lostDeletions > 0 ? run('reconcile') : ended;
+}
 
 /** A command that is killed, and what is run afterwards, however far it had come. The service stays as it is. */
 export type KilledCommand = {

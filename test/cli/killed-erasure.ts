@@ -13,6 +13,7 @@ import {
 } from './erasure-invariants.ts';
 import { openErasureWorkspace, reading, type PreparedErasure } from './erasure-workspace.ts';
 import type { Workspace } from './workspace.ts';
+import { toldLostOnce } from './killed-command.ts';
 import { killRun, recordRun, runUpTo } from '../kill/killed-run.ts';
 import { digestsWithout } from './published-rows.ts';
 import { pointText, type Execution, type KillPoint } from '../kill/kill-point.ts';
@@ -85,7 +86,7 @@ export async function assertErasesAfter(
 
 /** Reconciles to the end; whose events are in doubt is approved, which only a deletion of unknown outcome may call for. */
 async function finish(workspace: Workspace, unknown: number): Promise<void> {
-  const ended = await workspace.run(reconcile);
+  const ended = await toldLostOnce((...args) => workspace.run(args));
   if (unknown === 0 || ended.code === 0) {
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     return;

@@ -84,7 +84,7 @@ function lasting(place: string): string {
     .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/, 'ID')
     .replace(/(?<=snapshots\/|tmp\/snapshot-)\w+[/-]\d{8}T\d{6}\.\d{3}Z/, 'SNAPSHOT')
     .replace(/(?<=snapshots\/|tmp\/snapshot-)\w+[/-]metadata/, 'TABLE')
-    .replace(/\b\d{13,}-/, 'NUMBER-')
+    .replace(/\b\d+(?=-(?:list|parts|deletes)\.)/, 'NUMBER')
     .replace(/\bv\d+\.metadata/, 'VERSION.metadata')
     .replace(/part-\d{5}/, 'PART')
     .replace(/\b\d{9}\b/, 'SIZE');
