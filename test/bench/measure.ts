@@ -24,6 +24,7 @@ export async function measureCommand(
   command: readonly string[],
   origin: string,
   dataDir: string,
+  apiKey = 'bench',
 ): Promise<Measurement> {
   const file = `${dataDir}.usage.json`;
   const startedAt = performance.now();
@@ -36,7 +37,7 @@ export async function measureCommand(
         ...process.env,
         MIRROR_BASE_URL: origin,
         MIRROR_PROJECT_ID: '1',
-        MIRROR_API_KEY: 'bench',
+        MIRROR_API_KEY: apiKey,
         MIRROR_LOG_LEVEL: 'silent',
         BENCH_RESULT: file,
       },
