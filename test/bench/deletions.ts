@@ -62,8 +62,10 @@ try {
     }
     return rows;
   };
-  const act = (action: object): Promise<Response> =>
-    fetch(`${url}/__sandbox/act`, { method: 'POST', body: JSON.stringify(action) });
+  const act = async (action: object): Promise<void> => {
+    const answer = await fetch(`${url}/__sandbox/act`, { method: 'POST', body: JSON.stringify(action) });
+    if (!answer.ok) throw new Error(await answer.text());
+  };
   const erase = async (count: number): Promise<void> => {
     const file = join(folder, 'requests.csv');
     const rows = await apart(count);
