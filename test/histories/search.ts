@@ -1,6 +1,4 @@
-import { syncBuiltinESMExports } from 'node:module';
 import { parseArgs } from 'node:util';
-import v8 from 'node:v8';
 import fc from 'fast-check';
 import type { Done, Mask } from './machine.ts';
 import { histories, kinds, moveText, type Move } from './moves.ts';
@@ -11,11 +9,6 @@ import type { Kind } from './world.ts';
 
 // Plays random histories, and prints the shortest found that breaks a promise: `node test/histories/search.ts --runs 1000 --seed 1`.
 // What it prints as `--moves` plays that one again, with `--print` and what each command printed. `--seconds` ends the search.
-
-// The memory of this process is not what is tested: no collection of a large heap before each export.
-const heapOf = v8.getHeapStatistics;
-v8.getHeapStatistics = () => ({ ...heapOf(), total_heap_size: 0 });
-syncBuiltinESMExports();
 
 reuseDuckDb();
 const { values } = parseArgs({
