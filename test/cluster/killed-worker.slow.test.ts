@@ -36,7 +36,7 @@ const points: [Fate, KillPoint][] = [
   ['SIGSTOP', { operation: `send PUT ${bucket}/state/project`, nth: 3, moment: 'before' }],
   ['SIGKILL', { operation: 'send DELETE /api/environments/ID/persons/ID/', nth: 1, moment: 'before' }],
   // A certificate is issued, and the state with it is not committed.
-  ['SIGKILL', { operation: 'DROP TRIGGER history_of_receipt', nth: 1, moment: 'before' }],
+  ['SIGKILL', { operation: 'fsync shop/reports/certificates', nth: 1, moment: 'before' }],
   ['SIGSTOP', { operation: `send PUT ${bucket}/published/persons/SNAPSHOT/PART.parquet`, nth: 1, moment: 'before' }],
 ];
 
