@@ -42,9 +42,12 @@ async function openScene() {
   await on('one', ['export']);
   await on('one', requestOf());
   const secrets = [storeKeys.AWS_SECRET_ACCESS_KEY, workspace.sandbox.apiKey, clusterKey.toString('hex')];
-  /** What a command on another machine finds: every request that was received, and a ledger in which all is right. */
+  /**
+   * What a command on another machine finds: every request that was received, and a ledger in which all is right. It waits for the lease
+   * of a machine to which the store has said that it was overtaken.
+   */
   const assertWhole = async (): Promise<void> => {
-    const { json } = await on('one', ['erase', 'list', '--all']);
+    const { json } = await on('one', ['erase', 'list', '--all', '--wait']);
     const listed = z.object({ requests: z.array(z.object({ id: z.string() })) }).parse(json).requests;
     const ids = new Set(listed.map(({ id }) => id));
     for (const id of requested) expect(ids.has(id)).toBe(true);
