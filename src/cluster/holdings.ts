@@ -32,7 +32,7 @@ export type Holding = {
   ledgerSize: number;
   /** Notes how many it has in the bucket now. */
   noteLedgerSize: (size: number) => Promise<void>;
-  /** Lets other machines take the project. Does nothing where it is lost. `isUnopened`: it could not be opened, and is as it was. */
+  /** Lets other machines take the project. Does nothing where another holding has followed. `isUnopened`: it could not be opened, and is as it was. */
   release: (isUnopened?: boolean) => Promise<void>;
 };
 
@@ -98,8 +98,10 @@ export function openHoldings({ database, address, machine, schema, timing = clus
       if (!taken) throw await explainHeld(database, project, schema);
       const { token, ledgerSize, before } = taken;
       const lost = new AbortController();
+      let isOvertaken = false;
       const release = async (isUnopened = false): Promise<void> => {
-        if (held.projects.get(id)?.token !== token) return;
+        // The bucket has said it, and the row may still name this machine: nobody could take the project until its lease ends.
+        if (!isOvertaken && held.projects.get(id)?.token !== token) return;
         held.projects.delete(id);
         tell(held, { drop: id });
         await freeProject(database, { id, token }, isUnopened ? before : undefined);
@@ -112,7 +114,9 @@ export function openHoldings({ database, address, machine, schema, timing = clus
       };
       const note = (size: number): Promise<void> => noteLedgerSize(database, { id, token }, size);
       const overtaken = (): void => {
-        if (held.projects.get(id)?.token === token) lose(held, id, takenOver);
+        if (held.projects.get(id)?.token !== token) return;
+        isOvertaken = true;
+        lose(held, id, takenOver);
       };
       return { token, signal: lost.signal, check, lose: overtaken, ledgerSize, noteLedgerSize: note, release };
     },

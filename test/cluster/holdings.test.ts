@@ -186,6 +186,20 @@ test('a holding that another process has overtaken is lost at the next beat', as
   expect(() => holding.check()).toThrow('another machine has taken the project over');
 });
 
+test('a project of which the bucket says that it was overtaken is free once it is released, and stays with who takes it then', async () => {
+  const { open } = await openCluster();
+  const [a, b] = [open('a'), open('b')];
+  const holding = await a.take(project, 'worker');
+  holding.lose();
+  expect(() => holding.check()).toThrow('another machine has taken the project over');
+  await expect(b.take(project, 'sync')).rejects.toThrow('a holds it (worker)');
+  await holding.release();
+  const next = await b.take(project, 'sync');
+  await holding.release();
+  expect(() => next.check()).not.toThrow();
+  await expect(a.take(project, 'worker')).rejects.toThrow('b holds it (sync)');
+});
+
 test('the clock of the database set back: a killed holder blocks nothing for longer than its lease', async () => {
   const { address, open } = await openCluster();
   await (await open('a').take(project, 'worker')).release();
