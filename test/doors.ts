@@ -238,7 +238,7 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_352,
+  kernel: 5_319,
   service: 2_087,
   ledger: 2_956,
   mirror: 7_725,
@@ -246,7 +246,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   erasure: 10_988,
   operate: 11_357,
   anchor: 316,
-  cluster: 3_059,
+  cluster: 3_072,
   sandbox: 4_163,
   program: 6_147,
 };

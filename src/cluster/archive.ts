@@ -1,7 +1,8 @@
-import { createReadStream, mkdirSync, writeFileSync, statSync, readdirSync } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
-import { readChunks, type Chunks } from '../core/chunk-reader.ts';
+import { createReadStream, mkdirSync, writeFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { AppError } from '../core/errors.ts';
+import { entriesBelow, isRegularFile, pathBelow } from '../core/folder.ts';
 import { openFile, type OpenFile } from '../core/open-file.ts';
 
 /** A file of an archive: its path below the folder that the archive is of, with slashes, and where it can be read. */
@@ -16,14 +17,12 @@ const headBytesMax = 16 * 1024 * 1024;
 /** The files below a folder whose first name is one of `names`. */
 export function listBelow(folder: string, names: readonly string[]): ArchivedFile[] {
   return names.flatMap((name) => {
-    const stat = statSync(join(folder, name), { throwIfNoEntry: false });
-    if (stat?.isFile()) return [{ path: name, from: join(folder, name) }];
-    if (!stat?.isDirectory()) return [];
-    return readdirSync(join(folder, name), { withFileTypes: true, recursive: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name))
-      .toSorted()
-      .map((from) => ({ path: from.slice(folder.length + 1).replaceAll(sep, '/'), from }));
+    const from = join(folder, name);
+    if (isRegularFile(from)) return [{ path: name, from }];
+    const files = entriesBelow(from).filter((entry) => entry.isFile());
+    return files
+      .map((entry) => ({ path: pathBelow(folder, entry), from: join(entry.parentPath, entry.name) }))
+      .toSorted((one, other) => (one.path < other.path ? -1 : 1));
   });
 }
 
@@ -51,17 +50,27 @@ export async function* packFiles(files: readonly ArchivedFile[]): AsyncGenerator
 }
 
 /** Writes the files of an archive below a folder (0700, 0600). A file that stands there is replaced only by one of the same path. */
-export async function unpackFiles(content: Chunks, folder: string): Promise<void> {
-  const reader = readChunks(content);
-  const length = (await reader.take(lengthBytes)).readUInt32BE();
-  const list = await reader.take(Math.min(length, headBytesMax));
+export async function unpackFiles(content: AsyncIterable<Buffer>, folder: string): Promise<void> {
+  const source = content[Symbol.asyncIterator]();
+  let held: Buffer = Buffer.alloc(0);
+  /** The next bytes as they come: so many of them. */
+  async function* take(bytes: number): AsyncGenerator<Buffer> {
+    for (let left = bytes; left > 0;) {
+      const next = held.length > 0 ? { value: held } : await source.next();
+      if (next.done) throw new Error('an archive that ends too early');
+      const taken = next.value.subarray(0, left);
+      held = next.value.subarray(taken.length);
+      left -= taken.length;
+      yield taken;
+    }
+  }
+  const length = (await buffer(take(lengthBytes))).readUInt32BE();
+  const list = await buffer(take(Math.min(length, headBytesMax)));
   for (const { path, bytes } of JSON.parse(list.toString()) as { path: string; bytes: number }[]) {
     using file = openBelow(folder, path);
-    const end = reader.position() + bytes;
-    for await (const chunk of reader.chunks(bytes)) writeFileSync(file.descriptor, chunk);
-    if (reader.position() < end) throw new Error('an archive that ends too early');
+    for await (const chunk of take(bytes)) writeFileSync(file.descriptor, chunk);
   }
-  if ((await reader.peek(1)).length > 0) throw new Error('an archive that goes on behind its files');
+  if (held.length > 0 || !(await source.next()).done) throw new Error('an archive that goes on behind its files');
 }
 
 function openBelow(folder: string, path: string): OpenFile {

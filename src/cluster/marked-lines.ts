@@ -35,7 +35,7 @@ export function* genuineLines(path: string, key: Buffer, place: AppendPlace): Ge
 
 /** Whether the last line of a file is the mark of all bytes before it. In constant memory: a line of somebody else's may be of any length. */
 function isGenuine(path: string, key: Buffer, place: AppendPlace): boolean {
-  using file = openFile(path, 'r');
+  using file = openFile(path);
   const hmac = begin(key, place);
   const end = fstatSync(file.descriptor).size - markBytes;
   if (end < 0) return false;

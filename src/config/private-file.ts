@@ -1,4 +1,4 @@
-import { constants, fstatSync, readSync, statfsSync, type Stats } from 'node:fs';
+import { fstatSync, readSync, statfsSync, type Stats } from 'node:fs';
 import { resolve } from 'node:path';
 import { AppError, systemCode, usageError } from '../core/errors.ts';
 import { shellWord } from '../core/words.ts';
@@ -20,7 +20,7 @@ export type FileUse = { uid: number; isInMemory: boolean };
  */
 export function readPrivateFile(path: string, name: string): string {
   try {
-    using file = openFile(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    using file = openFile(path);
     const stat = fstatSync(file.descriptor);
     const isInMemory = process.platform === 'linux' && memoryFileSystems.includes(statfsSync(path).type);
     const problem = problemOf(stat, { uid: process.geteuid?.() ?? 0, isInMemory });

@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
-import { constants, createReadStream, readSync } from 'node:fs';
-import { openFile } from './open-file.ts';
+import { createHash, type Hash } from 'node:crypto';
+import { readSync } from 'node:fs';
+import { openFile, type OpenFile } from './open-file.ts';
+import { pausing } from './pausing.ts';
 
 /** SHA-256 of a text or of bytes, as lower-case hex. */
 export function sha256(content: string | Buffer): string {
@@ -12,21 +13,33 @@ export async function sha256File(path: string): Promise<string> {
   return (await measureFile(path)).sha256;
 }
 
-/** Read into again and again: V8 answers a new buffer of this size for each small file with collections of all garbage. */
+/** Read into again and again: V8 answers a new buffer for each chunk with collections of all garbage, or with none for long. */
 const chunk = Buffer.allocUnsafeSlow(1 << 18);
 
-/** The same, at once: for a change of files that must not be interrupted. Throws the system's error. */
+/** Hashes the next bytes of a file. Returns how many they are. */
+function hashNext(hash: Hash, { descriptor }: OpenFile): number {
+  const read = readSync(descriptor, chunk);
+  hash.update(chunk.subarray(0, read));
+  return read;
+}
+
+/** How many bytes a file has, and their SHA-256, at once: for a change of files that must not be interrupted. Throws the system's error. */
 export function measureFileNow(path: string): Measured {
   const hash = createHash('sha256');
-  using file = openFile(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  using file = openFile(path);
   let bytes = 0;
-  for (let read = 0; (read = readSync(file.descriptor, chunk)) > 0; bytes += read) hash.update(chunk.subarray(0, read));
+  for (let read = 0; (read = hashNext(hash, file)) > 0;) bytes += read;
   return { bytes, sha256: hash.digest('hex') };
 }
 
-/** How many bytes a file has, and their SHA-256 as `sha256File` reads it. */
-export function measureFile(path: string): Promise<Measured> {
-  return measureStream(createReadStream(path));
+/** The same, with pauses for other work. Rejects with the system's error. */
+export async function measureFile(path: string): Promise<Measured> {
+  const hash = createHash('sha256');
+  const pause = pausing();
+  using file = openFile(path);
+  let bytes = 0;
+  for (let read = 0; (read = hashNext(hash, file)) > 0; await pause()) bytes += read;
+  return { bytes, sha256: hash.digest('hex') };
 }
 
 /** Bytes and their SHA-256. */

@@ -77,7 +77,7 @@ export const wholeFileBytesMax = 16 * 1024 * 1024;
  * large, or that never ends, and the system's error for one that may not be read.
  */
 export function readWholeFile(path: string, bytesMax = wholeFileBytesMax): Buffer {
-  using file = openFile(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  using file = openFile(path);
   const stat = fstatSync(file.descriptor);
   if (stat.size <= bytesMax && !stat.isCharacterDevice()) return readFileSync(file.descriptor);
   throw new AppError(`${path} has more than ${bytesMax} bytes, and is no file that this program wrote`, {
@@ -117,7 +117,7 @@ const filesAtOnce = 32;
 /** Throws the system's error (EMFILE) where this process may not open as many files more as a run does. */
 export function refuseFewFiles(): void {
   using opened = new DisposableStack();
-  for (let count = 0; count < filesAtOnce; count += 1) opened.use(openFile(process.execPath, 'r'));
+  for (let count = 0; count < filesAtOnce; count += 1) opened.use(openFile(process.execPath));
 }
 
 /** The folder for temporary files. It is on the data folder's disk and has the same protection. */

@@ -27,7 +27,7 @@ export function entriesPath(folder: string): string {
  */
 export function* readLines(path: string, onTorn?: (torn: Buffer) => void): Generator<Buffer> {
   if (!isRegularFile(path)) return;
-  using file = explained(path, () => openFile(path, 'r'));
+  using file = explained(path, () => openFile(path));
   const read = (bytes: number, at: number): Buffer => {
     const content = Buffer.allocUnsafe(bytes);
     return content.subarray(

@@ -33,7 +33,7 @@ export function readLedgerHead(folder: string): LedgerHead | undefined {
 }
 
 function lastEntry(path: string): { seq: number; at: string } | undefined {
-  using file = openFile(path, 'r');
+  using file = openFile(path);
   const { size } = fstatSync(file.descriptor);
   const length = Math.min(size, tailBytes);
   const tail = Buffer.alloc(length);

@@ -39,7 +39,7 @@ export function lineIndex(path: string): LineIndex {
     proofs: (count, lines) => inclusionProofsIn({ size: Math.min(count, size), leaf, roots }, lines),
     read: (line) => {
       const bytes = Buffer.alloc((ends[line] ?? 0) - startOf(line));
-      using file = openFile(path, 'r');
+      using file = openFile(path);
       readSync(file.descriptor, bytes, 0, bytes.length, startOf(line));
       return bytes.toString('utf8');
     },

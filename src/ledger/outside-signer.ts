@@ -63,7 +63,7 @@ function runProgram(
   using folder = mkdtempDisposableSync(join(tmpdir(), 'analytics-mirror-sign-'));
   const [input, output] = [join(folder.path, 'input'), join(folder.path, 'output')];
   writeFileSync(input, content);
-  using from = openFile(input, 'r');
+  using from = openFile(input);
   using to = openFile(output, 'w');
   const { status, error } = spawnSync(program, args, {
     env,

@@ -200,7 +200,7 @@ function notJson(): AppError {
 
 /** The footer of a Parquet file, and the size of the file. */
 function readFooter(path: string): { footer: Buffer; size: number } {
-  using file = openFile(path, 'r');
+  using file = openFile(path);
   const { size } = fstatSync(file.descriptor);
   const end = Buffer.alloc(8);
   if (size < magicBytes) return { footer: Buffer.alloc(0), size };

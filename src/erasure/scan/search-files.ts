@@ -167,7 +167,7 @@ const chunk = Buffer.allocUnsafeSlow(1 << 20);
  * Bounded memory. Throws the system's error.
  */
 export function readRaw(path: string, search: ShingleStream): { bytes: number; unread: string | undefined } {
-  using file = openFile(path, 'r');
+  using file = openFile(path);
   const readAt: ReadAt = (offset, length) => {
     const buffer = Buffer.allocUnsafe(length);
     return buffer.subarray(0, readSync(file.descriptor, buffer, 0, length, offset));
