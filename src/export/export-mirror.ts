@@ -1,6 +1,5 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { shrinkHeap } from '../core/heap.ts';
 import { isMirrored, publishedDatasets, type PublishedDataset } from '../contract/datasets.ts';
 import {
   aboveAllNumbers,
@@ -158,7 +157,6 @@ function stageFromMirror(
   dataset: PublishedDataset,
   deletions: string | undefined,
 ): Promise<StagedSnapshot> {
-  shrinkHeap();
   const { published, settings, clock, signal } = context;
   const location = tableLocation(context, dataset);
   const base = kind === 'delta' && deletions !== undefined ? findDeltaBase(context, dataset) : undefined;

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as DuckDbApi from '@duckdb/node-api';
+import { shrinkHeap } from '../core/heap.ts';
 import { pausing } from '../core/pausing.ts';
 
 let api: typeof DuckDbApi | undefined;
@@ -36,6 +37,7 @@ export type DuckDb = Disposable & {
 
 /** Opens a DuckDB in memory without network, extensions or other files, for good. One thread keeps rows in order. */
 export async function openDuckDb({ folders, memoryMaxMb, threads, attached, signal }: DuckDbLimits): Promise<DuckDb> {
+  shrinkHeap();
   const instance = await duckDbApi().DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
