@@ -32,7 +32,7 @@ export type Holding = {
   ledgerSize: number;
   /** Notes how many it has in the bucket now. */
   noteLedgerSize: (size: number) => Promise<void>;
-  /** Lets other machines take the project. Does nothing where another holding has followed. `isUnopened`: it could not be opened, and is as it was. */
+  /** Lets other machines take the project. Does nothing where it is lost, unless the bucket alone says so. `isUnopened`: it could not be opened, and is as it was. */
   release: (isUnopened?: boolean) => Promise<void>;
 };
 

@@ -32,13 +32,13 @@ export function measureFileNow(path: string): Measured {
   return { bytes, sha256: hash.digest('hex') };
 }
 
-/** The same, with pauses for other work. Rejects with the system's error. */
-export async function measureFile(path: string): Promise<Measured> {
+/** The same, with pauses for other work. Of a file that is longer than `bytesMax`, reads little more. Rejects with the system's error. */
+export async function measureFile(path: string, bytesMax = Infinity): Promise<Measured> {
   const hash = createHash('sha256');
   const pause = pausing();
   using file = openFile(path);
   let bytes = 0;
-  for (let read = 0; (read = hashNext(hash, file)) > 0; await pause()) bytes += read;
+  for (let read = 0; bytes <= bytesMax && (read = hashNext(hash, file)) > 0; await pause()) bytes += read;
   return { bytes, sha256: hash.digest('hex') };
 }
 

@@ -1,11 +1,11 @@
-import { createReadStream, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBucket, type ObjectVersion } from '../bucket/bucket.ts';
 import { openMeasuring } from '../client/measure-at.ts';
 import { httpUrlProblem } from '../config/addresses.ts';
 import { Settings } from '../config/settings.ts';
 import { systemClock } from '../core/clock.ts';
-import { measureStream, type Measured } from '../core/digest.ts';
+import { measureFile, type Measured } from '../core/digest.ts';
 import { AppError, usageError } from '../core/errors.ts';
 import { isRegularFile, pathBelow } from '../core/folder.ts';
 import { retry } from '../core/retry.ts';
@@ -41,7 +41,7 @@ export function folderSource(folder: string): CopySource {
     measure: async (path, bytesMax) => {
       const from = join(folder, path);
       if (!isRegularFile(from)) return undefined;
-      return measureStream(createReadStream(from), bytesMax).catch((error: unknown) => {
+      return measureFile(from, bytesMax).catch((error: unknown) => {
         throw storageError(`read ${from}`, error);
       });
     },
