@@ -238,15 +238,15 @@ export const doors: Readonly<Record<Exclude<Wing, 'kernel'>, readonly string[]>>
 
 /** How many lines a wing may have. Whoever raises a figure says in the same commit what for. */
 export const linesMax: Readonly<Record<Wing, number>> = {
-  kernel: 5_319,
+  kernel: 5_336,
   service: 2_087,
   ledger: 2_956,
-  mirror: 7_725,
+  mirror: 7_724,
   publish: 8_005,
   erasure: 10_988,
   operate: 11_357,
   anchor: 316,
   cluster: 3_072,
   sandbox: 4_163,
-  program: 6_147,
+  program: 6_132,
 };

@@ -1,5 +1,6 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { growYoungGeneration } from '../core/heap.ts';
 import { microsToIso } from '../core/time.ts';
 import { countText } from '../core/words.ts';
 import { datasets, type PagedDataset } from '../contract/datasets.ts';
@@ -45,6 +46,7 @@ const defaultDaysMax = 30;
 /** Makes one pass over a list and returns it, ended, with its verdict. Only a complete pass nominates unseen rows. */
 export async function syncList(parts: SyncListParts): Promise<Pass> {
   const { dataset, mode, db, service, settings, clock, signal, onProgress, isReference = false } = parts;
+  growYoungGeneration(true);
   const { pageSize, overlap } = settings[dataset];
   const { windowsMax } = settings.sync;
   const plan: WalkPlan = { pageSize, widestRows: widestRowsOf(pageSize), overlap, windowsMax, restartsMax, roundsMax };

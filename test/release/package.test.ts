@@ -23,17 +23,22 @@ it('the package brings no Node, names one version, and starts with what an older
   const read = (path: string): string => readFileSync(new URL(path, repository), 'utf8');
   expect(read('src/main.ts')).toMatch(/^#!\/usr\/bin\/env node\nimport '\.\/start-up\.ts';\n/);
   // A module that is imported statically is linked before the check of the version runs, with the names that it takes.
-  const text = ['main.ts', 'start-up.ts', 'core/needed-node.ts'].map((path) => read(`src/${path}`)).join('');
+  const text = ['main.ts', 'start-up.ts', 'core/heap.ts', 'core/needed-node.ts']
+    .map((path) => read(`src/${path}`))
+    .join('');
   const imports = [...text.matchAll(/^import ([^;]*'[^']+');$/gm)].map(([, what = '']) => what);
   expect(imports.toSorted()).toEqual([
     "'./start-up.ts'",
     "module from 'node:module'",
     "process from 'node:process'",
-    "{ exit, stderr } from 'node:process'",
+    "{ env, exit, stderr } from 'node:process'",
     "{ fileURLToPath } from 'node:url'",
     "{ fstatSync, writeFileSync } from 'node:fs'",
     "{ getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8'",
+    "{ getHeapStatistics, setFlagsFromString } from 'node:v8'",
+    "{ growYoungGeneration } from './core/heap.ts'",
     "{ oldNode } from './core/needed-node.ts'",
+    "{ runInNewContext } from 'node:vm'",
     "{ versions } from 'node:process'",
   ]);
 });
