@@ -93,8 +93,7 @@ export function listRequests(
 ): ErasureRequest[] {
   const filter = which === 'all' ? '' : `AND state NOT IN (${finalStates.map((state) => `'${state}'`).join(', ')})`;
   const sql = /*sql*/ `SELECT ${columns} FROM erasure_requests WHERE is_access = ? ${filter} ORDER BY received_at, id`;
-  return db
-    .prepare<[number], RequestRow>(sql)
+  return prepared<[number], RequestRow>(db, sql)
     .all(about === 'access' ? 1 : 0)
     .map(requestOf);
 }
@@ -188,10 +187,8 @@ export function isOverdue({ receivedAt, dueAt }: Pick<ErasureRequest, 'receivedA
 
 /** How many requests for erasure are in each state. */
 export function countRequests(db: Database): Partial<Record<RequestState, number>> {
-  const sql = /*sql*/ `SELECT state, count(*) AS requests FROM erasure_requests
-    WHERE NOT is_access GROUP BY state`;
-  const rows = db.prepare<[], { state: RequestState; requests: number }>(sql).all();
-  return Object.fromEntries(rows.map(({ state, requests }) => [state, requests]));
+  const sql = /*sql*/ `SELECT state, count(*) FROM erasure_requests WHERE NOT is_access GROUP BY state`;
+  return Object.fromEntries(db.prepare<[], [RequestState, number]>(sql).raw().all());
 }
 
 /** What a request's state depends on, beside its targets. */
