@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { testErasures } from './erase-suite.ts';
 
-describe('a hundred erasures among two thousand persons', { timeout: 180_000 }, () => {
-  testErasures({ persons: 2000, recordings: 300, erased: 100, timeoutMs: 180_000 });
+describe('forty erasures among eight hundred persons', { timeout: 180_000 }, () => {
+  testErasures({ persons: 800, recordings: 120, erased: 40, timeoutMs: 180_000 });
 });

@@ -71,6 +71,8 @@ it('a sync that does not die where it should fails its test', async () => {
   await expect(assertSurvives(reference, [never])).rejects.toThrow('not killed after #1000 COMMIT');
 });
 
-it('a sync may die at every point, one time after the other', async () => {
-  await assertSurvives(reference, Object.keys(moments).map(pointOf));
+// `killed-at-points.crash.slow.test.ts` takes every point.
+it('a sync may die at one point after the other', async () => {
+  const some = Object.keys(moments).filter((_name, at) => at % 3 === 0);
+  await assertSurvives(reference, some.map(pointOf));
 });
