@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-const large = 'test/cluster/**/*.slow.test.ts';
+const large = ['test/cluster/**/*.slow.test.ts', 'test/attacks/**/*.cluster.test.ts'];
 const everywhere = { pool: 'forks', hookTimeout: 60_000 } as const;
 
 /**
@@ -19,12 +19,12 @@ export default defineConfig({
         test: {
           ...everywhere,
           name: 'cluster',
-          include: ['test/cluster/**/*.test.ts', 'test/**/*.cluster.test.ts'],
-          exclude: [large],
+          include: ['test/cluster/**/*.test.ts'],
+          exclude: large,
           testTimeout: 360_000,
         },
       },
-      { test: { ...everywhere, name: 'cluster-large', include: [large], testTimeout: 3_600_000 } },
+      { test: { ...everywhere, name: 'cluster-large', include: large, testTimeout: 3_600_000 } },
     ],
   },
 });

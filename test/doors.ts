@@ -241,7 +241,7 @@ export const linesMax: Readonly<Record<Wing, number>> = {
   kernel: 5_336,
   service: 2_087,
   ledger: 2_956,
-  mirror: 7_724,
+  mirror: 7_723,
   publish: 8_005,
   erasure: 10_988,
   operate: 11_357,

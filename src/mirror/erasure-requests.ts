@@ -93,9 +93,8 @@ export function listRequests(
 ): ErasureRequest[] {
   const filter = which === 'all' ? '' : `AND state NOT IN (${finalStates.map((state) => `'${state}'`).join(', ')})`;
   const sql = /*sql*/ `SELECT ${columns} FROM erasure_requests WHERE is_access = ? ${filter} ORDER BY received_at, id`;
-  return prepared<[number], RequestRow>(db, sql)
-    .all(about === 'access' ? 1 : 0)
-    .map(requestOf);
+  const rows = prepared<[number], RequestRow>(db, sql).all(about === 'access' ? 1 : 0);
+  return rows.map(requestOf);
 }
 
 /** Adds a target to each request that is fenced and not certified. One that has it already keeps it as it is. */

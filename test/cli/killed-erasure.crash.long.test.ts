@@ -2,14 +2,15 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { join } from 'node:path';
 import { assertErased, assertIntended, outcomeOf } from './erasure-invariants.ts';
 import { prepareErasure, openErasureWorkspace, type PreparedErasure } from './erasure-workspace.ts';
-import { assertErasesAfter, referenceErasure, type ReferenceErasure } from './killed-erasure.ts';
+import { referenceErasure, type ReferenceErasure } from './killed-erasure.ts';
 import { killRun, killStarted } from '../kill/killed-run.ts';
-import { killPoint, type KillPoint } from '../kill/kill-point.ts';
+import { killPoint } from '../kill/kill-point.ts';
 import { jsonOf } from './run-cli.ts';
 
 // Each runs whole reconciliations, as processes of their own.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
+// `killed-erasure.crash.slow.test.ts` kills at every point.
 let prepared: PreparedErasure;
 let reference: ReferenceErasure;
 beforeAll(async () => {
@@ -17,27 +18,6 @@ beforeAll(async () => {
   reference = await referenceErasure(prepared);
 });
 afterAll(() => prepared[Symbol.asyncDispose]());
-
-/** In the order in which a reconciliation passes them; `killed-erasure.crash.slow.test.ts` has all the others. */
-const moments: readonly [moment: KillPoint['moment'], pattern: RegExp, nth?: number][] = [
-  ['within', /^write ledger: fencing$/],
-  ['after', /^COMMIT after UPDATE erasure_epoch/],
-  ['after', /^fsync ledger: intent snapshot$/],
-  ['after', /^rename snapshots\/SNAPSHOT\/manifest.json$/],
-  ['after', /^remove snapshots\/SNAPSHOT\/PART/, 2],
-  ['after', /^VACUUM$/],
-  ['after', /^fsync ledger: scan verify, .*locally_verified$/],
-  ['within', /^write ledger: result upstream.person$/],
-  ['after', /^write ledger: certified$/],
-  ['after', /^COMMIT after UPDATE erasure_requests SET box/],
-  ['within', /^write ledger: sealed$/],
-];
-
-it('an erasure may die at every step, one time after the other, and ends as if nothing had been', async () => {
-  const { executions } = reference;
-  const points = moments.map(([moment, pattern, nth]) => killPoint(executions, moment, pattern, nth));
-  expect(await assertErasesAfter(reference, points)).toEqual([]);
-});
 
 it('a deletion whose answer was lost is not sent again, and somebody is asked about the events', async () => {
   await using workspace = await openErasureWorkspace(prepared);
@@ -76,9 +56,4 @@ it('a killed scan stops the reconciliation with one sentence, and nothing counts
   expect(await workspace.run(['reconcile'])).toMatchObject({ code: 0, stderr: '' });
   await assertErased(workspace, prepared.subjects);
   expect(await outcomeOf(workspace.dataDir)).toEqual(reference.outcome);
-});
-
-it('this sees an erasure that does not die where it should', async () => {
-  const point = killPoint(reference.executions, 'before', /^VACUUM$/, 1000);
-  await expect(assertErasesAfter(reference, [point])).rejects.toThrow('killed before #1000 VACUUM');
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { prepareErasure, type PreparedErasure } from './erasure-workspace.ts';
 import { assertErasesAfter, referenceErasure, executionsAfter, type ReferenceErasure } from './killed-erasure.ts';
-import { killPoints, type KillPoint } from '../kill/kill-point.ts';
+import { killPoint, killPoints, type KillPoint } from '../kill/kill-point.ts';
 import { shareOut } from './share-out.ts';
 
 /** One for each core of a small machine. */
@@ -65,4 +65,30 @@ it.each(parts)('the reconciliation after a killed one may be killed anywhere too
     if (!second) throw new Error('nothing was left to be done');
     expect(await assertErasesAfter(reference, [first, second])).toEqual([]);
   });
+});
+
+/** In the order in which a reconciliation passes them. */
+const moments: readonly [moment: KillPoint['moment'], pattern: RegExp, nth?: number][] = [
+  ['within', /^write ledger: fencing$/],
+  ['after', /^COMMIT after UPDATE erasure_epoch/],
+  ['after', /^fsync ledger: intent snapshot$/],
+  ['after', /^rename snapshots\/SNAPSHOT\/manifest.json$/],
+  ['after', /^remove snapshots\/SNAPSHOT\/PART/, 2],
+  ['after', /^VACUUM$/],
+  ['after', /^fsync ledger: scan verify, .*locally_verified$/],
+  ['within', /^write ledger: result upstream.person$/],
+  ['after', /^write ledger: certified$/],
+  ['after', /^COMMIT after UPDATE erasure_requests SET box/],
+  ['within', /^write ledger: sealed$/],
+];
+
+it('an erasure may die at every step, one time after the other, and ends as if nothing had been', async () => {
+  const { executions } = reference;
+  const points = moments.map(([moment, pattern, nth]) => killPoint(executions, moment, pattern, nth));
+  expect(await assertErasesAfter(reference, points)).toEqual([]);
+});
+
+it('this sees an erasure that does not die where it should', async () => {
+  const point = killPoint(reference.executions, 'before', /^VACUUM$/, 1000);
+  await expect(assertErasesAfter(reference, [point])).rejects.toThrow('killed before #1000 VACUUM');
 });
