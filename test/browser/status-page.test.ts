@@ -1,6 +1,7 @@
 import type { BrowserContextOptions } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../src/status/verdict.ts';
+import { nth } from '../nth.ts';
 import { thousandProjects, worlds } from '../status/worlds.ts';
 import { openPage, violationsOf } from './open-page.ts';
 
@@ -14,12 +15,12 @@ const looks: Record<string, BrowserContextOptions> = {
 
 const names = Object.keys(worlds) as (keyof typeof worlds)[];
 
-/** With NTH=2, half of the states are shown in each look, so that each is shown. */
-const nth = Math.min(Number(process.env['NTH'] ?? 1), 2);
+/** Where not all is taken, half of the states are shown in each look, so that each is shown. */
+const each = Math.min(nth, 2);
 const shown = Object.entries(looks).map(([look, options], at) => ({
   look,
   options,
-  states: names.filter((_name, state) => state % nth === at % nth),
+  states: names.filter((_name, state) => state % each === at % each),
 }));
 
 describe.each(shown)('in $look', ({ look, options, states }) => {

@@ -14,6 +14,7 @@ import { soundCases } from '../interop/damage/ledgers.ts';
 import { randomOf } from '../interop/damage/random.ts';
 import { anchor, policyText } from '../ledger/anchored-vectors.ts';
 import { tickingClock } from '../ledger/ledger-fixture.ts';
+import { everyNth, nth } from '../nth.ts';
 import { temporaryFolder } from '../snapshot/temporary-folder.ts';
 import { openWatched, violationsOf } from './open-page.ts';
 import { changedBytes, judged, said, type Said, type Task } from './verify-in-page.ts';
@@ -24,10 +25,6 @@ const vectors = JSON.parse(readFileSync(join(verifier, 'vectors/vectors.json'), 
   kept: Record<'publicKey' | 'checkpoint' | 'policy', string | null>;
 }[];
 const proofs = readdirSync(join(verifier, 'proofs')).filter((file) => file !== 'vectors.json');
-
-/** One in so many of the vectors and bytes is taken. */
-const nth = Number(process.env['NTH'] ?? 1);
-const some = <T>(all: readonly T[]): T[] => all.filter((_each, at) => at % nth === 0);
 
 const open = (): Promise<Page> => openWatched(verifyPagePath.href, {});
 
@@ -116,13 +113,13 @@ async function compare(all: readonly Given[]): Promise<Record<string, number>> {
 
 describe('the page of the verifier', () => {
   it('says of every bundle and receipt among the vectors what verify.mjs says', async () => {
-    const kinds = await compare(some(proofs).map((name) => ({ file: join(verifier, 'proofs', name) })));
+    const kinds = await compare(everyNth(proofs).map((name) => ({ file: join(verifier, 'proofs', name) })));
     expect(kinds).toMatchObject({ bad: expect.any(Number), partly: expect.any(Number) });
   });
 
   it('says of every ledger among the vectors what verify.mjs says', async () => {
     const kinds = await compare(
-      some(vectors).map(({ name, kept: { publicKey, checkpoint, policy } }) => {
+      everyNth(vectors).map(({ name, kept: { publicKey, checkpoint, policy } }) => {
         const given: Given = { folder: join(verifier, 'vectors', name) };
         if (publicKey !== null) given['public-key'] = textFile(publicKey);
         if (checkpoint !== null) given.checkpoint = textFile(checkpoint);

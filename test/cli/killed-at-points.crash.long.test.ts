@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { firstSync, openCrashWorkspace } from './commands-to-kill.ts';
 import { assertSurvives, referenceOf, type Reference } from './killed-command.ts';
 import { killPoint, type KillPoint } from '../kill/kill-point.ts';
+import { everyNth } from '../nth.ts';
 import type { Workspace } from './workspace.ts';
 
 let workspace: Workspace;
@@ -71,8 +72,6 @@ it('a sync that does not die where it should fails its test', async () => {
   await expect(assertSurvives(reference, [never])).rejects.toThrow('not killed after #1000 COMMIT');
 });
 
-// `killed-at-points.crash.slow.test.ts` takes every point.
-it('a sync may die at one point after the other', async () => {
-  const some = Object.keys(moments).filter((_name, at) => at % 3 === 0);
-  await assertSurvives(reference, some.map(pointOf));
+it('a sync may die at every point, one time after the other', async () => {
+  await assertSurvives(reference, everyNth(Object.keys(moments)).map(pointOf));
 });
